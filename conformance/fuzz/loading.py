@@ -6,6 +6,7 @@ of which a second thread at the same moment sees half-made modules.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +14,9 @@ from typing import Any
 _ANY: Mapping[str, dict[str, Any]] = {"createBeneficiary": {"email": "ada@example.com"}, "listWallets": {}}
 
 
+@functools.cache
 def load() -> None:
-    """Imports what explorations use, and makes a few requests that nobody sends."""
+    """Imports once what explorations use, and makes a few requests that nobody sends."""
     import hypothesis
 
     from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings

@@ -12,6 +12,7 @@ from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import msgspec
 
 from conformance._options import Effort
@@ -28,11 +29,12 @@ from conformance.plugin.limits import budget
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import QUICK_WORKERS, Plan
 from conformance.plugin.selection import judged_by
-from conformance.plugin.waiting import wait_for
 from conformance.report.document import Document
 from conformance.target.environment import given
-from conformance.target.file import Target, TargetError, build, load
+from conformance.target.file import NO_FILES, Target, TargetError, Tls, build, load
 from conformance.wire.budget import Budget, Kind
+from conformance.wire.client import USER_AGENT
+from conformance.wire.transport import new_transport
 from conformance.world.samples import run_label
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from conformance.report.known_failures import KnownFailures
     from conformance.report.pinned_choices import PinnedChoices
 
+
+#: Seconds between two tries to reach a server that is starting, and seconds that one try may last.
+PAUSE, TRY = 0.2, 2.0
 
 #: Requests a second: a limiter that allows fewer is kept to.
 SLOW = 50
@@ -331,3 +336,26 @@ def _report_folder(options: Options) -> Path:
 
 def _true(value: str) -> bool:
     return value.strip().lower() not in ("", "0", "false", "no")
+
+
+def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:
+    """Returns once anything answers HTTP at an address. Raises TargetError when nothing does for so long."""
+    end, told = time.monotonic() + seconds, False
+    named = {"User-Agent": USER_AGENT}
+    with httpx.Client(
+        transport=new_transport(files), timeout=TRY, follow_redirects=False, headers=named
+    ) as client:
+        while True:
+            try:
+                with client.stream("GET", base_url):
+                    return
+            except httpx.HTTPError as error:
+                reason = f"{type(error).__name__}: {error}"
+            if time.monotonic() + PAUSE > end:
+                raise TargetError(
+                    printable(f"{base_url} did not answer within {seconds:g} s (--wait): {reason}.")
+                )
+            if not told:
+                tell(printable(f"conformance: waiting at most {seconds:g} s for {base_url}"))
+                told = True
+            time.sleep(PAUSE)

@@ -14,7 +14,7 @@ from conformance._private import parse_one_at_a_time
 from conformance.checks.check import Check
 from conformance.fuzz.exploration import Exploration
 from conformance.judge.findings import Finding
-from conformance.plugin import ordering
+from conformance.plugin import known
 from conformance.plugin.known import Numbers, wants
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.limits import budget
@@ -53,9 +53,43 @@ def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
     for index, nodeid in enumerate(nodeids):
         scopes.setdefault(scope(nodeid), []).append(index)
     groups = list(scopes.values())
-    costs = [sum(ordering.cost(nodeids[index]) for index in group) for group in groups]
+    costs = [sum(known.cost(nodeids[index]) for index in group) for group in groups]
     mine = shares(costs, processes)[process] if process < processes else []
     return sorted(index for group in mine for index in groups[group])
+
+
+def by_share(config: Any, log: Any, processes: int) -> Any:
+    """A scheduler of pytest-xdist that gives each of the first processes its share at once, and the rest of a
+    process that died to the others.
+
+    A worker begins its last test only when it has another one or is told that there is none, so each is told
+    as soon as nothing is left.
+    """
+    # pytest-xdist need not be installed.
+    from xdist.scheduler import LoadScheduling
+
+    # pytest-xdist has no types.
+    class ByShare(LoadScheduling):  # type: ignore[misc]
+        def schedule(self) -> None:
+            if getattr(self, "collection", None) is not None:
+                for node in self.nodes:
+                    self.check_schedule(node)
+                for node in self.nodes:
+                    if not self.pending and not node.shutting_down:
+                        node.shutdown()
+                return
+            if not self._check_nodes_have_same_collection():
+                return
+            self.collection = collection = next(iter(self.node2collection.values()))
+            for node in self.nodes:
+                number = int(node.gateway.id.removeprefix("gw"))
+                mine = share(collection, number, processes)
+                self.node2pending[node].extend(mine)
+                if mine:
+                    node.send_runtest_some(mine)
+                node.shutdown()
+
+    return ByShare(config, log)
 
 
 class Executor:
@@ -100,10 +134,9 @@ class Executor:
             import conformance.replay  # noqa: F401
 
             parse_one_at_a_time()
-            loading = _Loading()
             self._ahead = Lanes(min(self.lanes, len(others)), self._make)
-            for nodeid in ordering.for_lanes(others, self.lanes):
-                self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], loading))
+            for nodeid in known.for_lanes(others, self.lanes):
+                self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], _load))
 
     def run(self, nodeid: str, test: Test) -> Executed:
         """The result of a test, run now or ahead of time."""
@@ -200,21 +233,16 @@ def wait(over: threading.Event, seconds: float) -> bool:
     return over.wait(seconds)
 
 
-class _Loading:
-    """Imports what explorations need, in the first thread that needs it, while all others wait."""
+_LOADING = threading.Lock()
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._done = False
 
-    def __call__(self) -> None:
-        with self._lock:
-            if not self._done:
-                # Takes a second, which runs without generated requests need not spend.
-                from conformance.fuzz.loading import load
+def _load() -> None:
+    """Imports what explorations need, in one thread while all others wait: modules are not seen half-made."""
+    with _LOADING:
+        # Takes a second, which runs without generated requests need not spend.
+        from conformance.fuzz.loading import load
 
-                load()
-                self._done = True
+        load()
 
 
 def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Worker], Executed]:

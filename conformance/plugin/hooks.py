@@ -17,7 +17,7 @@ import pytest
 
 from conformance._options import Effort
 from conformance._private import choose_root_again, keep_cache_in, option_names
-from conformance.plugin import collected, options, selection
+from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
     from conformance.judge.findings import Finding
@@ -166,7 +166,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     config = session.config
     if config.stash[_OPTIONS].dry_run:
         return True
-    tests = [(item, ours) for item in session.items if (ours := collected.ours(item)) is not None]
+    tests = [(item, ours) for item in session.items if (ours := selection.ours(item)) is not None]
     judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
     if not tests or not judges or _workers_run_them(config):
         return None
@@ -230,16 +230,16 @@ def pytest_collection_modifyitems(
     given = config.stash[_OPTIONS]
     if given.effort is not Effort.DEEP:
         # Nobody left them out: they are no part of such a run.
-        items[:] = [item for item in items if not collected.deep(item)]
+        items[:] = [item for item in items if not selection.deep(item)]
     if given.selected:
-        items.sort(key=collected.standing)
+        items.sort(key=selection.standing)
     if given.part is None and given.scope.cases is None and given.effort is not Effort.QUICK:
         return
-    left = [item for item in items if not collected.wanted(item, given)]
+    left = [item for item in items if not selection.wanted(item, given)]
     if given.effort is Effort.QUICK:
         from conformance.plugin.plan import fitting
 
-        ours = [item for item in items if collected.wanted(item, given) and collected.ours(item)]
+        ours = [item for item in items if selection.wanted(item, given) and selection.ours(item)]
         fit = fitting([item.nodeid for item in ours], _workers(config))
         left += [item for item in ours if item.nodeid not in fit]
     gone = set(left)
@@ -254,7 +254,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if given.selected:
         from conformance.plugin.plan import plan
 
-        nodeids = [item.nodeid for item in session.items if collected.ours(item)]
+        nodeids = [item.nodeid for item in session.items if selection.ours(item)]
         quick, workers = given.effort is Effort.QUICK, _workers(session.config)
         session.config.stash[_PLAN] = plan(nodeids, given.examples, given.fuzz_time, quick, workers)
 
@@ -273,7 +273,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    ours = collected.ours(pyfuncitem)
+    ours = selection.ours(pyfuncitem)
     if ours is None:
         return None
     executed = _executor(pyfuncitem.config).run(pyfuncitem.nodeid, ours)

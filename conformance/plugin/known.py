@@ -1,5 +1,9 @@
-"""Facts known of each test before it runs, from plan.json: what it sends to a conforming server, its
-place in the order of a run, and its part in a quick run. `python -m tests.prove plan --write` measures them.
+"""Facts known of each test before it runs, from plan.json, and the order of a run that follows from them.
+
+plan.json has what a test sends to a conforming server, its place in the order, and its part in a quick run;
+`python -m tests.prove plan --write` measures them. Tests that catch most faulty servers for a request come
+first, by whole modules, so that the output stays readable. Tests that may bring a server down come last.
+Lanes begin with the few long tests, so that none of them is left for the end.
 
 Tests of other people's own checks are unknown. Every pytest run of an environment imports this module.
 """
@@ -7,7 +11,7 @@ Tests of other people's own checks are unknown. Every pytest run of an environme
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +19,13 @@ PATH = Path(__file__).with_name("plan.json")
 
 #: Modules of checks whose requests may bring a server down, and of the generated requests; they run last.
 LAST = ("test_hostile", "test_hostile_values", "test_histories", "test_model", "test_fuzz")
+
+#: Requests of a check of the user's own, of which nothing is known.
+UNKNOWN = 100
+
+#: A test is long for lanes if it takes more than this part of what a lane has to do: what comes later can
+#: then lengthen the run by no more than this part.
+LONG = 1 / 20
 
 
 @dataclass(frozen=True)
@@ -119,3 +130,31 @@ def late(nodeid: str) -> int:
 def module_of(nodeid: str) -> str:
     """The name of a test's module, without its package."""
     return key(nodeid).partition(".py::")[0]
+
+
+def cost(nodeid: str) -> int:
+    """The requests of a test, about."""
+    test = of(nodeid)
+    return UNKNOWN if test is None else test.sends.requests
+
+
+def place(nodeid: str) -> int:
+    """The place of a test among those of its group; a user's own checks stand first, those of the suite that
+    were not measured yet last."""
+    test = of(nodeid)
+    if test is not None:
+        return test.place
+    return -1 if is_foreign(module_of(nodeid)) else len(tests())
+
+
+def for_lanes(nodeids: Sequence[str], lanes: int) -> list[str]:
+    """Tests, given in the order of the run, in the order in which so many lanes begin them: first the long
+    ones, the longest first, and last those that may bring a server down."""
+    costs = {nodeid: cost(nodeid) for nodeid in nodeids}
+    long = LONG * sum(costs[nodeid] for nodeid in nodeids if not late(nodeid)) / max(lanes, 1)
+
+    def begin(nodeid: str) -> tuple[bool, int]:
+        last = bool(late(nodeid))
+        return last, -costs[nodeid] if last or costs[nodeid] > long else 0
+
+    return sorted(nodeids, key=begin)

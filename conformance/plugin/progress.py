@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance._text import duration, milliseconds
-from conformance.plugin import ordering
+from conformance.plugin import known
 
 #: Seconds between two changes of the text.
 INTERVAL = 0.5
@@ -56,12 +56,12 @@ class Remaining:
 
     def expect(self, nodeids: Sequence[str]) -> None:
         """Begins a run of these tests."""
-        self._whole = sum(map(ordering.cost, nodeids))
+        self._whole = sum(map(known.cost, nodeids))
         self._begin = time.monotonic()
 
     def done(self, nodeid: str, elapsed: Sequence[float]) -> None:
         """Counts a test that has run, with the seconds that each answer took."""
-        self._done += ordering.cost(nodeid)
+        self._done += known.cost(nodeid)
         self._elapsed.extend(elapsed)
         now = time.monotonic()
         if self._shown and now - self._last >= self._interval:

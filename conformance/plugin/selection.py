@@ -1,4 +1,4 @@
-"""Tells which of a pytest session's arguments and tests concern the suite.
+"""Selects the tests of a run, and tells which arguments of a pytest session concern the suite.
 
 All sessions import this module, so imports inside its functions are of what only the suite's own runs need.
 """
@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from conformance.checks.check import Check
-
-from conformance._options import OPTIONS, attribute
+from conformance._options import OPTIONS, Effort, attribute
 from conformance._options import words as as_words
 from conformance.plugin import known
 from conformance.plugin.known import in_quick
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.checks.check import Check
+    from conformance.fuzz.exploration import Exploration
+    from conformance.plugin.options import Options
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -141,6 +145,50 @@ def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:
     """True if a test belongs to a part; the same on every machine, whatever else is selected."""
     part, whole = shard
     return zlib.crc32(scope(nodeid.rpartition("/")[2]).encode()) % whole == part - 1
+
+
+def standing(item: pytest.Item) -> tuple[Any, ...]:
+    """The sort key of a test in a run: checks that wait are asked for last, and those that look back at what
+    was sent come behind all of their group."""
+    test = ours(item)
+    if test is None:
+        return (False,)
+    waits, looks_back = (getattr(test[0], name, False) for name in ("waits", "last"))
+    return waits, known.late(item.nodeid), looks_back, known.place(item.nodeid)
+
+
+def deep(item: pytest.Item) -> bool:
+    """True if only deep runs have a test."""
+    test = ours(item)
+    return bool(test and getattr(test[0], "deep", False))
+
+
+def wanted(item: pytest.Item, given: Options) -> bool:
+    """True if a run with these options has a test; the tests of others are wanted always."""
+    test = ours(item)
+    if test is None:
+        return True
+    if given.part is not None and not in_shard(item.nodeid, given.part):
+        return False
+    if given.effort is Effort.QUICK and not (is_check(item) and in_quick(test[0].name, test[1])):
+        return False
+    return given.scope.wants(getattr(item, "function", None), test[1])
+
+
+def is_check(item: pytest.Item) -> bool:
+    """True if a test is one of the suite's checks, not an exploration."""
+    return hasattr(getattr(item, "function", None), "conformance_check")
+
+
+def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
+    """The check or exploration that a test is, and its operation or part; None for other tests."""
+    function = getattr(item, "function", None)
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if check := getattr(function, "conformance_check", None):
+        return check, parameters.get("ctx", "")
+    if exploration := getattr(function, "conformance_exploration", None):
+        return exploration, parameters.get("part", "")
+    return None
 
 
 @dataclass(frozen=True)

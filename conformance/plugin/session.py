@@ -131,7 +131,7 @@ class Run:
         if config.getoption("dist") != "load":
             return None
         # Only runs in several processes need it.
-        from conformance.plugin.scheduling import by_share
+        from conformance.plugin.execution import by_share
 
         return by_share(config, log, self.controller.processes)
 

@@ -18,7 +18,7 @@ from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
-from conformance.plugin import execution, known, ordering, worker
+from conformance.plugin import execution, known, worker
 from conformance.plugin.execution import Executor
 from conformance.plugin.options import DEEP_EXAMPLES, Options
 from conformance.plugin.plan import QUICK_REQUESTS, in_part
@@ -81,31 +81,31 @@ def nodeid(check: str, operation: str) -> str:
 
 def test_tests_that_catch_more_come_first_within_their_module_and_modules_stay_together() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
-    nodes = sorted(filter(known.of, nodes), key=ordering.place)
+    nodes = sorted(filter(known.of, nodes), key=known.place)
     modules = [node.partition("::")[0] for node in nodes]
     assert len([a for a, b in itertools.pairwise(modules) if a != b]) + 1 == len(set(modules))
-    places = [ordering.place(node) for node in nodes if node.startswith(modules[0])]
+    places = [known.place(node) for node in nodes if node.startswith(modules[0])]
     assert places == sorted(places)
 
 
 def test_own_checks_come_before_what_is_known() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
-    first = min(nodes, key=ordering.place)
-    assert ordering.place("mine/test_gateway.py::test_limit[createPayout]") < ordering.place(first)
+    first = min(nodes, key=known.place)
+    assert known.place("mine/test_gateway.py::test_limit[createPayout]") < known.place(first)
 
 
 def test_lanes_begin_with_the_long_and_keep_the_order_of_the_rest() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
     place = {node: index for index, node in enumerate(nodes)}
-    order = [place[node] for node in ordering.for_lanes(nodes, 16)]
+    order = [place[node] for node in known.for_lanes(nodes, 16)]
     usual = [index for index in order if not known.late(nodes[index])]
     assert order[: len(usual)] == usual, "what may bring a server down comes behind all else"
-    requests = [ordering.cost(nodes[index]) for index in usual]
+    requests = [known.cost(nodes[index]) for index in usual]
     longest = next(index for index, cost in enumerate(requests) if cost != max(requests[index:]))
     assert requests[:longest] == sorted(requests[:longest], reverse=True)
     rest = usual[longest:]
     share = sum(requests) / 16
-    assert rest == sorted(rest) and max(requests[longest:]) <= share * ordering.LONG
+    assert rest == sorted(rest) and max(requests[longest:]) <= share * known.LONG
 
 
 # ---------------------------------------------------------------------- quick

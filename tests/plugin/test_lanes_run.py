@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.plugin.execution import share
-from conformance.plugin.known import LAST, late
-from conformance.plugin.ordering import for_lanes
+from conformance.plugin.known import LAST, for_lanes, late
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from tests.support.running import Outcome, run_against

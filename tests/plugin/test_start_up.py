@@ -24,7 +24,6 @@ LIGHT = {
     "conformance.plugin",
     "conformance.plugin.known",
     "conformance.plugin.hooks",
-    "conformance.plugin.collected",
     "conformance.plugin.options",
     "conformance.plugin.selection",
 }

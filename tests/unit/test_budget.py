@@ -12,8 +12,8 @@ import pytest
 from conformance import __version__
 from conformance.judge.findings import Inconclusive
 from conformance.plugin import limits as plugin_limits
+from conformance.plugin.controller import wait_for
 from conformance.plugin.known import Numbers
-from conformance.plugin.waiting import wait_for
 from conformance.target.model import Limits
 from conformance.wire.budget import Budget, Kind, Retry
 from conformance.wire.messages import Failure

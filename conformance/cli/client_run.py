@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.clients.sandbox import Sandbox
@@ -68,17 +68,9 @@ def _met(sandbox: Sandbox) -> str:
 
 def environment(tables: Mapping[str, Any]) -> dict[str, str]:
     """The environment with the target's variables, and no others of the suite's."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    return kept | dict(_variables(tables))
-
-
-def _variables(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in tables.items():
-        if isinstance(value, dict):
-            yield from ((variable(name, key), _text(inner)) for key, inner in value.items())
-        else:
-            yield variable("", name), _text(value)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    found = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    for table, values in tables.items():
+        keys = values if isinstance(values, dict) else {"": values}
+        for key, value in keys.items():
+            found[variable(table, key)] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found

@@ -193,12 +193,8 @@ class ClientJudge:
             if entry.violations:
                 finding.remedy = self.remedies[key]
             ledger.add(finding, self.redactor.text)
-        ledger.exchanges, ledger.sent, ledger.narrowed, ledger.lost = (
-            self.records,
-            self.sent,
-            [SELECTION],
-            lost,
-        )
+        ledger.exchanges, ledger.sent = self.records, self.sent
+        ledger.narrowed, ledger.lost = [SELECTION], lost
         for (operation, status), number in self.answered.items():
             row = ledger.latency.setdefault(operation, Latency(operation))
             row.exchanges += number

@@ -12,9 +12,6 @@ from conformance.reference.messages import Request, Response
 from conformance.reference.store import Store
 from conformance.target.file import Target
 
-#: Bytes of a form.
-FORM = 4096
-
 
 class Sandbox(Server):
     """The server. `told` is called with each judged request; `hosts` are the names by which a browser may ask
@@ -63,7 +60,7 @@ class Sandbox(Server):
         if (self.hosts is not None and name not in self.hosts) or (request.method == "POST" and foreign):
             return _answered(403, b"This page is for this machine alone.", b"text/plain")
         if request.method == "POST":
-            self._toggle(request.body[:FORM].decode("latin-1").partition("toggle=")[2])
+            self._toggle(request.body[:100].decode("latin-1").removeprefix("toggle="))
             return _answered(303, b"", b"text/plain", (b"location", b"/"))
         query = request.target.partition(b"?")[2][:200].decode("latin-1")
         number = query.removeprefix("request=")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import os
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conformance.cli.main import main
 from conformance.cli.serve import log_seen
 from conformance.clients.judging import BODY, RECORDS, SHOWN
 from conformance.clients.provocations import parse
@@ -21,7 +22,7 @@ from conformance.report.html import html
 from conformance.report.view import load
 from tests.clients.client import Client, Rig
 from tests.clients.wrong import with_header
-from tests.support.running import ROOT, environment
+from tests.support.running import ROOT
 
 #: A client that lists accounts, with `{query}` behind the path that it signs.
 CLIENT = """
@@ -40,26 +41,21 @@ sys.exit(int(sys.argv[2]))
 """
 
 
-def judge(folder: Path, command: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "conformance.cli",
-            "serve",
-            "--judge",
-            "--port",
-            "0",
-            "--exec",
-            command,
-            *options,
-        ],
-        cwd=folder,
-        env=environment(PYTHONPATH=str(ROOT), CONFORMANCE_TARGET="elsewhere.toml", GITHUB_STEP_SUMMARY=""),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+@pytest.fixture
+def judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Judges a command in an empty folder: exit status, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONFORMANCE_TARGET", "elsewhere.toml")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+    def run(command: str) -> tuple[int, str, str]:
+        status = main(["serve", "--judge", "--port", "0", "--exec", command])
+        return status, *capfd.readouterr()
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -71,12 +67,17 @@ def judge(folder: Path, command: str, *options: str) -> subprocess.CompletedProc
     ],
 )
 def test_exec_judges_a_command_and_exits_by_the_verdict(
-    tmp_path: Path, query: str, ends: int, status: int, said: str
+    tmp_path: Path,
+    judge: Callable[..., tuple[int, str, str]],
+    query: str,
+    ends: int,
+    status: int,
+    said: str,
 ) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
-    made = judge(tmp_path, f"{sys.executable} client.py '{query}' {ends}")
-    assert made.returncode == status, made.stdout + made.stderr
-    assert said in " ".join(made.stdout.split())
+    ended, shown, log = judge(f"{sys.executable} client.py '{query}' {ends}")
+    assert ended == status, shown + log
+    assert said in " ".join(shown.split())
     document = load(tmp_path / "reports")
     assert (document.run.side, document.run.requests) == ("client", 1)
     assert {rule.id for rule in document.rules} == set(CLIENT_RULES)
@@ -95,9 +96,9 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
         )
 
 
-def test_a_client_that_sends_nothing_is_not_judged(tmp_path: Path) -> None:
-    made = judge(tmp_path, "true")
-    assert made.returncode == 6 and "no rule was exercised" in made.stdout
+def test_a_client_that_sends_nothing_is_not_judged(judge: Callable[..., tuple[int, str, str]]) -> None:
+    status, shown, _ = judge("true")
+    assert status == 6 and "no rule was exercised" in shown
 
 
 @pytest.mark.parametrize(
@@ -108,10 +109,9 @@ def test_a_client_that_sends_nothing_is_not_judged(tmp_path: Path) -> None:
         (["--judge", "--provoke", "random:x"], "a seed is a whole number"),
     ],
 )
-def test_wrong_options_are_said(options: list[str], said: str) -> None:
-    command = [sys.executable, "-m", "conformance.cli", "serve", *options]
-    made = subprocess.run(command, env=environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True)
-    assert made.returncode == 2 and said in made.stderr and "Traceback" not in made.stderr
+def test_wrong_options_are_said(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", *options]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_random_provocations_are_those_of_their_seed() -> None:

@@ -54,6 +54,7 @@ class LoadController:
         self._lost: dict[str, str] = {}
         self._find = find
         self._created = 0
+        self._replays: set[str] = set()
         self._ids: dict[str, tuple[str, int, int]] = {}
 
     # ------------------------------------------------------------------ taking in
@@ -67,10 +68,9 @@ class LoadController:
         self.unable.update(report.unable)
         ledger.created = self._listed(ledger)
         self.ledger.merge(ledger)
-        for name, document in report.replays.items():
-            path = self.folder / "replays" / name
-            if not path.exists():
-                write(document, path)
+        for name in report.replays.keys() - self._replays:
+            self._replays.add(name)
+            write(report.replays[name], self.folder / "replays" / name)
         for identifier, number, origin in report.ids:
             self._seen(identifier, worker, number, origin)
         named = {number for finding in self.ledger.findings for number in finding.exchanges}

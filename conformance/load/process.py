@@ -82,7 +82,7 @@ class LoadProcess:
         self.posts: deque[tuple[Post, list[Exchange]]] = deque(maxlen=POSTS)
         self.accepted: deque[Exchange] = deque(maxlen=ACCEPTED)
         self.creates: dict[int, Exchange] = {}
-        #: Why the latest session ended, where the server could no longer be reached.
+        #: The reason why a session ended that could not reach the server; empty once it answers again.
         self.lost = ""
         self._lock, self._admitted = threading.Lock(), threading.Event()
         self._counter = itertools.count()
@@ -137,6 +137,8 @@ class LoadProcess:
 
     def _watch(self, exchange: Exchange) -> None:
         ledger = self._report.ledger
+        if exchange.status is not None:
+            self.lost = ""
         if exchange.attempts:
             ledger.sent += exchange.attempts
             ledger.measure(exchange)
@@ -179,7 +181,7 @@ class LoadProcess:
                 CreatedRecord(made.organization, made.operation, clean(made.id), clean(made.path))
             )
         ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
-        self.lost = run.redactor.text(run.lost)
+        self.lost = run.redactor.text(run.lost) or self.lost
 
     def _finding(self, entry: Entry, run: RunContext) -> Finding:
         """The finding of an entry with its evidence and, the first time, its replay file."""

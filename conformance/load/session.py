@@ -252,6 +252,13 @@ class Session(Driver):
         if payees := self.model.payees:
             self.read(self.rng.choice(payees))
 
+    def look_back(self) -> None:
+        """Reads what the session has made, before it ends."""
+        for payee in self.model.payees[:2]:
+            self.read(payee)
+        if self.model.virtual_accounts:
+            self.judge_list("listVirtualAccounts", 100, [])
+
     def page_of_accounts(self) -> None:
         """Reads a page of the customer's accounts, which all sessions add to."""
         if self.lost:

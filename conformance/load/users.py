@@ -61,6 +61,8 @@ class ConformanceUser(User):
                     self.session.add(kind)
             step(self.session)
             self._left -= 1
+            if not self._left:
+                self.session.look_back()
         except (Inconclusive, NotApplicable) as stop:
             process.unable(stop.reason)
             self._left = 0

@@ -277,10 +277,10 @@ class AnswersSwapped(LoadFault):
 
 
 class ElementsLost(LoadFault):
-    """One in 100 virtual accounts that are created at one moment is in no list."""
+    """One in 20 virtual accounts that are created at one moment is in no list."""
 
     RULES = ("list.complete",)
-    one_in = 100
+    one_in = 20
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,16 +8,29 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import random
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.messages import Response
 from tests.load.faults import FAULTS
 from tests.support.running import ROOT, environment, write_target
 from tests.variants.catalogue import VARIANTS, Variant
 from tests.variants.serving import serving
+
+
+class Slow(Behaviour):
+    """Answers take up to a second."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        time.sleep(random.random())
+        return super().finish(ctx, response)
+
 
 #: Seconds that a server may take to listen.
 PATIENCE = 30
@@ -26,7 +39,8 @@ PATIENCE = 30
 def main(name: str, file: Path) -> None:
     """Serves a fault by its class, or a variant by its name."""
     logging.disable(logging.CRITICAL)
-    choices = (FAULTS[name],) if name in FAULTS else ()
+    own: dict[str, type[Behaviour]] = {**FAULTS, "slow": Slow}
+    choices = (own[name],) if name in own else ()
     variant = next((one for one in VARIANTS if one.name == name), Variant(name, choices))
     parent = os.getppid()
     with serving(variant) as tables:

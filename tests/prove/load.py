@@ -19,6 +19,8 @@ CONFORMING = (
     "reference",
     "rate limited",
     "limited behind authentication",
+    "busy",
+    "slow",
     "one at a time",
     "others pay",
     "late",

@@ -15,6 +15,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of, walk
 from conformance.world.account import AccountFixture
 from conformance.world.habits import FEWER_ACCOUNTS, eventually, newest_accounts
+from conformance.world.run_context import refusal_of_valid
 
 RULE = "list.race"
 
@@ -41,6 +42,8 @@ class Growth:
     since: int = 0
     #: Expectation that holds of the list afterwards, and its pages, if they are right.
     right: tuple[Expectation, list[Exchange]] | None = None
+    #: The last create that was refused.
+    refused: Exchange | None = None
 
     def __post_init__(self) -> None:
         if TRAITS[self.create].creates == "account":
@@ -82,6 +85,8 @@ class Growth:
     def take(self, answers: list[Exchange]) -> None:
         """Notes which elements were created, and pages that show one twice."""
         for answer in answers:
+            if answer.refused and answer.operation == self.create:
+                self.refused = answer
             if not answer.succeeded:
                 continue
             if answer.operation == self.create:
@@ -159,7 +164,9 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
     for expectation, exchanges in [*wrong, *right]:
         ctx.judge(RULE, expectation, *exchanges)
     if not wrong and not number:
-        ctx.skip_judgement(RULE, "none of the simultaneous creates was accepted")
+        refused = [growth.refused for growth in growths if growth.refused]
+        stop = refusal_of_valid(refused[0]) if refused else None
+        ctx.skip_judgement(RULE, "none of the simultaneous creates was accepted", *refused[:1], stop=stop)
 
 
 def _grown(ctx: CheckContext) -> list[Growth]:

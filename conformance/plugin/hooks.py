@@ -90,6 +90,8 @@ def _forget_storage() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
+    # Hypothesis warns of long generated texts, which are sent on purpose.
+    config.addinivalue_line("filterwarnings", "ignore:Generating overly large repr")
     if files := options.own_rules(config):
         from conformance.contract.rules import RuleFileError, add_rules
 

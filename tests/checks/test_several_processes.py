@@ -13,6 +13,7 @@ from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing
 from conformance.reference.messages import Response
+from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.faults.harness import Outcome, checks_of, run_one
 from tests.faults.races import pause
@@ -74,8 +75,8 @@ CASES = [
 
 
 def judged(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> Outcome:
-    with several_processes(folder, behaviour) as target:
-        run, outcome = RunContext(target), Outcome()
+    with several_processes(folder, behaviour) as tables:
+        run, outcome = RunContext(build(tables, "several processes")), Outcome()
         for rule, operation in cases:
             for check in checks_of(rule, operation):
                 run_one(check, operation, run, outcome)

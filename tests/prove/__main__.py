@@ -21,6 +21,7 @@ NAMES = (
     "replays",
     "equality",
     "hostile",
+    "processes",
     "answers",
     "load",
     "judgements",

@@ -2,6 +2,7 @@
 
 Runs what a quick run runs on the faulty servers of kinds drawn at random, each on one operation after another
 until one is caught, and prints the share with its interval of confidence. Not proven: it is below LEAST.
+With `--places` it draws single faults, each on one operation, and only measures their share.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from conformance.checks import plan
 from conformance.plugin import known
+from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, run_on_fault, run_one
 from tests.prove import pool, selection
 from tests.prove.plan import kinds
@@ -25,6 +28,7 @@ LEAST = 0.9
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares what the command line takes."""
     parser.add_argument("kinds", type=int, nargs="?", default=250, metavar="N", help="kinds to draw (250)")
+    parser.add_argument("--places", action="store_true", help="draw single faults, each on its own operation")
     selection.seed(parser, 1)
     pool.options(parser)
 
@@ -46,21 +50,24 @@ def caught(identifiers: Sequence[str]) -> str:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Tries the kinds; returns True where the share may be LEAST with a confidence of 95%."""
-    every = kinds()
+    """Tries kinds or places; returns True where the share of kinds may be LEAST with 95% confidence."""
+    every: dict[Any, list[Fault]] = {**kinds()}
+    if options.places:
+        every = {fault.id: [fault] for faults in every.values() for fault in faults}
+    name = "single faults" if options.places else "kinds"
     drawn = random.Random(options.seed).sample(sorted(every), min(options.kinds, len(every)))
     work = [[fault.id for fault in every[kind]] for kind in drawn]
     hits = 0
-    for identifiers, identifier in pool.mapped(caught, work, options.processes, "kinds"):
+    for identifiers, identifier in pool.mapped(caught, work, options.processes, name):
         hits += bool(identifier)
         if not identifier:
-            print(f"not caught by a quick run: {identifiers[0]}, nor on another operation", flush=True)
+            print(f"not caught by a quick run: {', '.join(identifiers[:3])}", flush=True)
     low, high = interval(hits, len(work))
     print(
-        f"a quick run catches {hits} of {len(work)} kinds drawn with seed {options.seed}: "
+        f"a quick run catches {hits} of {len(work)} {name} drawn with seed {options.seed}: "
         f"{hits / len(work):.1%}, between {low:.1%} and {high:.1%} of all with a confidence of 95%"
     )
-    return high >= LEAST
+    return options.places or high >= LEAST
 
 
 def interval(hits: int, number: int) -> tuple[float, float]:

@@ -7,13 +7,13 @@ import multiprocessing
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import base_url, listen, serve
 from conformance.reference.store import Store
-from conformance.target.file import Target, build
 
 PROCESSES = 3
 
@@ -29,8 +29,9 @@ def _serve(path: Path, behaviour: Behaviour, bound: socket.socket, ready: object
 @contextlib.contextmanager
 def several_processes(
     folder: Path, behaviour: Behaviour | None = None, count: int = PROCESSES
-) -> Iterator[Target]:
-    """Serves from processes that share a socket and a database file in `folder`; gives the target.
+) -> Iterator[dict[str, Any]]:
+    """Serves from processes that share a socket and a database file in `folder`; gives the tables of the
+    target file.
 
     `behaviour` is sent to each process, so that its class stands at the top of a module.
     """
@@ -47,7 +48,7 @@ def several_processes(
                 process.start()
             for _ in processes:
                 assert ready.acquire(timeout=60), "a process of the server does not start"
-            yield build(target_tables(seeded, base_url(bound, "127.0.0.1")), "several processes")
+            yield target_tables(seeded, base_url(bound, "127.0.0.1"))
         finally:
             for process in processes:
                 process.terminate()

@@ -165,6 +165,14 @@ def response_schema(operation_id: str) -> dict[str, Any]:
     return _schema(OPERATIONS[operation_id].response_schema_uri)
 
 
+#: Operation and shape of a document -> the rules that it shows: answers have few shapes.
+_SHOWN: dict[tuple[str, Any], set[str]] = {}
+MOST_SHAPES = 2000
+
+#: Levels of a document below the first that a schema describes, and more.
+DEEPEST = 6
+
+
 def response_problems(operation_id: str, document: Any) -> list[Problem]:
     """Violations of the contract in the JSON document of a 2xx response (sections 2 and 8).
 
@@ -179,8 +187,22 @@ def response_rules(operation_id: str, document: Any) -> set[str]:
 
     Raises KeyError for an unknown operationId.
     """
-    operation = OPERATIONS[operation_id]
-    return rules_shown(response_schema(operation_id), _begun(document), _rule_of(operation))
+    operation, begun = OPERATIONS[operation_id], _begun(document)
+    key = operation_id, _shape(begun, DEEPEST)
+    if key not in _SHOWN:
+        if len(_SHOWN) >= MOST_SHAPES:
+            _SHOWN.clear()
+        _SHOWN[key] = rules_shown(response_schema(operation_id), begun, _rule_of(operation))
+    return set(_SHOWN[key])
+
+
+def _shape(value: Any, depth: int) -> Any:
+    """All of a document that `rules_shown` goes by, to so many levels, which no schema exceeds."""
+    if isinstance(value, dict) and depth:
+        return tuple((name, _shape(member, depth - 1)) for name, member in value.items())
+    if isinstance(value, list):
+        return frozenset(_shape(member, depth - 1) for member in value) if depth else list
+    return None if value is None else type(value)
 
 
 def _begun(document: Any) -> Any:

@@ -165,7 +165,7 @@ class Finding(msgspec.Struct, dict=True):
         """The finding as a ledger keeps it: redacted, texts and evidence bounded."""
 
         def text(value: str) -> str:
-            return clean(redacted(value))
+            return clean(redacted(value)) if value else ""
 
         return replace(
             self,

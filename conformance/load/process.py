@@ -40,10 +40,10 @@ NUMBERS = 10**9
 
 #: Kept for later users: accepted POSTs, and accepted requests, of which one in so many is kept. Together they
 #: reach back over so many requests.
-POSTS, ACCEPTED, ONE_IN = 300, 1500, 15
+POSTS, ACCEPTED, ONE_IN = 200, 600, 30
 
 #: Creates whose exchanges are kept, in case another resource turns out to have the same id.
-CREATES = 2000
+CREATES = 1000
 
 #: Replay files of one process, and errors of the suite that are told.
 REPLAYS, ERRORS = 60, 20

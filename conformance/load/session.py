@@ -124,10 +124,14 @@ class Session(Driver):
     def _whose(self, request: Call, organization: str) -> Path | None:
         """Whose resources the path names; None where that is not known."""
         found = match(request.method, request.path)
-        things = [*self.model.payees, *self.model.virtual_accounts]
-        own = {*self.ids.values(), *self.process.funded, *(thing.id for thing in things)}
-        known = dict.fromkeys(own, OWN) | {self.elsewhere["sibling"].account_id: SIBLING}
-        kinds = [(name, known.get(value, "")) for name, value in found[1].items()] if found else []
+        own, sibling = {*self.ids.values(), *self.process.funded}, self.elsewhere["sibling"].account_id
+
+        def kind(value: str) -> str:
+            things = (*self.model.payees, *self.model.virtual_accounts)
+            mine = value in own or any(thing.id == value for thing in things)
+            return OWN if mine else SIBLING if value == sibling else ""
+
+        kinds = [(name, kind(value)) for name, value in found[1].items()] if found else []
         if not kinds or not all(kind for _, kind in kinds):
             return None
         return tuple(kinds) if organization == "primary" else ((kinds[0][0], FOREIGN), *kinds[1:])

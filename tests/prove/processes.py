@@ -173,9 +173,9 @@ MISTAKES: dict[type[Behaviour], str] = {
     HalfSignatures: "auth.signature",
     NoncesOfEachProcess: "auth.nonce-replay",
     KeysOfAll: "idempotency.other-organization",
-    RepetitionReads: "idempotency.replay-after-change",
+    RepetitionReads: "idempotency.replay",
     EndInclusive: "list.end-date",
-    DisableStands: "beneficiary.disable",
+    DisableStands: "beneficiary.disable-moves-updated",
 }
 
 

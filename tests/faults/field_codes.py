@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.fields import Field
 
-from .catalogue import Faulty, faults, of, seam
+from .catalogue import Faulty, Row, faults, of, seam
 from .fields import of_kind
 from .kinds import ALL, each_field_like, unless_in_kind
-
-
-def _codes(kinds: tuple[str, ...], **patterns: str) -> Callable[[str], Any]:
-    return lambda operation: {
-        f"{name} {label.replace('_', ' ')}": (name, pattern)
-        for name in of_kind(*kinds)(operation)
-        for label, pattern in patterns.items()
-    }
 
 
 class Codes(Faulty):
@@ -39,17 +30,28 @@ class Codes(Faulty):
             super().check_currency(ctx, field, value)
 
 
+def accepting(kinds: tuple[str, ...], **patterns: str) -> Row:
+    """A row of servers that accept codes of a pattern, one server for each field of these kinds and each
+    pattern."""
+
+    def each(operation: str) -> dict[str, tuple[str, str]]:
+        return {
+            f"{name} {label.replace('_', ' ')}": (name, pattern)
+            for name in of_kind(*kinds)(operation)
+            for label, pattern in patterns.items()
+        }
+
+    return of(Codes, each=each)
+
+
 faults["fields.country-code"] |= {
-    "A country code that is not two letters is accepted.": of(
-        Codes,
-        each=_codes(
-            ("country",),
-            anything=r".+",
-            three_letters=r"[A-Z]{3}",
-            one_letter=r"[A-Z]",
-            two_characters=r"[A-Z0-9]{2}",
-            two_digits=r"[0-9]{2}",
-        ),
+    "A country code that is not two letters is accepted.": accepting(
+        ("country",),
+        anything=r".+",
+        three_letters=r"[A-Z]{3}",
+        one_letter=r"[A-Z]",
+        two_characters=r"[A-Z0-9]{2}",
+        two_digits=r"[0-9]{2}",
     ),
 }
 
@@ -63,23 +65,19 @@ faults["fields.country-code"] |= {
 }
 
 faults["fields.currency-code"] |= {
-    "A currency code that is not three letters is accepted.": of(
-        Codes,
-        each=_codes(
-            ("currency", "destination_currency"),
-            anything=r".+",
-            two_letters=r"[A-Z]{2}",
-            four_letters=r"[A-Z]{4}",
-            three_characters=r"[A-Z0-9]{3}",
-            three_digits=r"[0-9]{3}",
-        ),
+    "A currency code that is not three letters is accepted.": accepting(
+        ("currency", "destination_currency"),
+        anything=r".+",
+        two_letters=r"[A-Z]{2}",
+        four_letters=r"[A-Z]{4}",
+        three_characters=r"[A-Z0-9]{3}",
+        three_digits=r"[0-9]{3}",
     ),
 }
 
 faults["fields.unassigned-code"] |= {
-    "A code of the right form that is not assigned is accepted.": of(
-        Codes,
-        each=_codes(("country", "currency", "destination_currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"),
+    "A code of the right form that is not assigned is accepted.": accepting(
+        ("country", "currency", "destination_currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"
     ),
 }
 

@@ -83,20 +83,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="options of the runs of whole and lanes, such as --options=\"-m 'not fuzz'\"",
     )
-    parser.add_argument(
-        "--lanes",
-        type=_list(int),
-        default=far.LANES,
-        metavar="LIST",
-        help="the rows of lanes (1,2,4,8,16,32)",
-    )
-    parser.add_argument(
-        "--latencies",
-        type=_list(float),
-        default=far.LATENCIES,
-        metavar="LIST",
-        help="the columns of lanes, in milliseconds (0,10,50,150)",
-    )
+    for name, kind, usual, told in (
+        ("--lanes", int, far.LANES, "the rows of lanes (1,2,4,8,16,32)"),
+        ("--latencies", float, far.LATENCIES, "the columns of lanes, in milliseconds (0,10,50,150)"),
+    ):
+        parser.add_argument(name, type=_list(kind), default=usual, metavar="LIST", help=told)
     parser.add_argument(
         "--exchanges",
         type=int,

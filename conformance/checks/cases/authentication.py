@@ -35,7 +35,6 @@ def header_case(at: Engine) -> Iterator[Case]:
     """Names of the four headers in other letter cases than documented."""
     for name, case in (
         ("header names in lower case", "lower"),
-        ("header names in upper case", "upper"),
         ("header names with the cases swapped", "swapped"),
     ):
         yield at.case("auth.header-case", name, auth=Auth(name_case=case))

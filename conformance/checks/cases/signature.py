@@ -37,7 +37,8 @@ def other_signatures(at: Engine) -> Iterator[Case]:
     for what, secret in others:
         if secret != target.primary.secret:
             yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
-    for mangle in MUTATED:
+    # What takes half of a signature takes one that lacks its last digit.
+    for mangle in (each for each in MUTATED if each != "first-half"):
         yield at.case(rule, DESCRIPTIONS[mangle], auth=Auth(mangle=mangle))
     # Neither a bearer token nor where a request says that it is from does instead.
     beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))

@@ -60,6 +60,19 @@ def _next(target: str, number: int) -> str:
     return PAGE.sub(f"page={number + 1}", target) if asked and int(asked[1]) == number else target
 
 
+def shorter(document: Document, step: Step, exchange: Exchange) -> Step | None:
+    """The step with the last page, where it is the only judged one of a list and the page that it asks for
+    does not exist in the list of this server; None where it exists."""
+    lists = [each for each in document["steps"] if each["id"] in document["judged"] and _lists(each)]
+    asked, page = PAGE.search(step["target"]), page_of(exchange)
+    if lists != [step] or not from_plain(document["expectation"]).predicate.walk or "auth" in step:
+        return None
+    if asked is None or step["answered"].get("past") or page is None or page.items:
+        return None
+    last = pages_of(page.total or 0, page.size or 1)
+    return {**step, "target": PAGE.sub(f"page={last}", step["target"])} if 0 < last < int(asked[1]) else None
+
+
 def still_past(step: Step, exchange: Exchange) -> Step | None:
     """The step with a later page, where one past the last was asked for and the list has grown since; None
     where the page is still past the last."""

@@ -28,7 +28,7 @@ from conformance.world.run_context import RunContext
 #: Seconds from which on a pause between two steps belongs to the failure: a check waited for a clock.
 PAUSE = 0.3
 
-#: The same where requests lie between that are left out, or other checks went on meanwhile.
+#: The same if requests lie between that are left out, and the check did not run alone.
 LONG_PAUSE = 5.0
 
 #: Pages that are past the end of any list.
@@ -64,7 +64,8 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
     writer = _Writer(finding.rule, kept, {exchange.number for exchange in judged}, run)
     written = [writer.step(str(at), exchange) for at, exchange in enumerate(kept, 1)]
     _together(written, kept)
-    _pauses({exchange.number: written[at] for at, exchange in enumerate(kept)}, exchanges)
+    least = PAUSE if run.before else LONG_PAUSE
+    _pauses({exchange.number: written[at] for at, exchange in enumerate(kept)}, exchanges, least)
     numbers = {exchange.number: step["id"] for exchange, step in zip(kept, written, strict=True)}
     rule, told_again = RULES[finding.rule], writer.told(plain, written)
     document = {
@@ -188,13 +189,14 @@ def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
         end, last = max(end, exchange.started + exchange.elapsed), exchange
 
 
-def _pauses(written: Mapping[int, Step], exchanges: list[Exchange]) -> None:
-    """Notes the pauses of the check, before a step or before requests in between that are left out."""
+def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float) -> None:
+    """Notes the pauses of the check, before a step or, from so many seconds on, before requests in between
+    that are left out."""
     waited = 0.0
     for before, exchange in itertools.pairwise(exchanges):
         pause = exchange.started - (before.started + before.elapsed)
         consecutive = before.number in written and exchange.number == before.number + 1
-        if pause >= LONG_PAUSE or (consecutive and pause > PAUSE):
+        if pause >= least or (consecutive and pause > PAUSE):
             waited += pause
         if step := written.get(exchange.number):
             if waited and "together" not in step:

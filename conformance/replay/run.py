@@ -15,7 +15,7 @@ from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import Known, expect
 from conformance.replay.format import Document, ReplayError, Step, call_of
-from conformance.replay.reading import read_on, still_past
+from conformance.replay.reading import read_on, shorter, still_past
 from conformance.replay.slice import MOST_CHANGES
 from conformance.replay.symbols import SYMBOL, TARGET_VALUES, filled
 from conformance.wire.client import NOT_SIMULTANEOUS, race, simultaneous
@@ -45,7 +45,7 @@ _ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
 #: Steps and seconds of waiting that further attempts take in all if the process may matter.
 _MOST_STEPS, _MOST_WAITING = 200, 20.0
 
-#: Predicates of members, which say nothing of an answer that is rightly a refusal.
+#: Predicates of members; like those of single modules, they say nothing of a refusal.
 _OF_MEMBERS = ("equal", "member", "later")
 
 
@@ -170,8 +170,11 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
         for step, exchange in zip(steps, exchanges, strict=True):
             answers[step["id"]] = exchange
             shown(step, exchange)
-        later = still_past(steps[0], exchanges[0]) if len(steps) == 1 else None
-        return send([later]) if later else exchanges
+        if len(steps) > 1:
+            return exchanges
+        [step], [exchange] = steps, exchanges
+        other = still_past(step, exchange) or shorter(document, step, exchange)
+        return send([other]) if other else exchanges
 
     further: list[Exchange] = []
     try:
@@ -309,12 +312,20 @@ def _judged(
         # Of requests in each other's place those that were refused say nothing.
         outcomes = [outcome for outcome in outcomes if outcome.good is not None]
     worst = min(outcomes, key=lambda outcome: (False, None, True).index(outcome.good))
-    if worst.good is None or (worst.good is False and plain["predicate"] in _OF_MEMBERS):
-        for step in document["steps"]:
-            answer = answers.get(step["id"]) if step["id"] in judged and "together" not in step else None
-            if answer and _accepted(step) and _rightly_refused(answer, answers.values(), run):
-                # The answer that broke the rule can come no more.
-                return Outcome(True, f"step {step['id']} was answered {answer.described()}, as it must be")
+    of_content = plain["predicate"] in _OF_MEMBERS or "." in plain["predicate"]
+    if worst.good is None or (worst.good is False and of_content):
+        # The answer that broke the rule can come no more, or does not come now.
+        refused = [
+            (f"step {step['id']} was answered {answer.described()}", answer)
+            for step in document["steps"]
+            if step["id"] in judged and "together" not in step and _accepted(step)
+            if (answer := answers.get(step["id"])) and answer.refused
+        ]
+        for told, answer in refused:
+            if _rightly_refused(answer, answers.values(), run):
+                return Outcome(True, f"{told}, as it must be")
+        if refused and worst.good is False:
+            return Outcome(None, f"{refused[0][0]}, which shows nothing of it")
     return worst
 
 

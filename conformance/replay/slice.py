@@ -124,10 +124,10 @@ class _Dependencies:
 
 
 def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange]]]:
-    """Reads what is new in the record."""
+    """Reads what is new in the record, and all that was created before a run that is alone: lists show it."""
     seen, made, changes = run.cache.find(_READ) or (0, {}, {})
-    for number in list(run.record)[seen:]:
-        exchange = run.record[number]
+    fresh = [run.record[number] for number in list(run.record)[seen:]]
+    for exchange in fresh if seen else [*list(run.before.values()), *fresh]:
         traits = traits_of(exchange.operation)
         if not exchange.succeeded or exchange.method == "GET":
             continue

@@ -89,6 +89,8 @@ class RunContext:
         self.samples = Samples(target)
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}
+        #: The record of the run that this one runs `alone` beside.
+        self.before: dict[int, Exchange] = {}
         #: Changes that were accepted, in the order of the record.
         self.accepted: list[Exchange] = []
         self.sent = 0
@@ -122,7 +124,7 @@ class RunContext:
             self.target, self._transport, budget=self.budget, read_only=self.read_only, wanted=self.wanted
         )
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
-        other._numbers, other.lost = self._numbers, self.lost
+        other._numbers, other.lost, other.before = self._numbers, self.lost, self.record
         return other
 
     def include(self, other: RunContext) -> None:

@@ -35,6 +35,7 @@ KEY = "0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"
 MADE = [
     (KEY, "upper", "0F3C6F0E-8D5B-4C55-9D3F-1C2B3A4D5E6F"),
     (KEY, "but.1", KEY[:-1]),
+    (KEY, "from.30", "4d5e6f"),
     (KEY, "set.16.g", "0f3c6f0e-8d5b-4cg5-9d3f-1c2b3a4d5e6f"),
     (KEY, "other.0", "1" + KEY[1:]),
     (KEY, "other.-1", KEY[:-1] + "0"),

@@ -102,6 +102,8 @@ class Invariants:
 
     def __init__(self, target: Target) -> None:
         self.tallies: dict[tuple[str, str], Entry] = {}
+        #: The keys of tallies that have, or had, violations.
+        self.broken: set[tuple[str, str]] = set()
         self._secrets = telling_secrets(target)
         #: API key -> the secret that goes with it.
         self._secret_of = {
@@ -120,7 +122,10 @@ class Invariants:
     # ------------------------------------------------------------------ bookkeeping
 
     def _tally(self, rule: str, operation: str) -> Entry:
-        return self.tallies.setdefault((rule, operation), Entry(rule, operation, EVERY_RESPONSE))
+        tally = self.tallies.get((rule, operation))
+        if tally is None:
+            tally = self.tallies[rule, operation] = Entry(rule, operation, EVERY_RESPONSE)
+        return tally
 
     def _judge(
         self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
@@ -134,6 +139,7 @@ class Invariants:
         if not broken:
             return
         tally.broken += 1
+        self.broken.add((rule, operation))
         if len(tally.violations) < TOLD and all(broken != told.outcome.got for told in tally.violations):
             what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
             witnesses = tuple(dict.fromkeys([beside or exchange.number, exchange.number]))
@@ -196,6 +202,7 @@ class Invariants:
             )
             outcome = Outcome(False, f"{lost} of {tally.judged} had to be sent again")
             tally.broken = lost
+            self.broken.add((LOST, operation))
             tally.violations = [Judgement(expectation, tuple(tally.proof), outcome)]
 
     def _content_type(self, exchange: Exchange) -> None:

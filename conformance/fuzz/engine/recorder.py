@@ -68,7 +68,7 @@ class Recorder:
     def begin(self) -> None:
         """A new example starts: what was sent before does not belong to it."""
         self._example = []
-        self._passive = {key: tally.broken for key, tally in self.run.invariants.tallies.items()}
+        self._passive = {key: self.run.invariants.tallies[key].broken for key in self.run.invariants.broken}
         for failure in self.failures.values():
             failure.runs += 1
 

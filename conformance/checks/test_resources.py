@@ -327,7 +327,7 @@ def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
         ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")
 
 
-@check("format.timestamp-current")
+@check("format.timestamp-current", last=True)
 def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
     """A new resource shows a created of about now, and another one than a resource made two seconds before;
     none shows an updated before its created, and no balance an updated_at that is still to come."""

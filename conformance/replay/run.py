@@ -45,8 +45,9 @@ _ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
 #: Steps and seconds of waiting that further attempts take in all if the process may matter.
 _MOST_STEPS, _MOST_WAITING = 200, 20.0
 
-#: Predicates of members; like those of single modules, they say nothing of a refusal.
-_OF_MEMBERS = ("equal", "member", "later")
+#: Predicates that, like those of single modules, prove no failure if what was accepted is refused now:
+#: its content does not show, and a refusal in other words may have another reason.
+_OF_ACCEPTED = ("equal", "member", "later", "refused", "status")
 
 
 @dataclass
@@ -312,8 +313,8 @@ def _judged(
         # Of requests in each other's place those that were refused say nothing.
         outcomes = [outcome for outcome in outcomes if outcome.good is not None]
     worst = min(outcomes, key=lambda outcome: (False, None, True).index(outcome.good))
-    of_content = plain["predicate"] in _OF_MEMBERS or "." in plain["predicate"]
-    if worst.good is None or (worst.good is False and of_content):
+    of_accepted = plain["predicate"] in _OF_ACCEPTED or "." in plain["predicate"]
+    if worst.good is None or (worst.good is False and of_accepted):
         # The answer that broke the rule can come no more, or does not come now.
         refused = [
             (f"step {step['id']} was answered {answer.described()}", answer)
@@ -325,7 +326,7 @@ def _judged(
             if _rightly_refused(answer, answers.values(), run):
                 return Outcome(True, f"{told}, as it must be")
         if refused and worst.good is False:
-            return Outcome(None, f"{refused[0][0]}, which shows nothing of it")
+            return Outcome(None, f"{refused[0][0]}, which does not show it")
     return worst
 
 

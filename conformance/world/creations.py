@@ -36,7 +36,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "createPayoutDestination": (
         "bank details without label",
         "the default",
-        "no default",
+        "pounds to Germany",
         "a savings account",
         "an IBAN",
         "a SWIFT code of eleven characters",

@@ -7,6 +7,7 @@ in it as `broken`.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -235,11 +236,22 @@ class PageReading:
         return dict.fromkeys(identifier for done in self.walks for identifier in done.ids)
 
     @property
+    def totals(self) -> list[int | None]:
+        """The totals of all pages in the order in which they were read."""
+        read = [page for done in self.walks for page in done.pages]
+        read += [page for _, _, exchange in self.samples if (page := page_of(exchange))]
+        return [page.total for page in sorted(read, key=lambda page: page.exchange.number)]
+
+    @property
     def grew(self) -> bool:
         """Others added elements while it was read, as the totals of the answers tell."""
-        totals = {page.total for done in self.walks for page in done.pages}
-        totals |= {page.total for _, _, exchange in self.samples if (page := page_of(exchange))}
-        return len(totals) > 1
+        return len(set(self.totals)) > 1
+
+    @property
+    def fell(self) -> bool:
+        """A total is less than an earlier one: the answers come from replicas of different age."""
+        known = [total for total in self.totals if total is not None]
+        return any(later < earlier for earlier, later in itertools.pairwise(known))
 
     @property
     def in_order(self) -> bool:

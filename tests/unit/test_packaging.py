@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 NAMED_ONLY = {"pytest-base-url", "pytest-xdist", "httptools"}
 
 #: Imported where somebody has it installed, and a clear error otherwise.
-OPTIONAL = {"redis"}
+OPTIONAL = {"redis", "locust", "gevent"}
 
 
 def imported() -> set[str]:

@@ -54,26 +54,28 @@ class Gate:
     """Holds a thread of a race until the connections of all threads are ready."""
 
     def __init__(self, barrier: threading.Barrier) -> None:
-        self._barrier: threading.Barrier | None = barrier
+        #: The same for all threads of a race.
+        self.barrier = barrier
+        self._waited = False
         #: Seconds for which the thread was held.
         self.held = 0.0
 
     def wait(self) -> float:
         """Waits for the other threads, GATE_TIMEOUT seconds at most; the seconds that this took. Later calls
         return 0."""
-        barrier, self._barrier = self._barrier, None
-        if barrier is None:
+        if self._waited:
             return 0.0
+        self._waited = True
         begin = time.monotonic()
         with suppress(threading.BrokenBarrierError):
-            barrier.wait(GATE_TIMEOUT)
+            self.barrier.wait(GATE_TIMEOUT)
         self.held = time.monotonic() - begin
         return self.held
 
     def leave(self) -> None:
         """Lets the others go, unless this thread has waited."""
-        if self._barrier is not None:
-            self._barrier.abort()
+        if not self._waited:
+            self.barrier.abort()
 
 
 class _Answer:

@@ -20,6 +20,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
+from conformance.wire.transport import GATE, Gate
 from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
@@ -101,9 +102,13 @@ def test_history_is_found_at_any_rate(
 class OneOfEachRace(InProcessTransport):
     """A rate limiter that lets one request of each race through, and all that are sent alone."""
 
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._first: dict[threading.Barrier, Gate] = {}
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        thread = threading.current_thread().name
-        if thread.startswith("ThreadPoolExecutor") and not thread.endswith("_0"):
+        gate: Gate | None = request.extensions.get(GATE)
+        if gate is not None and self._first.setdefault(gate.barrier, gate) is not gate:
             return httpx.Response(429, headers={"Retry-After": "0"}, json={})
         return super().handle_request(request)
 

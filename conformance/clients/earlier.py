@@ -94,7 +94,7 @@ class Earlier:
 
 
 @dataclass(slots=True)
-class Walk:
+class PagesRead:
     """The pages of a list that were read since the last whole walk; `pages` is the number in the last answer.
 
     `trouble`: the last page that was asked for was not answered as a page."""
@@ -119,7 +119,7 @@ class EarlierRequests:
         self.timestamps: Recent[tuple[str, str], tuple[float, int]] = Recent()
         self.attempts: Recent[tuple[str, str, bytes, bytes], Earlier] = Recent()
         self.keys: Recent[tuple[str, str], Earlier] = Recent()
-        self.walks: Recent[tuple[Any, ...], Walk] = Recent()
+        self.walks: Recent[tuple[Any, ...], PagesRead] = Recent()
         self.began: Recent[str, float] = Recent()
 
     def used(self, request: ClientRequest) -> bool:
@@ -242,7 +242,7 @@ class EarlierRequests:
         if walk is None or (walk.complete and page == 1):
             if page != 1:
                 return
-            walk = Walk(request.operation, pages, whole=walk.whole if walk else 0)
+            walk = PagesRead(request.operation, pages, whole=walk.whole if walk else 0)
             self.walks[key] = walk
         elif page > max(pages, walk.pages):
             got = f"page {page} of {pages}"

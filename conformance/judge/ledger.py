@@ -164,7 +164,7 @@ class Entry:
         return finding
 
 
-class Case(msgspec.Struct):
+class Result(msgspec.Struct):
     """One rule on one operation: its verdict is that of the most severe of its findings.
 
     A rule that no check had occasion to judge is not run.
@@ -212,7 +212,7 @@ class CreatedRecord(msgspec.Struct, frozen=True):
 class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     """The record of a run, or of a part of it: judged, sent, created. Two ledgers add up to one."""
 
-    cells: list[Case] = []
+    cells: list[Result] = []
     #: Whose rules were judged.
     side: Side = Side.SERVER
     #: The exchanges that findings name, by number.
@@ -257,14 +257,14 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         return ledger
 
     @cached_property
-    def _by_key(self) -> dict[tuple[str, str], Case]:
+    def _by_key(self) -> dict[tuple[str, str], Result]:
         return {case.key: case for case in self.cells}
 
-    def case(self, rule: str, operation: str) -> Case:
+    def case(self, rule: str, operation: str) -> Result:
         """The case of a rule on an operation; made if there is none."""
         case = self._by_key.get((rule, operation))
         if case is None:
-            case = self._by_key[rule, operation] = Case(rule, operation)
+            case = self._by_key[rule, operation] = Result(rule, operation)
             self.cells.append(case)
         return case
 
@@ -317,7 +317,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.missing |= missing
         self.missing = {name: said for name, said in self.missing.items() if name not in succeeded}
 
-    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Case]:
+    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Result]:
         """The cases with one of these verdicts, in the catalogue's order."""
         levels = set(levels)
         return [

@@ -32,7 +32,7 @@ from conformance.plugin.selection import judged_by
 from conformance.report.document import Document
 from conformance.target.environment import given
 from conformance.target.file import NO_FILES, Target, TargetError, Tls, build, load
-from conformance.wire.budget import Budget, Kind
+from conformance.wire.budget import Budget, Quantity
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
 from conformance.world.samples import run_label
@@ -124,7 +124,7 @@ class Controller:
             examined = preflight(target, budget=first, read_only=self.options.read_only)
             self._latency = latency(examined)
             paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
-            self._spent = first.used[Kind.REQUESTS]
+            self._spent = first.used[Quantity.REQUESTS]
             return paced
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(

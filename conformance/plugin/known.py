@@ -49,7 +49,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTest:
     """One test: its check or exploration, its operation or part, and its place (lower is earlier).
 
     `sends` is for the reference server, of a check after all before it in one process, of a part of the
@@ -78,7 +78,7 @@ def key_of(name: str, parameter: str) -> str:
 
 
 @functools.cache
-def tests() -> Mapping[str, Known]:
+def tests() -> Mapping[str, KnownTest]:
     """All tests by their keys."""
     # Other people's runs import this module and read no table.
     import json
@@ -87,7 +87,7 @@ def tests() -> Mapping[str, Known]:
     for kind, checks in json.loads(PATH.read_text("utf-8")).items():
         for name, rows in checks.items():
             for parameter, row in rows.items():
-                found[key_of(name, parameter)] = Known(
+                found[key_of(name, parameter)] = KnownTest(
                     name,
                     parameter,
                     kind == "generated",
@@ -99,7 +99,7 @@ def tests() -> Mapping[str, Known]:
     return found
 
 
-def of(nodeid: str) -> Known | None:
+def of(nodeid: str) -> KnownTest | None:
     """The facts of a test by its node id; None for tests that were not measured."""
     return tests().get(key(nodeid))
 

@@ -95,13 +95,13 @@ def plan(
     )
 
 
-def _sends(row: known.Known, share: float, quick: bool) -> Numbers:
+def _sends(row: known.KnownTest, share: float, quick: bool) -> Numbers:
     if quick and row.quick is not None:
         return row.quick
     return row.sends.times(share) if row.generated else row.sends
 
 
-def _set_up(rows: Mapping[str, known.Known | None], workers: int) -> Numbers:
+def _set_up(rows: Mapping[str, known.KnownTest | None], workers: int) -> Numbers:
     operations = {row.parameter for row in rows.values() if row is not None and not row.generated}
     return SET_UP.times((min(workers, max(len(rows), 1)) - 1) * len(operations))
 

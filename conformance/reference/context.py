@@ -9,7 +9,7 @@ from conformance.reference.messages import Request
 
 if TYPE_CHECKING:
     from conformance.reference.app import Server
-    from conformance.reference.store import Condition, Organization, Store
+    from conformance.reference.store import Condition, OrganizationRow, Store
 
 #: A stored resource: its id, parent, organization, instants (microseconds) and fields as sent.
 Record = dict[str, Any]
@@ -40,7 +40,7 @@ class Context:
     query: bytes
     operation: str = ""
     params: dict[str, str] = field(default_factory=dict)
-    organization: Organization | None = None
+    organization: OrganizationRow | None = None
     customer: Record | None = None
     account: Record | None = None
     beneficiary: Record | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldRule:
     """A request field. `kind` says what its value must be and which check of Validation looks at it.
 
     `max_length` is in characters; `choices` and `members` belong to the kinds enum and address.
@@ -27,74 +27,74 @@ TYPES: dict[str, type] = {"boolean": bool, "address": dict, "optional_address": 
 BENEFICIARY_ADDRESS = ("address_line", "city", "region", "postal_code", "country")
 VIRTUAL_ACCOUNT_ADDRESS = ("address_line", "city", "state", "postal_code", "country")
 
-ACCOUNT = (Field("name", required=True, max_length=255),)
+ACCOUNT = (FieldRule("name", required=True, max_length=255),)
 
 BENEFICIARY = (
-    Field("beneficiary_type", "enum", choices=("individual", "business")),
-    Field("title", max_length=20),
-    Field("first_name", required=True, max_length=100),
-    Field("middle_name", max_length=100),
-    Field("last_name", required=True, max_length=100),
-    Field("display_name", required=True, max_length=255),
-    Field("company_name", max_length=255),
-    Field("email", required=True, max_length=255),
-    Field("phone", required=True, max_length=50),
-    Field("address", "address", required=True, members=BENEFICIARY_ADDRESS),
-    Field("tax_id", max_length=50),
-    Field("country_code", "country", required=True),
-    Field("note"),
+    FieldRule("beneficiary_type", "enum", choices=("individual", "business")),
+    FieldRule("title", max_length=20),
+    FieldRule("first_name", required=True, max_length=100),
+    FieldRule("middle_name", max_length=100),
+    FieldRule("last_name", required=True, max_length=100),
+    FieldRule("display_name", required=True, max_length=255),
+    FieldRule("company_name", max_length=255),
+    FieldRule("email", required=True, max_length=255),
+    FieldRule("phone", required=True, max_length=50),
+    FieldRule("address", "address", required=True, members=BENEFICIARY_ADDRESS),
+    FieldRule("tax_id", max_length=50),
+    FieldRule("country_code", "country", required=True),
+    FieldRule("note"),
 )
 
 PAYOUT_DESTINATION = (
-    Field("country", "country", required=True),
-    Field("type", "enum", required=True, choices=("bank_account", "wallet", "card")),
-    Field("currency", "destination_currency", required=True),
-    Field("label"),
-    Field("network"),
-    Field("account_number"),
-    Field("account_name"),
-    Field("routing_number"),
-    Field("account_type", "enum", choices=("checking", "savings")),
-    Field("iban", max_length=34),
-    Field("swift_code", max_length=11),
-    Field("wallet_address"),
-    Field("is_default", "boolean"),
+    FieldRule("country", "country", required=True),
+    FieldRule("type", "enum", required=True, choices=("bank_account", "wallet", "card")),
+    FieldRule("currency", "destination_currency", required=True),
+    FieldRule("label"),
+    FieldRule("network"),
+    FieldRule("account_number"),
+    FieldRule("account_name"),
+    FieldRule("routing_number"),
+    FieldRule("account_type", "enum", choices=("checking", "savings")),
+    FieldRule("iban", max_length=34),
+    FieldRule("swift_code", max_length=11),
+    FieldRule("wallet_address"),
+    FieldRule("is_default", "boolean"),
 )
 
 PAYOUT = (
-    Field("beneficiary_id", required=True),
-    Field("payout_destination_id", required=True),
-    Field("amount", "amount", required=True),
-    Field("currency", "currency", required=True),
-    Field("note", max_length=500),
+    FieldRule("beneficiary_id", required=True),
+    FieldRule("payout_destination_id", required=True),
+    FieldRule("amount", "amount", required=True),
+    FieldRule("currency", "currency", required=True),
+    FieldRule("note", max_length=500),
 )
 
 VIRTUAL_ACCOUNT = (
-    Field("currency", "currency", required=True),
-    Field("label", required=True, max_length=255),
-    Field("address", "optional_address", members=VIRTUAL_ACCOUNT_ADDRESS),
+    FieldRule("currency", "currency", required=True),
+    FieldRule("label", required=True, max_length=255),
+    FieldRule("address", "optional_address", members=VIRTUAL_ACCOUNT_ADDRESS),
 )
 
 WALLET = (
-    Field("currency", required=True),
-    Field("network", required=True),
-    Field("label", required=True, max_length=255),
+    FieldRule("currency", required=True),
+    FieldRule("network", required=True),
+    FieldRule("label", required=True, max_length=255),
 )
 
 PAYIN = (
-    Field("amount", "amount", required=True),
-    Field("currency", "currency", required=True),
-    Field("payment_method", required=True),
-    Field("description"),
+    FieldRule("amount", "amount", required=True),
+    FieldRule("currency", "currency", required=True),
+    FieldRule("payment_method", required=True),
+    FieldRule("description"),
 )
 
 
-def _optional(fields: Iterable[Field]) -> tuple[Field, ...]:
+def _optional(fields: Iterable[FieldRule]) -> tuple[FieldRule, ...]:
     return tuple(replace(field, required=False) for field in fields)
 
 
 #: operationId -> the fields of its body; operations without a body are missing.
-FIELDS: dict[str, tuple[Field, ...]] = {
+FIELDS: dict[str, tuple[FieldRule, ...]] = {
     "createAccount": ACCOUNT,
     "createBeneficiary": BENEFICIARY,
     "updateBeneficiary": _optional(BENEFICIARY),

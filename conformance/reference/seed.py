@@ -10,7 +10,7 @@ from typing import Any
 from conformance.reference.app import Clock, Server, system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seams.base import PREFIXES
-from conformance.reference.store import Balance, Organization, Store
+from conformance.reference.store import Balance, OrganizationRow, Store
 
 #: Currencies of the funded account, and how much of each it has: more than any valid payout draws.
 FUNDED_CURRENCIES = ("BRL", "CAD", "CHF", "COP", "EUR", "GBP", "JPY", "MXN", "USD")
@@ -60,7 +60,9 @@ def _word(source: random.Random, length: int = 24) -> str:
 
 
 def _tenant(store: Store, source: random.Random, now: int) -> Tenant:
-    organization = Organization("org_" + _word(source), "key_" + _word(source), "secret_" + _word(source, 40))
+    organization = OrganizationRow(
+        "org_" + _word(source), "key_" + _word(source), "secret_" + _word(source, 40)
+    )
     store.add_organization(organization)
 
     def add(kind: str, parent: str, **fields: Any) -> str:

@@ -49,7 +49,7 @@ class StoreError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Organization:
+class OrganizationRow:
     """An organization and its only key pair."""
 
     id: str
@@ -173,7 +173,7 @@ class Store:
 
     # ------------------------------------------------------------------ organizations
 
-    def add_organization(self, organization: Organization) -> None:
+    def add_organization(self, organization: OrganizationRow) -> None:
         self.change(
             "INSERT INTO organizations VALUES (?, ?, ?)",
             organization.id,
@@ -181,9 +181,9 @@ class Store:
             organization.secret,
         )
 
-    def organization(self, api_key: str) -> Organization | None:
+    def organization(self, api_key: str) -> OrganizationRow | None:
         rows = self.query("SELECT id, api_key, secret FROM organizations WHERE api_key = ?", api_key)
-        return Organization(*rows[0]) if rows else None
+        return OrganizationRow(*rows[0]) if rows else None
 
     def meta(self, name: str) -> str | None:
         rows = self.query("SELECT value FROM meta WHERE name = ?", name)

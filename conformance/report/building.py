@@ -19,7 +19,7 @@ from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, 
 from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Case, Ledger
+from conformance.judge.ledger import Ledger, Result
 from conformance.report.causes import CauseRecord
 from conformance.report.document import (
     FORMAT,
@@ -114,7 +114,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
     )
 
 
-def _counts(cells: Iterable[Case]) -> dict[str, dict[str, int]]:
+def _counts(cells: Iterable[Result]) -> dict[str, dict[str, int]]:
     """Level -> verdict -> number of cases."""
     found = Counter((ALL_RULES[case.rule].level, case.verdict) for case in cells)
     return {str(level): {str(verdict): found[level, verdict] for verdict in Verdict} for level in Level}

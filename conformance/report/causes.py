@@ -10,7 +10,7 @@ import msgspec
 from conformance._records import says
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Case, Ledger
+from conformance.judge.ledger import Ledger, Result
 
 Key = tuple[str, str]
 
@@ -53,8 +53,8 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
         first.setdefault(key[0], key)
     nowhere = _kept_nowhere(ledger)
     parents = {key: _parent(case, violated, first, nowhere) for key, case in violated.items()}
-    broken: dict[str, list[Case]] = {}
-    consequences: dict[str, list[Case]] = {}
+    broken: dict[str, list[Result]] = {}
+    consequences: dict[str, list[Result]] = {}
     for key, case in violated.items():
         rule = _root(key, parents)[0]
         broken.setdefault(rule, [])
@@ -109,8 +109,8 @@ def _kept_nowhere(ledger: Ledger) -> Mapping[str, Collection[str]]:
 
 
 def _parent(
-    case: Case,
-    violated: Mapping[Key, Case],
+    case: Result,
+    violated: Mapping[Key, Result],
     first: Mapping[str, Key],
     nowhere: Mapping[str, Collection[str]],
 ) -> Key | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from conformance._text import clean, listed
 from conformance.judge.findings import HELD, VIOLATIONS
-from conformance.judge.ledger import Case
+from conformance.judge.ledger import Result
 from conformance.report import view
 from conformance.report.document import Document, RuleRecord
 
@@ -99,7 +99,7 @@ def _rule(
     found: Comparison,
     rule: RuleRecord,
     keys: list[tuple[str, str]],
-    cells: list[dict[tuple[str, str], Case]],
+    cells: list[dict[tuple[str, str], Result]],
 ) -> None:
     columns: list[dict[str, list[str]]] = []
     for case in cells:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from conformance._records import to_plain
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Case
+from conformance.judge.ledger import Result
 from conformance.report.document import Document
 
 #: Bytes of exchanges, as JSON, that a results document keeps.
@@ -27,7 +27,7 @@ _HIDDEN = ("call", "url", "started")
 
 
 def document_exchanges(
-    cells: Iterable[Case], exchanges: Mapping[int, ExchangeRecord]
+    cells: Iterable[Result], exchanges: Mapping[int, ExchangeRecord]
 ) -> dict[int, ExchangeRecord]:
     """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were
     sent."""
@@ -68,7 +68,7 @@ def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
     return kept
 
 
-def _ranked(cells: Iterable[Case]) -> Iterator[tuple[Verdict, int]]:
+def _ranked(cells: Iterable[Result]) -> Iterator[tuple[Verdict, int]]:
     """Each exchange that a finding names, once, with the most severe verdict it proves.
 
     Those of the most severe findings come first, and of these the decisive ones before all others.

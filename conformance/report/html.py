@@ -25,7 +25,7 @@ from markupsafe import Markup
 from conformance._text import clean, count, listed
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
-from conformance.judge.ledger import Case, CreatedRecord
+from conformance.judge.ledger import CreatedRecord, Result
 from conformance.report import overview, plots, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import Document, RuleRecord
@@ -281,7 +281,7 @@ class _Page:
             for number in sorted(chapters, key=section_order)
         ]
 
-    def _cases(self, rule: RuleRecord) -> list[Case]:
+    def _cases(self, rule: RuleRecord) -> list[Result]:
         return [
             self.cells[rule.id, operation]
             for operation in rule.operations
@@ -309,7 +309,7 @@ class _Page:
             "checks": sorted(checks),
         }
 
-    def _cell(self, case: Case) -> dict[str, Any]:
+    def _cell(self, case: Result) -> dict[str, Any]:
         findings = [self._finding(case, finding) for finding in case.findings]
         commands = set()
         for shown in findings:
@@ -326,7 +326,7 @@ class _Page:
             "summary": "" if case.findings else case.summary,
         }
 
-    def _finding(self, case: Case, finding: Finding) -> dict[str, Any]:
+    def _finding(self, case: Result, finding: Finding) -> dict[str, Any]:
         violated = finding.verdict.is_violation
         text = "" if violated else finding.summary
         if finding.cause and finding.cause in self.broken:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from conformance._text import clean, count
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Case
+from conformance.judge.ledger import Result
 from conformance.report import view
 from conformance.report.document import Document, RuleRecord
 
@@ -23,7 +23,7 @@ _NAME = "Financial Accounts API conformance"
 
 #: (rule, operation) of a case that fails the run -> the case that is the failure of its cause, and how many
 #: cases of the cause fail.
-_Leading = dict[tuple[str, str], tuple[Case, int]]
+_Leading = dict[tuple[str, str], tuple[Result, int]]
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -32,7 +32,7 @@ def junit(document: Document) -> str:
     """The results as an XML text."""
     rules, leading = view.rules(document), _leading(document)
     root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document.run.seconds))
-    areas: dict[str, list[Case]] = {}
+    areas: dict[str, list[Result]] = {}
     for case in document.cells:
         # What the user left out is not in the run; to name it would drown what is.
         if case.verdict is not Verdict.NOT_RUN or not document.run.selection:
@@ -75,7 +75,7 @@ def _leading(document: Document) -> _Leading:
 
 
 def _suite(
-    document: Document, area: str, cases: list[Case], rules: dict[str, RuleRecord], leading: _Leading
+    document: Document, area: str, cases: list[Result], rules: dict[str, RuleRecord], leading: _Leading
 ) -> ElementTree.Element:
     time = sum(finding.seconds for case in cases for finding in case.findings)
     suite = ElementTree.Element("testsuite", name=area, time=_seconds(time))
@@ -98,7 +98,7 @@ def _missing(document: Document) -> ElementTree.Element:
     return suite
 
 
-def _file(document: Document, case: Case) -> str:
+def _file(document: Document, case: Result) -> str:
     """A file that a viewer can link to: the target file of the user's repository, else the check's module."""
     target = document.run.options.get("target", "")
     if target.endswith(".toml") and not PurePath(target).is_absolute() and ".." not in PurePath(target).parts:
@@ -108,7 +108,7 @@ def _file(document: Document, case: Case) -> str:
     return f"conformance/{folder}/{module}.py" if module.startswith("test_") else "spec/rules.yaml"
 
 
-def _case(document: Document, case: Case, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:
+def _case(document: Document, case: Result, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:
     element = ElementTree.Element(
         "testcase",
         classname=rule.id,
@@ -137,7 +137,7 @@ def _case(document: Document, case: Case, rule: RuleRecord, leading: _Leading) -
     return element
 
 
-def _text(document: Document, case: Case, rule: RuleRecord) -> str:
+def _text(document: Document, case: Result, rule: RuleRecord) -> str:
     finding = case.decisive
     lines = [
         f"{rule.id} on {case.operation}: {case.verdict} ({rule.level}, section {', '.join(rule.section)})",

@@ -32,7 +32,7 @@ from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import HELD, VIOLATIONS, Verdict
-from conformance.judge.ledger import Case, Ledger
+from conformance.judge.ledger import Ledger, Result
 from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 
 #: Stands in the place of a rule where an operation does not exist.
@@ -46,7 +46,7 @@ class KnownFailuresError(ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownFailure:
     """One entry: `line` is where its table starts in the file, `operation` may be `*`."""
 
     line: int
@@ -68,7 +68,7 @@ class Stale:
     """An entry to delete, and why."""
 
     line: int
-    entry: Entry
+    entry: KnownFailure
     why: str
 
 
@@ -76,7 +76,7 @@ class KnownFailures:
     """The entries of a file, in its order."""
 
     def __init__(
-        self, entries: list[Entry], source: str = "", today: Callable[[], date] | None = None
+        self, entries: list[KnownFailure], source: str = "", today: Callable[[], date] | None = None
     ) -> None:
         self.entries = entries
         self.source = source
@@ -188,7 +188,7 @@ def _lines(text: str, entries: int) -> list[int]:
     return found if len(found) == entries else [1] * entries
 
 
-def _entry(row: dict[str, Any], line: int, source: str) -> Entry:
+def _entry(row: dict[str, Any], line: int, source: str) -> KnownFailure:
     place = f"{source}, line {line}"
     for key in row:
         if key not in _KEYS:
@@ -221,17 +221,17 @@ def _entry(row: dict[str, Any], line: int, source: str) -> Entry:
             f"{place}: operation: {rule} does not apply to {operation}, so the entry matches nothing; "
             f"the rule is about {', '.join(RULES[rule].operations)}."
         )
-    return Entry(line, rule, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
+    return KnownFailure(line, rule, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
 
 
-def _missing(row: dict[str, Any], line: int, place: str) -> Entry:
+def _missing(row: dict[str, Any], line: int, place: str) -> KnownFailure:
     operation = row["operation"]
     if operation not in OPERATIONS:
         raise KnownFailuresError(
             f"{place}: operation: name the operation that is missing, not {operation!r}; they are "
             f"{', '.join(OPERATIONS)}."
         )
-    return Entry(line, MISSING, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
+    return KnownFailure(line, MISSING, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
 
 
 def _expiry(value: Any, place: str) -> date | None:
@@ -259,7 +259,7 @@ def write_known(
     Raises OSError.
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
-    by_rule: dict[str, list[Case]] = {}
+    by_rule: dict[str, list[Result]] = {}
     for cell in ledger.with_verdict(*VIOLATIONS):
         by_rule.setdefault(cell.rule, []).append(cell)
     for rule, cells in by_rule.items():

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from conformance._text import listed
 from conformance.contract.rules import Level
-from conformance.judge.ledger import Case
+from conformance.judge.ledger import Result
 from conformance.report import view
 from conformance.report.causes import CaseKey
 from conformance.report.document import Document, RuleRecord
@@ -134,7 +134,7 @@ def _results(document: Document, catalogue: Sequence[RuleRecord]) -> list[dict[s
 def _own(document: Document, cause: view.Cause) -> Iterator[dict[str, Any]]:
     """Results of what fails the run although its cause alone does not: one for each rule."""
     there, rules = view.cells(document), view.rules(document)
-    by_rule: dict[str, list[Case]] = {}
+    by_rule: dict[str, list[Result]] = {}
     for case in (there[key.key] for key in cause.consequences):
         if view.fails(document, case, rules[case.rule].level):
             by_rule.setdefault(case.rule, []).append(case)
@@ -143,7 +143,7 @@ def _own(document: Document, cause: view.Cause) -> Iterator[dict[str, Any]]:
 
 
 def _result(
-    document: Document, rule: RuleRecord, cases: Sequence[Case], taken: Sequence[CaseKey]
+    document: Document, rule: RuleRecord, cases: Sequence[Result], taken: Sequence[CaseKey]
 ) -> dict[str, Any]:
     first = cases[0]
     finding, operations = first.decisive, [case.operation for case in cases]
@@ -178,7 +178,7 @@ def _suppressed(reason: str) -> list[dict[str, str]]:
     return [{"kind": "external", "status": "accepted", "justification": reason}]
 
 
-def _message(rule: RuleRecord, first: Case, operations: Sequence[str], taken: Sequence[CaseKey]) -> str:
+def _message(rule: RuleRecord, first: Result, operations: Sequence[str], taken: Sequence[CaseKey]) -> str:
     finding = first.decisive
     parts = [
         f"{rule.statement.rstrip('.')}. On {first.operation}: expected {finding.expected}; got {finding.got}."

@@ -11,7 +11,7 @@ from conformance._text import count, listed, one_line, operations
 from conformance.contract.needs import first
 from conformance.contract.rules import Level
 from conformance.judge.findings import Finding, Verdict
-from conformance.judge.ledger import Case
+from conformance.judge.ledger import Result
 from conformance.report import view
 from conformance.report.commands import replay, rerun
 from conformance.report.document import Document
@@ -32,7 +32,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Entry:
+class SummaryLine:
     """One line of a section, with what belongs to it. `note` is shown where there is room."""
 
     text: str
@@ -46,7 +46,7 @@ class Section:
 
     title: str
     tone: str
-    entries: tuple[Entry, ...]
+    entries: tuple[SummaryLine, ...]
     more: int = 0
 
 
@@ -71,7 +71,7 @@ class _Sections:
     folder: Path | None
     verbose: bool
 
-    def all(self) -> Iterator[tuple[str, str, Iterable[Entry]]]:
+    def all(self) -> Iterator[tuple[str, str, Iterable[SummaryLine]]]:
         missing = "Not implemented: a valid request is answered as an undocumented path is"
         yield missing, "bad", self._missing()
         yield "What is broken", "bad", map(self._cause, self._causes())
@@ -90,12 +90,12 @@ class _Sections:
     def _names(self, names: Iterable[str]) -> str:
         return listed(names, 10**6 if self.verbose else NAMES)
 
-    def _missing(self) -> Iterator[Entry]:
+    def _missing(self) -> Iterator[SummaryLine]:
         missing = self.document.missing
         for record in missing:
             last = record is missing[-1]
             step = (Fact("next", first([each.operation for each in missing])),) if last else ()
-            yield Entry(f"{record.operation}: {record.answered}{view.wait(record)}", step)
+            yield SummaryLine(f"{record.operation}: {record.answered}{view.wait(record)}", step)
 
     # ------------------------------------------------------------------ violations
 
@@ -113,11 +113,11 @@ class _Sections:
             )
         ]
 
-    def _cause(self, cause: view.Cause) -> Entry:
+    def _cause(self, cause: view.Cause) -> SummaryLine:
         rule = cause.rule
         title = f"{rule.id} on {self._on(cause.record.operations)}"
         section = f"({rule.level}, section {', '.join(rule.section)})"
-        return Entry(f"{title} {section}", tuple(self._facts(cause)), rule.statement)
+        return SummaryLine(f"{title} {section}", tuple(self._facts(cause)), rule.statement)
 
     def _facts(self, cause: view.Cause) -> Iterator[Fact]:
         shown = cause.first
@@ -145,57 +145,61 @@ class _Sections:
             names = self._names(case.rule for case in cause.consequences)
             yield Fact("led to", f"{count(len(cause.consequences), 'more case')} of {names}")
 
-    def _reproduction(self, case: Case, finding: Finding) -> str:
+    def _reproduction(self, case: Result, finding: Finding) -> str:
         """The command that repeats a violation: its replay file where there is one, else its check alone."""
         run = self.document.run
         if not finding.replay:
             return rerun(case.rule, case.operation, run.options)
         return replay(finding.replay, run.options, shortest(self.folder) if self.folder else run.folder)
 
-    def _warnings(self) -> Iterator[Entry]:
-        by_rule: dict[str, list[Case]] = {}
+    def _warnings(self) -> Iterator[SummaryLine]:
+        by_rule: dict[str, list[Result]] = {}
         for case in self.document.cells:
             if case.verdict is Verdict.WARNING and not case.known:
                 by_rule.setdefault(case.rule, []).append(case)
         # Where they fail the run they stand among what is broken.
         for rule, cases in by_rule.items() if self.document.verdict.fail_on is Level.REQUIRED else ():
-            yield Entry(f"{rule} on {self._on(case.operation for case in cases)}: {_told(cases[0].decisive)}")
+            yield SummaryLine(
+                f"{rule} on {self._on(case.operation for case in cases)}: {_told(cases[0].decisive)}"
+            )
 
     # ------------------------------------------------------------------ lists that the user keeps
 
-    def _known(self) -> Iterator[Entry]:
+    def _known(self) -> Iterator[SummaryLine]:
         reasons: dict[tuple[str, str], list[str]] = {}
         for case in self.document.cells:
             if case.known:
                 reasons.setdefault((case.rule, case.known), []).append(case.operation)
         for (rule, reason), names in reasons.items():
-            yield Entry(f"{rule} on {self._on(names)}: {one_line(reason)}")
+            yield SummaryLine(f"{rule} on {self._on(names)}: {one_line(reason)}")
 
-    def _stale(self) -> Iterator[Entry]:
+    def _stale(self) -> Iterator[SummaryLine]:
         known = self.document.known_failures
         for stale in known.stale if known else ():
-            yield Entry(
+            yield SummaryLine(
                 f"{known.source if known else ''}, line {stale.line}: delete the entry for {stale.rule} on "
                 f"{stale.operation}, from [[failure]] to the next one: {stale.why}"
             )
 
-    def _pinned(self) -> Iterator[Entry]:
+    def _pinned(self) -> Iterator[SummaryLine]:
         pinned = self.document.pinned_choices
         for one in pinned.differences if pinned else ():
-            yield Entry(f"{one.rule} on {one.operation}: {one.question}: {one.now}, was {one.pinned}")
+            yield SummaryLine(f"{one.rule} on {one.operation}: {one.question}: {one.now}, was {one.pinned}")
 
     # ------------------------------------------------------------------ what is missing
 
-    def _inconclusive(self) -> Iterator[Entry]:
+    def _inconclusive(self) -> Iterator[SummaryLine]:
         lacking = {record.operation for record in self.document.missing}
         for group in view.inconclusive(self.document):
             if all(case.operation in lacking for case in group.cases):
                 continue
             remedy = (Fact("remedy", one_line(group.remedy)),) if group.remedy else ()
             rules = Fact("rules", self._names(case.rule for case in group.cases))
-            yield Entry(f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules))
+            yield SummaryLine(
+                f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules)
+            )
 
-    def _left_out(self) -> Iterator[Entry]:
+    def _left_out(self) -> Iterator[SummaryLine]:
         """Cases that a read-only run could not judge, with the reason."""
         reasons: dict[str, int] = {}
         if "read-only" in self.document.run.options:
@@ -203,11 +207,11 @@ class _Sections:
                 if case.verdict is Verdict.NOT_RUN and case.summary:
                     reasons[case.summary] = reasons.get(case.summary, 0) + 1
         for reason, number in sorted(reasons.items(), key=lambda pair: -pair[1]):
-            yield Entry(f"{count(number, 'case')}: {one_line(reason)}")
+            yield SummaryLine(f"{count(number, 'case')}: {one_line(reason)}")
 
-    def _errors(self) -> Iterator[Entry]:
+    def _errors(self) -> Iterator[SummaryLine]:
         raised = (case.summary for case in self.document.cells if case.verdict is Verdict.ERROR)
-        yield from (Entry(one_line(error)) for error in (*self.document.errors, *raised))
+        yield from (SummaryLine(one_line(error)) for error in (*self.document.errors, *raised))
 
 
 def _told(finding: Finding) -> str:

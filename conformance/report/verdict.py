@@ -10,7 +10,7 @@ from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
-from conformance.judge.ledger import QUICK, Case, Ledger
+from conformance.judge.ledger import QUICK, Ledger, Result
 from conformance.report.causes import CauseRecord, causes
 from conformance.report.document import DifferenceRecord
 from conformance.report.known_failures import KnownFailures, Stale
@@ -104,20 +104,20 @@ class _Decision:
         return gating(self.fail_on)
 
     @cached_property
-    def violations(self) -> list[Case]:
+    def violations(self) -> list[Result]:
         """The cases that fail the run: violated, and not known to be."""
         cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if not case.known]
 
     @cached_property
-    def incomplete(self) -> list[Case]:
+    def incomplete(self) -> list[Result]:
         """The cases that make the run incomplete: inconclusive, or not run in a run that was not narrowed;
         none that waits for an operation which is known to be missing."""
         missing = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
         cases = self.ledger.with_verdict(*missing, levels=self.gating)
         return [case for case in cases if not self.excuses(case)]
 
-    def excuses(self, case: Case) -> bool:
+    def excuses(self, case: Result) -> bool:
         """True if a case could not be judged for want of an operation that is known to be missing."""
         known = self.ledger.known_missing
         if case.verdict is Verdict.NOT_RUN:
@@ -130,7 +130,7 @@ class _Decision:
         return case.verdict is Verdict.INCONCLUSIVE and all(finding.lacks in known for finding in unclear)
 
     @cached_property
-    def known(self) -> list[Case]:
+    def known(self) -> list[Result]:
         """The cases that would fail the run if they were not listed."""
         cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if case.known]
@@ -355,5 +355,5 @@ class _Decision:
         ]
 
 
-def _rules(cells: list[Case]) -> str:
+def _rules(cells: list[Result]) -> str:
     return count(len({cell.rule for cell in cells}), "rule")

@@ -16,7 +16,7 @@ from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Finding, Verdict
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Case
+from conformance.judge.ledger import Result
 from conformance.report.causes import CaseKey, CauseRecord
 from conformance.report.commands import replay, rerun
 from conformance.report.document import FORMAT, Document, MissingRecord, RuleRecord
@@ -114,7 +114,7 @@ def _consistent(document: Document) -> bool:
 # ---------------------------------------------------------------------- parts by name
 
 
-def cells(document: Document) -> dict[tuple[str, str], Case]:
+def cells(document: Document) -> dict[tuple[str, str], Result]:
     """The cases by rule and operation."""
     return {case.key: case for case in document.cells}
 
@@ -124,7 +124,7 @@ def rules(document: Document) -> dict[str, RuleRecord]:
     return {rule.id: rule for rule in document.rules}
 
 
-def fails(document: Document, case: Case, level: Level) -> bool:
+def fails(document: Document, case: Result, level: Level) -> bool:
     """True if a case of a rule of this level fails the run."""
     return case.verdict.is_violation and not case.known and level in gating(document.verdict.fail_on)
 
@@ -214,7 +214,7 @@ def pace(document: Document) -> str:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckRow:
     """One check on a broken rule: its first finding, and the operations on which it failed."""
 
     name: str
@@ -228,8 +228,8 @@ class Cause:
 
     record: CauseRecord
     rule: RuleRecord
-    cases: tuple[Case, ...]
-    checks: tuple[Check, ...]
+    cases: tuple[Result, ...]
+    checks: tuple[CheckRow, ...]
 
     @property
     def known(self) -> bool:
@@ -237,7 +237,7 @@ class Cause:
         return all(case.known for case in self.cases)
 
     @property
-    def first(self) -> Case:
+    def first(self) -> Result:
         """The case that is shown: the first that is not known."""
         return next((case for case in self.cases if not case.known), self.cases[0])
 
@@ -260,7 +260,7 @@ def causes(document: Document) -> list[Cause]:
     return found
 
 
-def _checks(cases: Sequence[Case]) -> tuple[Check, ...]:
+def _checks(cases: Sequence[Result]) -> tuple[CheckRow, ...]:
     """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
     seen: dict[str, list[tuple[Finding, str]]] = {}
     for case in sorted(cases, key=lambda case: bool(case.known)):
@@ -268,19 +268,19 @@ def _checks(cases: Sequence[Case]) -> tuple[Check, ...]:
             if finding.verdict.is_violation:
                 seen.setdefault(finding.check, []).append((finding, case.operation))
     return tuple(
-        Check(name, rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows)))
+        CheckRow(name, rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows)))
         for name, rows in seen.items()
     )
 
 
-def reproduction(document: Document, case: Case, finding: Finding | None = None) -> str:
+def reproduction(document: Document, case: Result, finding: Finding | None = None) -> str:
     """The command that repeats a case's violation, given where the run was started."""
     if file := (finding or case.decisive).replay:
         return replay(file, document.run.options, document.run.folder)
     return rerun(case.rule, case.operation, document.run.options)
 
 
-def signed(document: Document, case: Case) -> str:
+def signed(document: Document, case: Result) -> str:
     """The string that was signed in the decisive request of a failure of authentication; empty elsewhere."""
     if not case.rule.startswith("auth."):
         return ""
@@ -304,7 +304,7 @@ class Missing:
 
     reason: str
     remedy: str
-    cases: tuple[Case, ...]
+    cases: tuple[Result, ...]
 
 
 def inconclusive(document: Document) -> list[Missing]:
@@ -316,10 +316,10 @@ def inconclusive(document: Document) -> list[Missing]:
     unheard = f"no check could judge this without {absent}" if document.missing else "no check judged this"
     blocked = {case.key for cause in document.causes for case in cause.took_along}
     levels = {rule.id: rule.level for rule in document.rules}
-    groups: dict[str, list[Case]] = {}
+    groups: dict[str, list[Result]] = {}
     reasons: dict[str, Counter[str]] = {}
 
-    def take(case: Case, reason: str, remedy: str = "") -> None:
+    def take(case: Result, reason: str, remedy: str = "") -> None:
         groups.setdefault(remedy or reason, []).append(case)
         reasons.setdefault(remedy or reason, Counter())[reason] += 1
 

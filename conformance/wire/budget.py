@@ -24,7 +24,7 @@ TRUSTING = 3
 OVER = "the run's time was over"
 
 
-class Kind(StrEnum):
+class Quantity(StrEnum):
     """Quantities that a budget limits: requests as transmitted, resources created, payouts made."""
 
     REQUESTS = "requests"
@@ -42,12 +42,12 @@ class Budget:
     def __init__(
         self,
         *,
-        most: dict[Kind, tuple[int, str]] | None = None,
+        most: dict[Quantity, tuple[int, str]] | None = None,
         end: float | None = None,
         over: str = OVER,
         requests_per_second: float = 0.0,
     ) -> None:
-        self.used: Counter[Kind] = Counter()
+        self.used: Counter[Quantity] = Counter()
         self.over = over
         #: Seconds between two requests.
         self.interval = 1.0 / requests_per_second if requests_per_second else 0.0
@@ -63,7 +63,7 @@ class Budget:
         when those are used up."""
         self.interval = 1.0 / rate if rate else 0.0
         if requests is not None:
-            self._most[Kind.REQUESTS] = requests, reason
+            self._most[Quantity.REQUESTS] = requests, reason
 
     @property
     def ended(self) -> str:
@@ -88,12 +88,12 @@ class Budget:
         if wait:
             time.sleep(wait)
         with self._lock:
-            if self._exceeded(Kind.REQUESTS, number):
+            if self._exceeded(Quantity.REQUESTS, number):
                 return self._ended
-            self.used[Kind.REQUESTS] += number
+            self.used[Quantity.REQUESTS] += number
         return self._ended
 
-    def made(self, kind: Kind) -> None:
+    def made(self, kind: Quantity) -> None:
         """Counts what a request has made; one too many is the last."""
         with self._lock:
             self._exceeded(kind, 1)
@@ -114,7 +114,7 @@ class Budget:
             self._next = last + self.interval
         return last - now
 
-    def _exceeded(self, kind: Kind, number: int) -> bool:
+    def _exceeded(self, kind: Quantity, number: int) -> bool:
         most, reason = self._most.get(kind, (None, ""))
         if most is None or self.used[kind] + number <= most:
             return False

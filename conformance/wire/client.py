@@ -320,8 +320,11 @@ def _unconnected(error: BaseException) -> Failure:
     return Failure.UNREACHABLE
 
 
+#: Beginning of the names of threads that race.
+RACERS = "conformance race"
+
 #: Threads of all races, made when they are first needed: more than all lanes race with at once.
-_RACERS = ThreadPoolExecutor(1024, "conformance race")
+_RACERS = ThreadPoolExecutor(1024, RACERS)
 
 #: One request of a race: its client, call and purpose.
 Racer = tuple[Client, Call, str]

@@ -1,5 +1,5 @@
-"""What is found of the fault catalogue, and how soon: by plain `st run`, by fuzzing and the model alone, by
-all checks."""
+"""Faults of the catalogue found, and seconds until then: by plain `st run`, by fuzzing and the model alone,
+by all checks."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ PLAIN, FUZZ, MODEL, HISTORIES, CHECKS = (
 
 @dataclass
 class Score:
-    """How many faults one has found, how many of them under the rule that is broken, and after how many
-    seconds."""
+    """Number of faults found, number of them under the rule that is broken, and seconds until each."""
 
     found: int = 0
     named: int = 0

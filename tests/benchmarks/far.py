@@ -12,8 +12,8 @@ LANES = (1, 2, 4, 8, 16, 32)
 #: In milliseconds.
 LATENCIES = (0.0, 10.0, 50.0, 150.0)
 
-#: What lanes are measured with, unless something else is asked for: short tests of some 450 requests in all,
-#: as a whole run takes half an hour in one lane at 150 ms.
+#: Options of the runs that measure lanes, by default: short tests of some 450 requests in all, as a whole run
+#: takes half an hour in one lane at 150 ms.
 REDUCED = ("-m", "not fuzz", "--operation", "getVirtualAccount", "--operation", "getAccountBalances")
 
 #: Latency and lanes of the run that the aim is about.

@@ -1,4 +1,4 @@
-"""Whether memory and report grow no faster than what is recorded: 1, 10 and 100 times as many exchanges."""
+"""Growth of memory and report with what is recorded: 1, 10 and 100 times as many exchanges."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from conformance.world.run_context import RunContext
 from . import runs, servers
 from .table import Row, in_turns, ratio, shown
 
-#: What a bare client can send: whatever else the suite sends is made for its own transport.
+#: Methods that a bare client can send: whatever else the suite sends is made for its own transport.
 _METHODS = ("GET", "POST", "PATCH")
 
 
 def sent(tables: dict[str, Any], operations: Sequence[str] = ()) -> list[Exchange]:
-    """What the checks of some operations, or of all, send to a server, without the generated requests."""
+    """Requests of the checks of some operations, or of all, to a server, without the generated requests."""
     run = RunContext(build(tables, "benchmark"))
     for check, operation in plan(operations=set(operations) or None):
         run_check(check, operation, run)
@@ -53,7 +53,7 @@ def bare(target: Target, exchanges: Sequence[Exchange]) -> tuple[float, int]:
 
 
 def _plain(exchange: Exchange) -> bool:
-    """Whether httpx sends a request as it is."""
+    """True if httpx sends a request as it is."""
     return (
         exchange.method in _METHODS and exchange.target.isascii() and not set(exchange.target) & set(" \\{}")
     )

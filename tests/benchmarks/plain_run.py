@@ -1,5 +1,4 @@
-"""What a user would run instead: `st run` on spec/openapi.yaml, with signing and with ids of resources that
-exist."""
+"""Plain `st run` on spec/openapi.yaml, with signing and with ids of resources that exist, to compare with."""
 
 from __future__ import annotations
 

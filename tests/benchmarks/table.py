@@ -1,4 +1,4 @@
-"""What benchmarks come to: rows of a Markdown table, each a ratio of two things measured in turns."""
+"""Results of benchmarks: rows of a Markdown table, each a ratio of two things measured in turns."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Row:
 
 
 def in_turns(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:
-    """What each of several measures came to, in so many rounds of one after the other: what else the machine
-    does meanwhile then falls on all of them alike."""
+    """Measures several things in so many rounds of one after the other: the load of the machine then falls on
+    all of them alike."""
     found: list[list[float]] = [[] for _ in measures]
     for _ in range(rounds):
         for values, measure in zip(found, measures, strict=True):

@@ -1,5 +1,4 @@
-"""How many requests a second: our whole property-based part, and schema fuzzing by us and by plain `st
-run`."""
+"""Requests a second: the whole property-based part, and schema fuzzing by the suite and by plain `st run`."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from conformance.world.run_context import RunContext
 from . import plain_run
 from .table import Row
 
-#: Where time goes: a part of a module's path -> what it is called.
+#: Layers in which time is spent: a part of a module's path -> the layer's name.
 _LAYERS = (
     ("/schemathesis/", "schemathesis: generation"),
     ("/hypothesis/", "Hypothesis: drawing and engine"),
@@ -75,7 +74,7 @@ def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int,
 
 
 def profile(tables: dict[str, Any], examples: int, seed: int) -> list[tuple[str, float]]:
-    """What schema fuzzing spends its time on: the share of each layer's own time, the largest first."""
+    """Profile of schema fuzzing: the share of each layer's own time, the largest first."""
     profiler = cProfile.Profile()
     run = RunContext(build(tables, "benchmark"))
     profiler.enable()

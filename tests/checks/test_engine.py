@@ -12,7 +12,7 @@ from conformance.judge.oracle import Disagreement
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from conformance.reference.store import Organization
+from conformance.reference.store import OrganizationRow
 from conformance.wire.messages import Auth
 from tests.support.runs import ctx_on
 
@@ -20,7 +20,7 @@ from tests.support.runs import ctx_on
 class AsksNobody(Behaviour):
     """Takes a request that cannot be authenticated for one of the organization that came before."""
 
-    known: Organization | None = None
+    known: OrganizationRow | None = None
 
     def authenticate(self, ctx: Context) -> None:
         try:

@@ -13,7 +13,7 @@ from conformance.checks.test_resources import FUNDED
 from conformance.contract.operations import OPERATIONS, response_rules
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Case, Ledger
+from conformance.judge.ledger import Ledger, Result
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import run_on
@@ -70,7 +70,7 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[tuple[str, str], Case]:
+def cases() -> dict[tuple[str, str], Result]:
     """Cases of these rules on a server that has nothing."""
     with hurried():
         run = run_on(NothingThere())
@@ -84,7 +84,7 @@ def cases() -> dict[tuple[str, str], Case]:
 
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)
-def test_nothing_is_not_good(cases: dict[tuple[str, str], Case], rule: str, operation: str) -> None:
+def test_nothing_is_not_good(cases: dict[tuple[str, str], Result], rule: str, operation: str) -> None:
     case = cases[rule, operation]
     assert case.verdict is not Verdict.PASSED
     assert case.summary

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, Field
+from conformance.reference.fields import FIELDS, FieldRule
 from conformance.reference.refusals import Refusal
 
 from .bodies import is_of_type, mending, required, types
@@ -49,7 +49,7 @@ faults["fields.optional-type"] |= {
 class AsciiOnly(Faulty):
     """A text in letters outside ASCII is refused."""
 
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
         super().check_value(ctx, field, value)
         if field.name == self.value and not value.isascii():
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")

@@ -7,16 +7,16 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.reference.context import Context
-from conformance.reference.store import Organization
+from conformance.reference.store import OrganizationRow
 
 from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 
 
-def first_organization(ctx: Context) -> Organization:
+def first_organization(ctx: Context) -> OrganizationRow:
     """An organization for a request that says nothing of its own: the one of the key if it is known."""
     named = ctx.store.organization(ctx.header(b"x-api-key") or "")
     rows = ctx.store.query("SELECT id, api_key, secret FROM organizations")
-    return named or next(Organization(*row) for row in rows)
+    return named or next(OrganizationRow(*row) for row in rows)
 
 
 class LetsThrough(Faulty):
@@ -156,11 +156,11 @@ class ReadsNamesExactly(Faulty):
 class FallsBack(Faulty):
     """An unknown key counts as that of the organization whose secret the request is signed with."""
 
-    def on_unknown_key(self, ctx: Context) -> Organization:
+    def on_unknown_key(self, ctx: Context) -> OrganizationRow:
         presented = self.authentication_header(ctx, signing.SIGNATURE)
         for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
             if signing.signature(row[2], self.signature_string(ctx)) == presented:
-                return Organization(*row)
+                return OrganizationRow(*row)
         return super().on_unknown_key(ctx)
 
 
@@ -177,14 +177,14 @@ class UnknownIsUnsigned(LetsThrough):
 class LenientKeys(Faulty):
     """A key that resembles a known one is taken for it."""
 
-    def find_organization(self, ctx: Context, api_key: str) -> Organization | None:
+    def find_organization(self, ctx: Context, api_key: str) -> OrganizationRow | None:
         for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
             known = row[1]
             if {
                 "prefix": len(api_key) > 8 and known.startswith(api_key),
                 "longer": api_key.startswith(known),
             }[self.value]:
-                return Organization(*row)
+                return OrganizationRow(*row)
         return super().find_organization(ctx, api_key)
 
 
@@ -193,7 +193,7 @@ faults["auth.unknown-key"] |= {
         "find_organization",
         lambda self, ctx, key: next(
             (
-                Organization(*row)
+                OrganizationRow(*row)
                 for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")
                 if row[1].lower() == key.lower()
             ),

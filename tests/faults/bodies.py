@@ -14,7 +14,7 @@ from tests.support.reference_world import ADDRESS
 from .catalogue import Faulty, fault, faults, hook
 from .crashes import BODY_OPERATIONS
 
-#: What a server takes for a field when it should refuse what was sent.
+#: Values that a server takes for a field when it should refuse the one sent.
 INSTEAD: dict[str, Any] = {
     "country_code": "US",
     "country": "US",
@@ -118,7 +118,7 @@ def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
 
 
 def _object(body: bytes, mend: Callable[[str], str]) -> dict[str, Any] | None:
-    """What a body holds once it is mended, unless it was valid before."""
+    """Object that a body holds once it is mended, unless it was valid before."""
     text = body.decode("utf-8")
     try:
         json.loads(text, parse_constant=_refuse)

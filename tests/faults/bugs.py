@@ -1,4 +1,4 @@
-"""What kind of bug a fault is: the classes by which security advisories and post-mortems sort them.
+"""Kinds of bugs: the classes by which security advisories and post-mortems sort them.
 
 The class follows from the rule, and from the sentence where an answer is merely worded otherwise.
 """

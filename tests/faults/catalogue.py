@@ -1,4 +1,4 @@
-"""How a faulty server is written: the reference server with one rule broken on one operation.
+"""Catalogue of faulty servers: each the reference server with one rule broken on one operation.
 
 A row says in a sentence what the server does, and overrides one seam of the reference server:
 
@@ -85,7 +85,7 @@ class Faulty(Behaviour):
 
     operation: str = ""
     value: Any = None
-    #: Whether the overrides take effect on all operations; then they look at `here` themselves.
+    #: True if the overrides take effect on all operations; then they look at `here` themselves.
     everywhere = False
 
     def __init__(self, operation: str = "", value: Any = None) -> None:
@@ -93,7 +93,7 @@ class Faulty(Behaviour):
         self.value = value
 
     def here(self, ctx: Context) -> bool:
-        """Whether a request is one of the operation that is broken."""
+        """True if a request is one of the operation that is broken."""
         return ctx.operation == self.operation
 
 
@@ -170,7 +170,7 @@ def fault(
 
 @dataclass(frozen=True)
 class Row:
-    """What one row overrides: a method of a base class, and the options of `fault`."""
+    """Method of a base class that a row overrides, and the options of `fault`."""
 
     base: type[Faulty]
     override: tuple[str, Callable[..., Any]] | None
@@ -219,7 +219,7 @@ faults = Rows()
 
 
 class _Seam:
-    """What the override of a row gets as `self`: the behaviour, and what it usually does at this seam."""
+    """Argument `self` of a row's override: the behaviour, and its usual answer at this seam."""
 
     def __init__(self, behaviour: Faulty, usual: Callable[..., Any], given: tuple[Any, ...]) -> None:
         self.behaviour, self.function, self.given = behaviour, usual, given
@@ -228,7 +228,7 @@ class _Seam:
         return getattr(self.behaviour, name)
 
     def usual(self, *given: Any) -> Any:
-        """What the reference server, or the row's base class, does there."""
+        """Answer of the reference server, or of the row's base class, at this seam."""
         return self.function(*(given or self.given))
 
 

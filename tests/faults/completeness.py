@@ -124,7 +124,7 @@ class KeepsSoMany(Faulty):
     """A new account takes the place of the oldest one in the list, which stays as long as it was."""
 
     def first(self, ctx: Context, listing: Listing) -> int:
-        """How many of the oldest are left out."""
+        """Number of the oldest elements that are left out."""
         total = super().count(ctx, listing)
         return total - int(self.__dict__.setdefault("longest", total))
 

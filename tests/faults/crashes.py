@@ -25,7 +25,7 @@ POSTS = OPERATION_SETS["post"]
 
 
 def succeeded(response: Response) -> bool:
-    """Whether an answer is 2xx."""
+    """True if an answer is 2xx."""
     return 200 <= response.status < 300
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.fields import Field
+from conformance.reference.fields import FieldRule
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
@@ -250,10 +250,10 @@ faults["create.echo"] |= {
 _PEOPLE = ("createBeneficiary", "updateBeneficiary")
 
 
-def _kept_field(name: str) -> Callable[[Any, Context, Field, Any], Any]:
+def _kept_field(name: str) -> Callable[[Any, Context, FieldRule, Any], Any]:
     """Keeps what `self.value` makes of the texts of one field."""
 
-    def kept_value(self: Any, ctx: Context, field: Field, value: Any) -> Any:
+    def kept_value(self: Any, ctx: Context, field: FieldRule, value: Any) -> Any:
         return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
 
     return kept_value
@@ -292,7 +292,7 @@ def rows_of_texts(operations: tuple[str, ...]) -> dict[str, Row]:
 faults["create.echo"] |= rows_of_texts(("createBeneficiary", "createPayout"))
 
 
-def _cut(self: Any, ctx: Context, field: Field, value: Any) -> Any:
+def _cut(self: Any, ctx: Context, field: FieldRule, value: Any) -> Any:
     name, length = self.value
     kept = self.usual()
     if field.name == "address" and isinstance(kept, dict) and isinstance(kept.get(name), str):
@@ -318,7 +318,7 @@ faults["create.echo"] |= {
 class Wraps(Faulty):
     """Minor units wrap beyond an integer of so many bits."""
 
-    def check_field(self, ctx: Context, field: Field) -> None:
+    def check_field(self, ctx: Context, field: FieldRule) -> None:
         super().check_field(ctx, field)
         if field.name == "amount":
             cents = Decimal(ctx.values["amount"]) * 100

@@ -79,7 +79,7 @@ class OtherMasks(Faulty):
     """A masked member is no string, or shows the full value."""
 
     def masked_as(self, record: Record, name: str, valid: Any) -> Any:
-        """What is shown of one of the two."""
+        """Masked form that is shown of one of the two."""
         which, _, how = self.value.partition(" ")
         return MASKS[how](str(record[name])) if which == name and record.get(name) is not None else valid
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
-from conformance.reference.fields import Field
+from conformance.reference.fields import FieldRule
 
 from .catalogue import Faulty, Row, faults, of, seam
 from .fields import of_kind
@@ -17,15 +17,15 @@ from .kinds import ALL, each_field_like, unless_in_kind
 class Codes(Faulty):
     """Lets a code of the field `self.value[0]` pass if it matches the pattern `self.value[1]`."""
 
-    def passes(self, field: Field, value: str) -> bool:
-        """Whether a value is let through."""
+    def passes(self, field: FieldRule, value: str) -> bool:
+        """True if a value is let through."""
         return bool(field.name == self.value[0] and re.fullmatch(self.value[1], value))
 
-    def check_country(self, ctx: Context, field: Field, value: str) -> None:
+    def check_country(self, ctx: Context, field: FieldRule, value: str) -> None:
         if not (self.here(ctx) and self.passes(field, value)):
             super().check_country(ctx, field, value)
 
-    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
+    def check_currency(self, ctx: Context, field: FieldRule, value: str) -> None:
         if not (self.here(ctx) and self.passes(field, value)):
             super().check_currency(ctx, field, value)
 

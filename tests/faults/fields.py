@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.fields import request_field
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, Field
+from conformance.reference.fields import FIELDS, FieldRule
 from conformance.world.corpora.fields import FORMED
 
 from .bodies import TYPES, is_of_type, mending, required, types
@@ -38,13 +38,13 @@ def of_kind(*kinds: str) -> Callable[[str], list[str]]:
 class AnyChoice(Faulty):
     """A value outside the enumeration is accepted."""
 
-    def check_enum(self, ctx: Context, field: Field, value: str) -> None:
+    def check_enum(self, ctx: Context, field: FieldRule, value: str) -> None:
         if field.name == self.value and value not in field.choices:
             ctx.body[field.name] = field.choices[0]
         else:
             super().check_enum(ctx, field, value)
 
-    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
         return ctx.body[field.name]
 
 

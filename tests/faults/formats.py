@@ -39,7 +39,7 @@ class Document(Faulty):
         return document
 
     def applies(self, document: Mapping[str, Any]) -> bool:
-        """Whether a resource is one of those that change."""
+        """True if a resource is one of those that change."""
         return True
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ def _plain(operation: str) -> list[str]:
     ]
 
 
-#: What stands in for a type.
+#: Stand-ins for types.
 TYPED = {"number": 12345, "object": {"value": "x"}, "array": ["x"], "text": "text"}
 
 

@@ -167,7 +167,7 @@ class SharesKeys(Faulty):
     """Knows whether another organization used a key."""
 
     def used_elsewhere(self, ctx: Context) -> bool:
-        """Whether the key was first used by another organization."""
+        """True if the key was first used by another organization."""
         assert ctx.organization is not None
         users = self.__dict__.setdefault("users", {})
         return bool(users.setdefault(ctx.key, ctx.organization.id) != ctx.organization.id)

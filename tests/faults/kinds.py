@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, Field
+from conformance.reference.fields import FIELDS, FieldRule
 
 
 def _type_of(ctx: Context) -> str:
@@ -49,17 +49,17 @@ def each_field(wanted: Callable[[str], list[str]]) -> Callable[[str], dict[str, 
     }
 
 
-def each_field_like(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tuple[str, str]]]:
+def each_field_like(wanted: Callable[[FieldRule], bool]) -> Callable[[str], dict[str, tuple[str, str]]]:
     return each_field(lambda operation: [field.name for field in FIELDS[operation] if wanted(field)])
 
 
 def is_in_kind(self: Any, ctx: Context, body: dict[str, Any], name: str) -> bool:
-    """Whether it is the field, in a body of the kind, that the fault is about."""
+    """True if it is the field, in a body of the kind, that the fault is about."""
     return bool(name == self.value[0] and KINDS[self.value[1]][1](ctx, body))
 
 
-def unless_in_kind(self: Any, ctx: Context, field: Field, *_: Any) -> None:
-    """What the server usually checks, but not of the one field in the one kind of body."""
+def unless_in_kind(self: Any, ctx: Context, field: FieldRule, *_: Any) -> None:
+    """Checks as the server usually does, but not the one field in the one kind of body."""
     if not is_in_kind(self, ctx, ctx.body, field.name):
         self.usual()
 

@@ -76,7 +76,7 @@ class RemembersTheLast(Faulty):
 
 
 def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
-    """What a request to an operation can be refused for after authentication, as kinds of refusals."""
+    """Kinds of refusals that a request to an operation can meet after authentication."""
     described = OPERATIONS[operation]
     found: dict[str, tuple[str, ...]] = {
         "a parent": ("unknown_parent",),
@@ -155,7 +155,7 @@ class Processes(Faulty):
     """Two processes of which each answers every other request."""
 
     def process(self, ctx: Context) -> int:
-        """Which process a request meets."""
+        """Process that a request meets."""
         if "process" not in ctx.notes:
             self.__dict__["requests"] = self.__dict__.get("requests", 0) + 1
             ctx.notes["process"] = self.__dict__["requests"] % 2

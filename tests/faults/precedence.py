@@ -9,7 +9,7 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.store import Organization
+from conformance.reference.store import OrganizationRow
 
 from .authentication import first_organization
 from .catalogue import Faulty, fault, faults, hook
@@ -28,7 +28,7 @@ class LooksBefore(Faulty):
     """Does something of its own, `peek`, before one of the steps of authentication."""
 
     def peek(self, ctx: Context) -> None:
-        """What is done before the step."""
+        """Acts before the step."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Any]:
         steps = list(super().authentication_steps(ctx))
@@ -37,8 +37,8 @@ class LooksBefore(Faulty):
             steps.insert(before, self.peek)
         return steps
 
-    def caller(self, ctx: Context) -> Organization:
-        """Whose the request is, by its key alone."""
+    def caller(self, ctx: Context) -> OrganizationRow:
+        """Organization of a request, by its key alone."""
         return first_organization(ctx)
 
 

@@ -137,7 +137,7 @@ class CountsReplays(Faulty):
     """Knows how often a response has been brought again."""
 
     def times(self, ctx: Context) -> int:
-        """How often it was, this time included."""
+        """Number of times until now, this one included."""
         known = self.__dict__.setdefault("counts", {})
         known[ctx.key] = known.get(ctx.key, 0) + 1
         return int(known[ctx.key])

@@ -259,7 +259,7 @@ class ActsOnSome(Faulty):
     """Performs some refused requests all the same, and names in the refusal what came of it."""
 
     def does(self, ctx: Context, refusal: Refusal) -> bool:
-        """Whether a refused request is one of those."""
+        """True if a refused request is one of those."""
         return refusal.kind in ("invalid_field", "malformed_body")
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:

@@ -245,7 +245,7 @@ class NoticesChange(Faulty):
             self.__dict__.setdefault("worlds", {})[self.answer_scope(ctx), ctx.key] = _world(ctx)
 
     def changed(self, ctx: Context) -> bool:
-        """Whether anything has changed."""
+        """True if anything has changed."""
         return bool(self.__dict__.get("worlds", {}).get((self.answer_scope(ctx), ctx.key)) != _world(ctx))
 
 

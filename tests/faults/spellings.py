@@ -118,7 +118,7 @@ class ReadsAtOtherPaths(Faulty):
         return Response.of(200, document)
 
     def _document(self, ctx: Context) -> Any:
-        """What a path shows; None where it is none of those."""
+        """Document at a path; None where it is none of those."""
         segments, kind = ctx.path.decode().split("/"), KINDS[self.operation]
         collection = OPERATIONS[self.operation].path.rpartition("/")[2]
         below = len(segments) > 4

@@ -57,7 +57,7 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
 
 
 def caller_is(ctx: Context, which: str) -> bool:
-    """Whether the caller is the first or the second organization that the server knows."""
+    """True if the caller is the first or the second organization that the server knows."""
     rows = [
         row[0] for row in ctx.store.query("SELECT parent FROM resources WHERE kind = 'customer' ORDER BY seq")
     ]
@@ -185,7 +185,7 @@ class ServesResembling(Faulty):
 
 
 def foreign(ctx: Context, record: Record) -> bool:
-    """Whether a record is another organization's than the caller's, or nobody calls."""
+    """True if a record is another organization's than the caller's, or nobody calls."""
     return ctx.organization is None or record["organization"] != ctx.organization.id
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conformance.fuzz.engine import budget as engine
 from conformance.fuzz.engine.database import open_database
-from conformance.fuzz.engine.recorder import Recorder, Violation
+from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.expectations import Outcome, predicate
 from conformance.judge.findings import Finding, Verdict
@@ -94,7 +94,7 @@ def test_mistakes_of_the_suite_are_not_swallowed() -> None:
 
 def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:
     recorder = Recorder(RunContext(TARGET), "test")
-    with pytest.raises(Violation):
+    with pytest.raises(Falsified):
         recorder.judge("fields.type", "createAccount", Said("a", False, "b"))
     assert not recorder.judge("fields.max-length", "createAccount", Said("a", False, "b"))
     assert set(broken(recorder)) == {"fields.type", "fields.max-length"}
@@ -116,6 +116,6 @@ def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
 
 def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    made = engine.hypothesis_settings(FuzzSettings(1), engine.Budget(10, None))
+    made = engine.hypothesis_settings(FuzzSettings(1), engine.PartBudget(10, None))
     assert not made.derandomize and made.database is None and made.deadline is None
     assert open_database("") is None

@@ -1,4 +1,4 @@
-"""Which targets a front end or a router may make something else of, and which nobody may."""
+"""Targets that a front end or a router may change, and those that none may."""
 
 from __future__ import annotations
 

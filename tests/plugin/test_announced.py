@@ -13,7 +13,7 @@ from conformance.plugin import known
 from conformance.plugin.known import Numbers, of
 from conformance.plugin.plan import QUICK_REQUESTS, by_case, fitting, plan
 from conformance.reference.serving.listener import served
-from conformance.wire.budget import Budget, Kind
+from conformance.wire.budget import Budget, Quantity
 from conformance.world import samples
 from conformance.world.made import MadeList
 from tests.support.running import counted, run, write_target
@@ -111,7 +111,7 @@ def test_what_is_created_beside_an_operation_is_known_by_its_path() -> None:
     listed = MadeList(budget)
     listed.inspect(exchange)
     assert [made.operation for made in listed.resources] == ["createPayout"]
-    assert (budget.used[Kind.CREATIONS], budget.used[Kind.PAYOUTS]) == (1, 1)
+    assert (budget.used[Quantity.CREATIONS], budget.used[Quantity.PAYOUTS]) == (1, 1)
 
 
 def test_marks_begin_with_the_label_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

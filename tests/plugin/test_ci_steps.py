@@ -25,7 +25,7 @@ from tests.support.running import ROOT, executed, faulty, write_target
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/conformance/action.yml").read_text("utf-8"))
 JOB: dict[str, Any] = yaml.safe_load((ROOT / ".gitlab/conformance.yml").read_text("utf-8"))[".conformance"]
 
-#: What the runs judge; quotes hold the words of one option together, and a pattern is not one of file names.
+#: Options of the runs; quotes hold the words of one option together, and a pattern is not one of file names.
 OPTIONS = "-m 'not fuzz' --rule auth.signat* --operation listAccounts"
 
 #: The rules that these options select.

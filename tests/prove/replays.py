@@ -32,7 +32,7 @@ from tests.variants.catalogue import VARIANTS, Variant
 from tests.variants.hurry import hurried
 from tests.variants.judging import new_run
 
-#: What is worst to be said of a right server comes first.
+#: Verdicts on a right server, the worst first.
 _WORST = (REPRODUCED, UNDECIDED, NOT_REPRODUCED)
 
 
@@ -129,7 +129,7 @@ def _violation(fault: Fault, findings: list[Finding]) -> Finding | None:
 
 @hurried()
 def tried(fault: Fault) -> Tried:
-    """What the replay file of a fault's first violation comes to."""
+    """Verdicts of the replay file of a fault's first violation."""
     run = run_on_fault(fault.make())
     found = first_violation(fault, run)
     if found is None:
@@ -157,7 +157,7 @@ def tried(fault: Fault) -> Tried:
 
 
 def try_replay(identifier: str) -> Tried:
-    """What the replay file of the fault of this id comes to; a mistake of the suite is its problem."""
+    """Verdicts of the replay file of the fault of this id; a mistake of the suite is its problem."""
     try:
         return tried(selection.by_id()[identifier])
     except Exception as error:

@@ -95,5 +95,5 @@ def generated(finding: Finding, run: RunContext) -> dict[str, Any]:
 def recorded(
     behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], folder: Path
 ) -> dict[str, Any]:
-    """What is in that file."""
+    """Document of that file."""
     return load(saved(behaviour, fail, folder))

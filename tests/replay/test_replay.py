@@ -180,7 +180,7 @@ def test_a_nonce_that_a_mended_server_refuses_leaves_nothing_undecided(tmp_path:
 
 def test_a_request_that_a_mended_server_refuses_breaks_no_rule(tmp_path: Path) -> None:
     def shown(run: RunContext) -> Finding:
-        """What was accepted against a rule breaks another one, too."""
+        """Acceptances against a rule break another one, too."""
         patch = run.record[max(run.record)] if long_title(run) else None
         assert patch is not None
         return finding("beneficiary.update", "updateBeneficiary", Equal("title", At("title"), "Ms"), patch)

@@ -56,7 +56,7 @@ def document(valid: dict[str, Any]) -> dict[str, Any]:
 
 
 def refused(content: bytes, folder: Path) -> str:
-    """What is said of a file."""
+    """Complaint about a file."""
     path = folder / "crafted.json"
     path.write_bytes(content)
     with pytest.raises(ReplayError) as caught:

@@ -82,6 +82,6 @@ def test_replays_keep_what_failures_rest_on(fault: str) -> None:
 
 @pytest.mark.parametrize("rule", ["auth.nonce-replay", "idempotency.replay"])
 def test_replays_wait_as_long_as_the_check_did(rule: str) -> None:
-    """What is forgotten after three quarters of a minute shows after a minute."""
+    """A nonce forgotten after three quarters of a minute shows after a minute."""
     forgetful = next(fault for fault in load() if fault.rule == rule and fault.id.endswith("only: 45"))
     assert not tried(forgetful).wrong

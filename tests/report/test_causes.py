@@ -1,4 +1,4 @@
-"""Which violations have one cause, and what each led to."""
+"""Causes that violations have in common, and the consequences of each."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from lxml import html as parser
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
 from conformance.report.html import html
-from conformance.report.known_failures import Entry, KnownFailures
+from conformance.report.known_failures import KnownFailure, KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run
 
@@ -44,7 +44,8 @@ def test_every_rule_and_case_has_a_place_of_its_own() -> None:
 
 def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
     known = KnownFailures(
-        [Entry(4, *WALK, "mended <soon>"), Entry(9, "list.echo", "listWallets", "old")], "known.toml"
+        [KnownFailure(4, *WALK, "mended <soon>"), KnownFailure(9, "list.echo", "listWallets", "old")],
+        "known.toml",
     )
     shown = page(verdicts={WALK: Verdict.FAILED}, known=known)
     [card] = shown.cssselect("article.cause")

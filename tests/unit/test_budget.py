@@ -15,13 +15,13 @@ from conformance.plugin import limits as plugin_limits
 from conformance.plugin.controller import wait_for
 from conformance.plugin.known import Numbers
 from conformance.target.model import Limits
-from conformance.wire.budget import Budget, Kind, Retry
+from conformance.wire.budget import Budget, Quantity, Retry
 from conformance.wire.messages import Failure
 from conformance.world.run_context import MORE
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, wire
 
-FEW = {Kind.REQUESTS: (3, "three are enough")}
+FEW = {Quantity.REQUESTS: (3, "three are enough")}
 
 BUSY = b"HTTP/1.1 429 Too Many\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
 
@@ -47,11 +47,11 @@ def test_repetitions_count() -> None:
 
 
 def test_threads_share_a_budget() -> None:
-    budget = Budget(most={Kind.REQUESTS: (500, "enough")})
+    budget = Budget(most={Quantity.REQUESTS: (500, "enough")})
     with ThreadPoolExecutor(8) as pool:
         reasons = list(pool.map(lambda _: budget.take(), range(800)))
     assert reasons.count("") == 500
-    assert budget.used[Kind.REQUESTS] == 500
+    assert budget.used[Quantity.REQUESTS] == 500
 
 
 def test_processes_divide_numbers_and_rate() -> None:
@@ -62,17 +62,17 @@ def test_processes_divide_numbers_and_rate() -> None:
     assert "62 requests" in shared.take()
     creations = plugin_limits.budget(Limits(), 0.0, Numbers(1000, 8, 4), processes=4)
     for _ in range(2):
-        creations.made(Kind.CREATIONS)
+        creations.made(Quantity.CREATIONS)
     assert creations.take() == ""
-    creations.made(Kind.CREATIONS)
+    creations.made(Quantity.CREATIONS)
     assert "far beyond the 8 created resources" in creations.take()
 
 
 def test_creations_beyond_the_bound_end_the_run() -> None:
-    budget = Budget(most={Kind.CREATIONS: (1, "one is enough")})
-    budget.made(Kind.CREATIONS)
+    budget = Budget(most={Quantity.CREATIONS: (1, "one is enough")})
+    budget.made(Quantity.CREATIONS)
     assert budget.take() == ""
-    budget.made(Kind.CREATIONS)
+    budget.made(Quantity.CREATIONS)
     assert budget.take() == "one is enough"
 
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conformance.wire import transport
-from conformance.wire.budget import Budget, Kind, Retry
+from conformance.wire.budget import Budget, Quantity, Retry
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Exchange
 from conformance.wire.transport import GATE_TIMEOUT
@@ -61,7 +61,7 @@ def test_race_takes_all_its_turns_before_it_begins(monkeypatch: pytest.MonkeyPat
 
 def test_race_beyond_the_limit_of_requests_is_withheld_whole() -> None:
     with wire() as server:
-        budget = Budget(most={Kind.REQUESTS: (7, "seven are enough")})
+        budget = Budget(most={Quantity.REQUESTS: (7, "seven are enough")})
         exchanges = connect(server, budget=budget).race([list_accounts()] * 8)
     assert [exchange.error for exchange in exchanges] == ["seven are enough"] * 8
     assert not server.requests

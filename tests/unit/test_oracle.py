@@ -1,5 +1,4 @@
-"""What the specification says of a request, judged from its bytes: must be refused, must be accepted, or
-open."""
+"""Requests judged from their bytes: must be refused, must be accepted, or open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a thing looks from answer to answer: members of the server's own, precision, what is left out."""
+"""Differences of a thing from answer to answer: members of the server's own, precision, members left out."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _style(style: str) -> Callable[[Tables], Tables]:
 
 
 def _british(tables: Tables) -> Tables:
-    """What a server that works in Britain alone has to be told."""
+    """Target keys for a server that works in Britain alone."""
     return {
         **tables,
         "samples": {

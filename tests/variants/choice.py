@@ -1,4 +1,4 @@
-"""How another choice is written: a mixin that overrides seams of the reference server.
+"""Form of a choice: a mixin that overrides seams of the reference server.
 
     @choice("list.order")
     class NewestFirst(Behaviour):

@@ -1,4 +1,4 @@
-"""What happens on a live server beside the requests: settlement, verification, reviews, and other clients."""
+"""Events on a live server beside the requests: settlement, verification, reviews, and other clients."""
 
 from __future__ import annotations
 

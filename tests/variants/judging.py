@@ -24,7 +24,7 @@ BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
 
 @dataclass
 class Judged:
-    """What the suite said of a server.
+    """Verdicts of the suite on a server.
 
     `blamed` are the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
     them without a remedy; `verdicts` by rule and operation, `requests` by check and operation, `sent` all
@@ -61,7 +61,7 @@ def judge(
     explored: Iterable[tuple[str, str]] = (),
     settings: FuzzSettings | None = None,
 ) -> Judged:
-    """What the given checks, and parts of explorations, say of a variant."""
+    """Verdicts of the given checks, and parts of explorations, on a variant."""
     with hurried():
         run = new_run(variant)
         results = Ledger.of_catalogue(run.target)

@@ -1,4 +1,4 @@
-"""What stands between a client and a conforming server: limiters, front ends, connections that go stale."""
+"""Networks between a client and a conforming server: limiters, front ends, connections that go stale."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Allowance:
         self._second, self._used = 0, 0
 
     def take(self) -> bool:
-        """Whether one more request is allowed now."""
+        """True if one more request is allowed now."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._used = second, 0
@@ -93,7 +93,7 @@ class LosesNow(httpx.BaseTransport):
         raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
 
 
-#: What RFC 3986 lets stand in a target: anything else is for a front end to refuse.
+#: Characters that RFC 3986 lets stand in a target: anything else is for a front end to refuse.
 _TARGET = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
 
 _VALUE = re.compile(rb"[\t\x20-\x7e]*")

@@ -1,5 +1,5 @@
-"""What a payment system may decide for itself, where the specification is silent: how many and how much, what
-a reviewed or disabled payee may still do, when a read shows what is new."""
+"""Policies of a payment system where the specification is silent: quotas, what a reviewed or disabled payee
+may still do, when a read shows what is new."""
 
 from __future__ import annotations
 

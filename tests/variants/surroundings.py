@@ -1,4 +1,4 @@
-"""What stands between the suite and a conforming server, and what others have left on it."""
+"""Surroundings of a conforming server: what stands before it, and what others have left on it."""
 
 from __future__ import annotations
 

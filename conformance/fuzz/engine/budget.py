@@ -33,7 +33,7 @@ class Enough(BaseException):
 
 
 @dataclass
-class Budget:
+class PartBudget:
     """Budget of a part: examples, and the moment (monotonic clock) at which it ends."""
 
     examples: int
@@ -86,13 +86,15 @@ class Budget:
         return self.used >= self.examples or self.late
 
 
-def budget(settings: FuzzSettings, weight: float = 1.0) -> Budget:
+def budget(settings: FuzzSettings, weight: float = 1.0) -> PartBudget:
     """The budget of one part; `weight` makes its examples count for more or less than one case each."""
     share = settings.share()
-    return Budget(max(1, int(settings.cases * weight)), None if share is None else time.monotonic() + share)
+    return PartBudget(
+        max(1, int(settings.cases * weight)), None if share is None else time.monotonic() + share
+    )
 
 
-def hypothesis_settings(settings: FuzzSettings, allowed: Budget, **more: Any) -> hypothesis.settings:
+def hypothesis_settings(settings: FuzzSettings, allowed: PartBudget, **more: Any) -> hypothesis.settings:
     """Hypothesis's settings for a round; a profile of the user's or of CI has no say in them."""
     import hypothesis
 
@@ -114,7 +116,7 @@ def hypothesis_settings(settings: FuzzSettings, allowed: Budget, **more: Any) ->
     )
 
 
-def rounds(recorder: Recorder, budget: Budget, seed: int) -> Iterator[int]:
+def rounds(recorder: Recorder, budget: PartBudget, seed: int) -> Iterator[int]:
     """Seeds for runs of Hypothesis until the budget is used up. A rule that broke in a round is settled then:
     it is still judged, but no longer ends an example, so that the next round can find something else."""
     for number in range(ROUNDS):
@@ -135,12 +137,12 @@ def contained() -> Iterator[None]:
     again."""
     from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
-    from conformance.fuzz.engine.recorder import Violation
+    from conformance.fuzz.engine.recorder import Falsified
 
     def fine(error: BaseException) -> bool:
         if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
             return all(map(fine, error.exceptions))
-        return isinstance(error, (Violation, Flaky, Unsatisfiable)) or (
+        return isinstance(error, (Falsified, Flaky, Unsatisfiable)) or (
             isinstance(error, HypothesisException) and "Flaky" in type(error).__name__
         )
 
@@ -183,13 +185,13 @@ def explore(
     strategy: Any,
     recorder: Recorder,
     settings: FuzzSettings,
-    allowed: Budget,
+    allowed: PartBudget,
     seed: int,
     name: str,
 ) -> None:
     """Runs `run` on values of a strategy, in rounds, until the budget is used up.
 
-    `run` raises Violation when the recorder says so. `name` tells the part's examples from others in the
+    `run` raises Falsified when the recorder says so. `name` tells the part's examples from others in the
     database."""
     import hypothesis
 

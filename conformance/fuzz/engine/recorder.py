@@ -23,7 +23,7 @@ from conformance.world.run_context import RunContext
 Key = tuple[str, str]
 
 
-class Violation(AssertionError):
+class Falsified(AssertionError):
     """A rule was seen broken in the example that Hypothesis is running."""
 
     def __init__(self, key: Key, judgement: Judgement) -> None:
@@ -32,7 +32,7 @@ class Violation(AssertionError):
 
 
 @dataclass
-class Failure:
+class Counterexample:
     """The smallest example seen that breaks a rule: what came of it and all its exchanges, in their order."""
 
     judgement: Judgement
@@ -50,7 +50,7 @@ class Recorder:
         self.run = run
         self.check = check
         self.entries: dict[Key, Entry] = {}
-        self.failures: dict[Key, Failure] = {}
+        self.failures: dict[Key, Counterexample] = {}
         #: Rules that have been found broken and explored: they no longer end an example.
         self.settled: set[Key] = set()
         #: Operation -> answers by status, of generated cases alone.
@@ -77,7 +77,7 @@ class Recorder:
         self._example += exchanges
 
     def inspect(self, *exchanges: Exchange) -> None:
-        """Raises Violation for exchanges that broke an invariant."""
+        """Raises Falsified for exchanges that broke an invariant."""
         for exchange in exchanges:
             self._check_passive(exchange)
 
@@ -107,7 +107,7 @@ class Recorder:
     # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
-        """Judges exchanges by an expectation; returns whether it holds, or cannot be told. Raises Violation
+        """Judges exchanges by an expectation; returns whether it holds, or cannot be told. Raises Falsified
         when it does not, unless the rule is settled or the failure of another one is being made smaller."""
         judgement = ledger.judge(expectation, exchanges, self.run.target)
         if judgement.outcome.good is None or operation not in RULES[rule].operations:
@@ -115,19 +115,19 @@ class Recorder:
         return self._take((rule, operation), judgement)
 
     def _take(self, key: Key, judgement: Judgement) -> bool:
-        """Counts a judgement, and raises Violation as `judge` does."""
+        """Counts a judgement, and raises Falsified as `judge` does."""
         if self.entries.setdefault(key, Entry(*key, self.check, aside=True)).take(judgement):
             return True
         example = [exchange.number for exchange in self._example]
-        self._keep(key, Failure(judgement, example, _size(self._example)))
+        self._keep(key, Counterexample(judgement, example, _size(self._example)))
         if key in self.settled or self.focus not in (None, key):
             return False
         self.focus = key
         if self.on_violation is not None:
             self.on_violation()
-        raise Violation(key, judgement)
+        raise Falsified(key, judgement)
 
-    def _keep(self, key: Key, new: Failure) -> None:
+    def _keep(self, key: Key, new: Counterexample) -> None:
         old = self.failures.get(key)
         if old is None:
             self.failures[key] = new
@@ -168,7 +168,7 @@ class Recorder:
             finding.further.append("it was seen once and did not come again")
         return finding
 
-    def _rest(self, failure: Failure) -> list[int]:
+    def _rest(self, failure: Counterexample) -> list[int]:
         """The exchanges of a failure's example that it depends on."""
         from conformance.replay.slice import closure
 

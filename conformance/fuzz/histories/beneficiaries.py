@@ -39,8 +39,7 @@ def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> No
         return not seen.succeeded or bool(_agrees([*events, _read(seen, disabled)], initial))
 
     last = history.look(read, "one beneficiary: what is it now?", legal)
-    if history.concurrent:
-        _judge_meanwhile(history, done, before)
+    _judge_meanwhile(history, done, before)
     if not last.succeeded:
         return
     lost = disabled and last.get("status") != "disabled"

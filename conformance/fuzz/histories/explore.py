@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable
 
-from conformance.fuzz.engine.recorder import Recorder, Violation
+from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.engine.seeds import source
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.histories.beneficiaries import changed_beneficiary
@@ -60,7 +60,7 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
         try:
             with recorder.keeping():
                 concurrent = _history(run, kind, recorder, rng) or concurrent
-        except Violation as violation:
+        except Falsified as violation:
             concurrent = True
             recorder.settled.add(violation.key)
     with recorder.keeping():

@@ -28,7 +28,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
     import hypothesis
     from hypothesis.stateful import run_state_machine_as_test
 
-    from conformance.fuzz.stateful.state_machine import MACHINES, Context
+    from conformance.fuzz.stateful.state_machine import MACHINES, Part
 
     recorder = Recorder(run, check)
     others = elsewhere(run)
@@ -44,7 +44,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
         sample = OperationFixtures(run, operation, shared=True).fresh_body()
         return {name: value for name, value in sample.items() if name in UNIQUE}
 
-    context = Context(
+    context = Part(
         start, fresh, valid, run.target.features.payouts, run.target.features.payins, run.samples.wallet_pairs
     )
     base = MACHINES[theme]

@@ -33,7 +33,7 @@ STATUSES = st.sampled_from(("", "active", "inactive"))
 
 
 @dataclass
-class Context:
+class Part:
     """Facts that the machines of one part share: how an example starts, and the bodies that the server
     takes."""
 
@@ -111,7 +111,7 @@ class Machine(RuleBasedStateMachine):
     """Base of all machines: an example starts with an account of its own and ends with a read of
     everything."""
 
-    context: ClassVar[Context]
+    context: ClassVar[Part]
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ from conformance.contract import signing
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import Base
-from conformance.reference.store import Organization
+from conformance.reference.store import OrganizationRow
 
 #: Seconds between two deletions of expired nonces.
 PRUNE_INTERVAL = 30
@@ -101,11 +101,11 @@ class Authentication(Base):
         key = self.authentication_header(ctx, signing.API_KEY) or ""
         ctx.organization = self.find_organization(ctx, key) or self.on_unknown_key(ctx)
 
-    def find_organization(self, ctx: Context, api_key: str) -> Organization | None:
+    def find_organization(self, ctx: Context, api_key: str) -> OrganizationRow | None:
         """The organization that a key identifies."""
         return ctx.store.organization(api_key)
 
-    def on_unknown_key(self, ctx: Context) -> Organization:
+    def on_unknown_key(self, ctx: Context) -> OrganizationRow:
         """Refuses an unknown key: auth.unknown-key, auth.unknown-key-status."""
         raise Refusal("unknown_key")
 

@@ -9,7 +9,8 @@ import threading
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import fresh
 
-_HEXADECIMAL = re.compile("[0-9a-f]+")
+#: Random hexadecimal digits; a nonce of decimal digits alone keeps to these.
+_HEXADECIMAL = re.compile("(?=.*[a-f])[0-9a-f]+")
 _CLASSES = ("0123456789", "abcdef", "ABCDEF")
 
 #: Characters at the end of a nonce that are replaced in a fresh one of the same form.

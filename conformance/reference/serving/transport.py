@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import sleep
+
 import httpx
 
 from conformance.reference.app import Server
@@ -18,6 +20,9 @@ class InProcessTransport(httpx.BaseTransport):
         self.server = server
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if "gate" in request.extensions:
+            # As a socket would: the other threads of a race begin before one has its answer.
+            sleep(0)
         target = request.extensions.get("target", request.url.raw_path)
         response = self.server.handle(Request(request.method, target, request.headers.raw, request.read()))
         return httpx.Response(response.status, headers=response.headers, content=response.body)

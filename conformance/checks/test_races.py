@@ -237,7 +237,7 @@ def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange
 
 @predicate
 def one_got_through(exchanges: Sequence[Exchange]) -> str:
-    """Where a single create, first, is accepted, one of those at once is, too, unless they were put off."""
+    """One of the creates at once is accepted where a single create, first, is, unless all were put off."""
     alone, *answers = exchanges
     if not alone.succeeded:
         raise CannotTell("a single create is not accepted, either")

@@ -61,7 +61,7 @@ def run(
 
 
 def _met(sandbox: Sandbox) -> str:
-    """What was provoked last, where nothing came behind it."""
+    """Last provocation, if nothing came after it."""
     last = sandbox.judge.recent[-1] if sandbox.judge.recent else None
     return f" after {', '.join(last.provoked)} on {last.request.name}" if last and last.provoked else ""
 

@@ -60,7 +60,7 @@ class Earlier:
 
     @classmethod
     def of(cls, request: ClientRequest, response: Response, provoked: str) -> Earlier:
-        """What is kept of a request and its answer."""
+        """Makes the record of a request and its answer."""
         wait = next((int(value) for name, value in response.headers if name == b"retry-after"), None)
         return cls(
             request.number,
@@ -128,7 +128,7 @@ class EarlierRequests:
         return before is not None and request.now - before.now <= WINDOW
 
     def nonce_again(self, request: ClientRequest) -> Said:
-        """What a nonce that was used says: of a POST that is repeated whole, its own rule."""
+        """Judgement of a used nonce: a POST that is repeated whole has a rule of its own."""
         first = self.nonces[request.api_key, request.nonce]
         repeated = OPERATIONS[request.operation].is_post and first.identity == request.identity
         rule = "auth.nonce-replay" + "-idempotent" * (repeated and first.key == request.key)
@@ -256,8 +256,8 @@ class EarlierRequests:
             yield from ("client.walk", "client.first-page", "client.walk-beyond")
 
     def ended(self) -> Iterator[tuple[str, Said]]:
-        """What only the end of the run shows, with the operation: walks that stopped, provocations that
-        nothing came after."""
+        """Findings that only the end of the run shows, with their operations: walks that stopped,
+        provocations that nothing came after."""
         for walk in self.walks.values():
             if walk.complete or walk.trouble or (walk.whole and len(walk.read) == 1):
                 continue

@@ -23,7 +23,7 @@ from conformance.wire.messages import Call, Exchange
 #: The name of what judges, in findings.
 CHECK = "requests of clients"
 
-#: What a run judges, in its verdict.
+#: Subject of a run, in its verdict.
 SELECTION = "what the client sent"
 
 #: Requests that the sandbox shows, with their exchanges.
@@ -124,7 +124,7 @@ class ClientJudge:
     def _judged(
         self, request: ClientRequest, response: Response, provoked: tuple[str, ...]
     ) -> list[Said | str]:
-        """What a request says, alone and after those before it, and the rules that it keeps."""
+        """Findings about a request, alone and after those before it, and the rules that it keeps."""
         if request.call is None:
             answer = f"asked for {request.name}"
             return [Said("http.undocumented-path", question="undocumented paths", answer=answer)]

@@ -1,4 +1,5 @@
-"""What a conforming server may do and few tests of a client meet, to be switched on in the sandbox."""
+"""Provocations: behaviour that a conforming server may show and few tests of a client meet, switched on in
+the sandbox."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ _GROWING = ("account", "payout_destination", "virtual_account")
 
 
 class Provocations:
-    """Which provocations are on, and when: `retry_after` and `late` are in seconds.
+    """The provocations that are on, and their times: `retry_after` and `late` are in seconds.
 
     Without `source` each operation meets each interruption in turn, and the others always."""
 
@@ -60,7 +61,7 @@ class Provocations:
         self._interrupted: set[Hashable] = set()
 
     def on(self, name: str) -> bool:
-        """Whether the present request meets a provocation that interrupts nothing."""
+        """True if the present request meets a provocation that interrupts nothing."""
         met = name in self.names and (self.source is None or self.source.random() < 0.5)
         if met and name not in self.met:
             self.met.append(name)

@@ -96,7 +96,7 @@ class ClientRequest:
 
     @functools.cached_property
     def identity(self) -> tuple[str, str, bytes, bytes]:
-        """What makes two requests the same but for key, nonce, timestamp and signature."""
+        """Key that is equal for requests that differ in key, nonce, timestamp and signature alone."""
         request = self.request
         return self.api_key, request.method, request.target, hashlib.sha256(request.body).digest()
 
@@ -152,8 +152,8 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
 
 
 def judged(request: ClientRequest, target: Target, used: Collection[str]) -> list[Said | str]:
-    """What a request by itself says of the rules that bind clients, and the rules that it keeps; `used` are
-    nonces used in the last 300 seconds.
+    """Findings about a request by itself, and the rules for clients that it keeps; `used` are nonces used in
+    the last 300 seconds.
 
     A request that fails authentication says nothing else: nobody knows who sent it.
     """

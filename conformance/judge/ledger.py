@@ -213,7 +213,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     """The record of a run, or of a part of it: judged, sent, created. Two ledgers add up to one."""
 
     cells: list[Result] = []
-    #: Whose rules were judged.
+    #: Side whose rules were judged.
     side: Side = Side.SERVER
     #: The exchanges that findings name, by number.
     exchanges: dict[int, ExchangeRecord] = {}

@@ -1,4 +1,5 @@
-"""What the users of one process share: the budget, valid bodies, used keys and nonces, and the ledger."""
+"""State that the users of one process share: the budget, valid bodies, used keys and nonces, and the
+ledger."""
 
 from __future__ import annotations
 
@@ -50,9 +51,9 @@ REPLAYS, ERRORS = 60, 20
 
 
 class Report(msgspec.Struct, omit_defaults=True):
-    """What a process tells the controller: the ledger of all that is new, replay files by name, and of each
-    new resource its id, the number of the exchange that made it, and what tells its request from others.
-    `unable` counts why sessions could not go on."""
+    """Message of a process to the controller: the ledger of all that is new, replay files by name, and of
+    each new resource its id, the number of the exchange that made it, and the key that tells its request from
+    others. `unable` counts the reasons why sessions could not go on."""
 
     ledger: Ledger
     unable: dict[str, int] = {}
@@ -256,11 +257,11 @@ def unpacked(data: bytes) -> list[Exchange]:
 
 
 def _origin(exchange: Exchange) -> int:
-    """What tells a request from others in every process alike: organization and key."""
+    """Key that tells a request from others in every process alike: organization and idempotency key."""
     key = exchange.call.idempotency_key
     return zlib.crc32(f"{exchange.organization} {key.lower() if key else exchange.number}".encode())
 
 
 def _creates(exchange: Exchange) -> bool:
-    """Whether an exchange created something."""
+    """True if an exchange created something."""
     return exchange.succeeded and bool(traits_of(exchange.operation).creates)

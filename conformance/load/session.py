@@ -122,7 +122,7 @@ class Session(Driver):
         self.recorder.entries.setdefault(key, Entry(*key, EVERY_RESPONSE)).judged += 1
 
     def _whose(self, request: Call, organization: str) -> Path | None:
-        """Whose resources the path names; None where that is not known."""
+        """Owner of the resources that the path names; None where that is not known."""
         found = match(request.method, request.path)
         own, sibling = {*self.ids.values(), *self.process.funded}, self.elsewhere["sibling"].account_id
 

@@ -1,4 +1,4 @@
-"""What `conformance load` tells the Locust process that it becomes: one environment variable of JSON."""
+"""Settings of `conformance load` for the Locust process that it becomes: one environment variable of JSON."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SHORTEST, LONGEST = 6, 80
 #: Members of an answer that the server makes and later requests may name.
 _MADE_BY_SERVER = ("id", "created", "updated")
 
-#: How many elements of a list are read.
+#: Elements of a list that are read.
 _ELEMENTS = 100
 
 #: Kind of random value -> what its symbols are called.
@@ -211,8 +211,8 @@ class Names:
     def signing(
         self, auth: dict[str, Any], body: str, secrets: Mapping[str, str], now: int
     ) -> dict[str, Any]:
-        """How a call with this body was signed at server time `now`; `secrets` are those of the target, with
-        their symbols."""
+        """Authentication of a call with this body, signed at server time `now`; `secrets` are those of the
+        target, with their symbols."""
         written = {}
         for name, value in auth.items():
             if not isinstance(value, str):

@@ -161,8 +161,8 @@ def _secrets(target: Target) -> dict[str, str]:
 
 
 def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
-    """How many pages past the last one a request for a page is; 0 where it is none of those, or its answer
-    shows elements, unless that breaks the rule: then earlier answers say which page is the last."""
+    """Number of pages past the last one that a request asks for; 0 where it asks for none of those, or its
+    answer shows elements, unless that breaks the rule: then earlier answers say which page is the last."""
     asked, breaks = PAGE.search(exchange.call.query), rule == "list.page-beyond"
     operation, found = OPERATIONS.get(exchange.operation or ""), page_of(exchange)
     if asked is None or operation is None or not operation.is_list or (found and found.items and not breaks):

@@ -367,13 +367,13 @@ def _in_turn(document: Document) -> list[list[str]]:
 
 
 def _request(step: Step) -> list[Any]:
-    """What steps have in common that are one request, sent several times at one moment."""
+    """Members that steps have in common which are one request, sent several times at one moment."""
     names = ("together", "organization", "method", "target", "body", "body_base64", "auth")
     return [step.get(name) for name in names]
 
 
 def _operation(step: Step) -> list[Any]:
-    """What steps have in common that are of one operation, sent at one moment."""
+    """Members that steps have in common which are of one operation, sent at one moment."""
     return [step.get(name) for name in ("together", "organization", "operation")]
 
 

@@ -23,8 +23,8 @@ from conformance.world.run_context import RunContext
 #: Steps of a file, and of these the ones that only changed an account.
 MOST_STEPS, MOST_CHANGES = 600, 520
 
-#: How many exchanges of the record were read, id -> the exchange that created it, and resource or list ->
-#: the accepted exchanges that changed it.
+#: Number of exchanges of the record that were read, id -> the exchange that created it, and resource or list
+#: -> the accepted exchanges that changed it.
 _READ = Key[tuple[int, dict[str, Exchange], dict[str, list[Exchange]]]]("what made and changed each resource")
 
 

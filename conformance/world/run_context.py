@@ -101,7 +101,7 @@ class RunContext:
         self.invariants = Invariants(target)
         self.made = MadeList(self.budget)
         self.clock = ServerClock()
-        #: Why nothing more is sent, in one paragraph; empty while the server is there.
+        #: Reason why nothing more is sent, in one paragraph; empty while the server is there.
         self.lost = ""
         self._unanswered: list[Failure] = []
         #: The operations that have answered 2xx.
@@ -351,7 +351,7 @@ class RunContext:
 
 
 def refusal_of_valid(exchange: Exchange) -> Inconclusive:
-    """Why a check cannot go on after a valid request was refused, with what the user can do."""
+    """Reason why a check cannot go on after a valid request was refused, with the remedy."""
     operation = exchange.operation
     cause = remedy = ""
     if exchange.unsent:

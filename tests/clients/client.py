@@ -101,7 +101,7 @@ class Client:
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
         self.tenant = rig.seeded.primary
-        #: How many elements each list had.
+        #: Number of elements of each list.
         self.listed: list[int] = []
 
     # ------------------------------------------------------------------ decisions

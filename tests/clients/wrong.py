@@ -444,7 +444,7 @@ class Mutant(Client):
     def __init__(self, rig: Any, seed: int) -> None:
         super().__init__(rig)
         self.random = random.Random(seed)
-        #: What was changed by which rule, and what was named.
+        #: Changes by rule, and the rules that were named.
         self.changes: list[tuple[str, list[str]]] = []
 
     def changed(self, request: Request) -> Request:

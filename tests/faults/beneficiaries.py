@@ -27,7 +27,7 @@ class KeepsOneDocument(Faulty):
         return contextlib.nullcontext() if changes else super().transaction(ctx)
 
     def slow(self, ctx: Context) -> bool:
-        """Whether a request reads first and saves last."""
+        """True if a request reads first and saves last."""
         return self.here(ctx)
 
     def act(self, ctx: Context) -> None:

@@ -37,7 +37,7 @@ class LoadFault(Behaviour):
         return next(self._occasions) % self.one_in == 0
 
     def met(self, thing: Any) -> bool:
-        """Whether something was met here a moment ago."""
+        """True if something was met here a moment ago."""
         before, self._last[thing] = self._last.get(thing, 0.0), time.monotonic()
         return self._last[thing] - before < MEET
 

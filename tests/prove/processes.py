@@ -203,7 +203,7 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def judged(behaviour: type[Behaviour], more: list[str]) -> str:
-    """What is wrong with the outcome of a run on three processes of a server; empty for nothing."""
+    """Mistakes in the outcome of a run on three processes of a server; empty for none."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with several_processes(folder, behaviour()) as tables:

@@ -1,4 +1,4 @@
-"""What jsonschema-rs takes for valid is what jsonschema finds no error in."""
+"""Documents that jsonschema-rs takes for valid are those in which jsonschema finds no error."""
 
 from __future__ import annotations
 

@@ -430,7 +430,7 @@ EXCLUSIVE = (
 #: Choice -> the change of the target file that goes with it.
 DECLARED = {"StatusesWithCommas": _style("comma"), "StatusesInBrackets": _style("brackets")}
 
-#: What may stand between the suite and a drawn server.
+#: Wrappers that may stand between the suite and a drawn server.
 BETWEEN: dict[str, Wrap] = {
     **networks.BETWEEN,
     "folded": Folded,

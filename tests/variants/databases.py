@@ -1,4 +1,4 @@
-"""What a database makes of a request: ids, instants, order, replicas, rows that are there already."""
+"""Databases: ids, instants, order, replicas, and rows that are there already."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Ordered(Behaviour):
     """Lists have an order of their own."""
 
     def order(self, record: Record) -> tuple[Any, ...]:
-        """What the elements are ordered by."""
+        """Column by which the elements are ordered."""
         raise NotImplementedError
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:

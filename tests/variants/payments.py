@@ -1,4 +1,4 @@
-"""What a payment system checks of bank details and texts, and what it adds, beyond the specification."""
+"""Payment systems: checks of bank details and texts, and members that they add, beyond the specification."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FORMS = {
 
 
 def _iban_holds(text: str) -> bool:
-    """Whether the check digits of an IBAN are right (ISO 13616)."""
+    """True if the check digits of an IBAN are right (ISO 13616)."""
     if not re.fullmatch("[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", text):
         return False
     return int("".join(str(int(sign, 36)) for sign in text[4:] + text[:4])) % 97 == 1
 
 
 def _routing_number_holds(text: str) -> bool:
-    """Whether the check digit of an American routing number is right."""
+    """True if the check digit of an American routing number is right."""
     if not re.fullmatch("[0-9]{9}", text):
         return False
     return sum(int(digit) * weight for digit, weight in zip(text, (3, 7, 1) * 3, strict=True)) % 10 == 0

@@ -33,7 +33,14 @@ def test_hosts_share_tests_and_what_failed(tmp_path: Path) -> None:
     folder = tmp_path / "examples"
     with served(server) as url:
         write_target(tmp_path / "target.toml", tables(url))
-        words = ["-m", "fuzz", "--operation=createWallet", "--fuzz-examples=5", f"--fuzz-database={folder}"]
+        words = [
+            "-m",
+            "fuzz",
+            "--operation=createWallet",
+            "--fuzz-examples=25",
+            "--seed=1",
+            f"--fuzz-database={folder}",
+        ]
         for name, more in (
             ("hosts", ["-d", "--tx", "popen", "--tx", f"socket=127.0.0.1:{port}"]),
             ("one", []),

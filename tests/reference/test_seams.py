@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from conformance.reference.app import system_clock
@@ -35,7 +37,12 @@ def test_header_names_reach_the_behaviour_as_sent() -> None:
         assert refusal(client.send(swapped)) == (401, "missing_headers")
 
 
-def test_a_broken_behaviour_is_answered_with_500(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broken_behaviour_is_answered_with_500(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whoever configures logging in this process may have switched off the loggers that there were.
+    monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", False)
+
     class Broken(Behaviour):
         def act(self, ctx: Context) -> None:
             raise KeyError(ctx.operation)

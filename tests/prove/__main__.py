@@ -70,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 1
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _table() -> str:

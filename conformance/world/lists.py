@@ -226,11 +226,15 @@ def listed_customer(run: RunContext) -> AccountFixture:
 def _fill_accounts(run: RunContext) -> ListFixture:
     fixture = listed_customer(run)
     list_fixture = ListFixture(fixture.call("listAccounts"), exact=False)
-    page = page_of(
-        run.send(fixture.client, list_fixture.call.with_query(query(1, 1)), "how many accounts are there?")
-    )
-    there = page.total if page and page.total is not None else LARGE
-    for index in range(max(_OWN_ACCOUNTS, min(LARGE - there, LARGE))):
+    there = 0
+    for index in range(LARGE):
+        if index == _OWN_ACCOUNTS:
+            # Only now: an empty list, which some answers spell otherwise, cannot be had again in a replay.
+            first = list_fixture.call.with_query(query(1, 1))
+            page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
+            there = page.total if page and page.total is not None else LARGE
+        if index >= _OWN_ACCOUNTS and there + index - _OWN_ACCOUNTS >= LARGE:
+            break
         _add_one(run, fixture, list_fixture, _planned(fixture, "createAccount", _ACCOUNT_ROWS.get(index)))
         if len(list_fixture.created) <= index:
             break

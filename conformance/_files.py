@@ -10,6 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+#: The folders of the modules that pytest collects.
+TEST_FOLDERS = (Path(__file__).parent / "checks", Path(__file__).parent / "fuzz")
+
 
 class InputError(Exception):
     """An input from outside cannot be used; the text is one paragraph: the thing, and the remedy."""
@@ -76,6 +79,12 @@ def written(path: Path, text: str, *, private: bool = False) -> Path:
         Path(temporary).unlink(missing_ok=True)
         raise
     return path
+
+
+def test_module(name: str) -> Path | None:
+    """The file of a module of checks or of generated tests; None for a module that is not the suite's."""
+    paths = (folder / f"{name}.py" for folder in TEST_FOLDERS)
+    return next((path for path in paths if path.exists()), None)
 
 
 def shortest(path: Path) -> str:

@@ -8,6 +8,7 @@ environment imports this module.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -105,6 +106,11 @@ class Option:
     def usual(self) -> Any:
         """The value without the option."""
         return self.default if self.metavar else False
+
+    @property
+    def initial(self) -> Any:
+        """The value without the option, in this environment."""
+        return (os.environ.get(self.environment) if self.environment else None) or self.usual
 
 
 def _option(*columns: Any, **more: Any) -> Any:
@@ -236,9 +242,11 @@ class Values:
         path=True,
         recorded=False,
     )
-    report_dir: str | None = _option(
-        "where the run writes its report (default: reports/)",
+    report_dir: Path = _option(
+        "where the report goes (default: reports/)",
         "DIR",
+        Path,
+        default=Path("reports"),
         path=True,
         environment="CONFORMANCE_REPORT_DIR",
         recorded=False,

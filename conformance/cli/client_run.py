@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.clients.sandbox import Sandbox
+from conformance.contract.rules import Level
 from conformance.reference.serving.listener import serve, served
 from conformance.report.building import RunInfo, build
 from conformance.report.terminal import summary
@@ -47,7 +48,7 @@ def run(
         time.time(),
         options={name: value for name, value in given.items() if value},
         interrupted=interrupted,
-        fail_on=options.fail_on,
+        fail_on=Level(options.fail_on),
         folder=options.report_dir,
     )
     document = build(sandbox.judge.ledger(lost), sandbox.judge.target, info)

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from conformance._options import OPTIONS, attribute
-from conformance.cli.main import UsageError, add_base_url
+from conformance.cli.main import UsageError, add_base_url, add_options
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import preflight
 from conformance.load.settings import VARIABLE, Settings
@@ -36,16 +36,7 @@ LOCUSTFILE = Path(__file__).parents[1] / "load" / "locustfile.py"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that are not Locust's."""
-    for name in OWN:
-        option = OPTIONS[name]
-        default = os.environ.get(option.environment) if option.environment else None
-        more: dict[str, Any] = {
-            "metavar": option.metavar,
-            "type": option.type,
-            "default": default or option.usual,
-        }
-        more |= {"choices": option.choices or None, "help": option.help.replace("%", "%%")}
-        parser.add_argument(f"--{name}", **more)
+    add_options(parser, *OWN)
     add_base_url(parser)
 
 
@@ -77,7 +68,7 @@ def _settings(given: argparse.Namespace, rest: Sequence[str]) -> Settings:
         OPTIONS[name].limit: value for name, value in values.items() if OPTIONS[name].limit
     }
     target = replace(target, limits=replace(target.limits, **limits))
-    folder = Path(os.path.abspath(given.report_dir or "reports"))
+    folder = Path(os.path.abspath(given.report_dir))
     folder.mkdir(parents=True, exist_ok=True)
     shown = {name: str(value) for name, value in values.items()}
     told = f"load {' '.join(rest)}".strip()

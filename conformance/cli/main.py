@@ -17,6 +17,7 @@ from typing import Protocol, cast
 
 from conformance import __version__
 from conformance._files import InputError
+from conformance._options import OPTIONS
 
 #: Subcommand -> its purpose in a few words.
 COMMANDS: dict[str, str] = {
@@ -57,6 +58,20 @@ def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
         default=os.environ.get("CONFORMANCE_TARGET") or None,
         help=f"the target file{purpose} (CONFORMANCE_TARGET)",
     )
+
+
+def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Options that a run has, too, as the table of its options declares them."""
+    for name in names:
+        option = OPTIONS[name]
+        parser.add_argument(
+            f"--{name}",
+            metavar=option.metavar,
+            type=option.type,
+            choices=option.choices or None,
+            default=option.initial,
+            help=option.help.replace("%", "%%"),
+        )
 
 
 def add_base_url(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from conformance.cli.main import UsageError
+from conformance.cli.main import UsageError, add_options
 from conformance.judge.ledger import Ledger
 from conformance.replay import ReplayError, load
 from conformance.replay import format as replay_files
@@ -43,13 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RESULTS",
         help="results.json of a part, or the folder it is in",
     )
-    parser.add_argument(
-        "--report-dir",
-        type=Path,
-        metavar="DIR",
-        default=Path("reports"),
-        help="where the whole goes (default: reports/)",
-    )
+    add_options(parser, "report-dir")
 
 
 def run(options: argparse.Namespace) -> int:

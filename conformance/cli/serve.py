@@ -18,11 +18,11 @@ from pathlib import Path
 from conformance._files import written
 from conformance._text import clean, one_line
 from conformance.cli import client_run
-from conformance.cli.main import UsageError
+from conformance.cli.main import UsageError, add_options
 from conformance.clients.judging import Seen
 from conformance.clients.provocations import PROVOCATIONS, Provocations, parse
 from conformance.clients.sandbox import Sandbox
-from conformance.contract.rules import CLIENT_RULES, Level
+from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.app import Server
 from conformance.reference.messages import Request, Response
 from conformance.reference.seed import seed, target_tables, target_text
@@ -80,20 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="do what conforming servers may do: all, random:SEED, or some of " + ", ".join(PROVOCATIONS),
     )
-    judging.add_argument(
-        "--fail-on",
-        type=Level,
-        choices=[Level.REQUIRED, Level.IMPLIED],
-        default=Level.REQUIRED,
-        help="the lowest level of rules whose violation fails the run (default: %(default)s)",
-    )
-    judging.add_argument(
-        "--report-dir",
-        type=Path,
-        metavar="DIR",
-        default=Path("reports"),
-        help="where the report goes (default: %(default)s)",
-    )
+    add_options(judging, "fail-on", "report-dir")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -60,7 +60,7 @@ class Controller:
         self.options = options
         self.started = time.time()
         self.known, self.pinned = _lists(options)
-        self.folder = _report_folder(options)
+        self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
@@ -327,11 +327,6 @@ def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None
     except (ValueError, OSError) as error:
         raise TargetError(str(error)) from None
     return known, pinned
-
-
-def _report_folder(options: Options) -> Path:
-    """The folder of the report."""
-    return Path(os.path.abspath(options.report_dir)) if options.report_dir else options.folder / "reports"
 
 
 def _true(value: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance._files import TEST_FOLDERS
 from conformance._options import Effort
 from conformance._private import choose_root_again, keep_cache_in, option_names
 from conformance.plugin import options, selection
@@ -212,7 +213,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    return Checks.from_parent(parent, path=module_path) if module_path.parent in selection.FOLDERS else None
+    return Checks.from_parent(parent, path=module_path) if module_path.parent in TEST_FOLDERS else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

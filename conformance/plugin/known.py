@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance._files import test_module
+
 PATH = Path(__file__).with_name("plan.json")
 
 #: Modules of checks whose requests may bring a server down, and of the generated requests; they run last.
@@ -104,15 +106,10 @@ def of(nodeid: str) -> KnownTest | None:
     return tests().get(key(nodeid))
 
 
-def is_foreign(module: str) -> bool:
-    """True if a module of tests is not the suite's, so that nothing is known of them."""
-    return not any((PATH.parents[1] / folder / f"{module}.py").exists() for folder in ("checks", "fuzz"))
-
-
 def in_quick(name: str, parameter: str) -> bool:
     """True if a quick run has a test: also each of a user's own checks, of which nothing is known."""
     test = tests().get(key_of(name, parameter))
-    return is_foreign(name.partition(".")[0]) if test is None else test.quick is not None
+    return test_module(name.partition(".")[0]) is None if test is None else test.quick is not None
 
 
 def wants(name: str, parameter: str, probe: str) -> bool:
@@ -144,7 +141,7 @@ def place(nodeid: str) -> int:
     test = of(nodeid)
     if test is not None:
         return test.place
-    return -1 if is_foreign(module_of(nodeid)) else len(tests())
+    return -1 if test_module(module_of(nodeid)) is None else len(tests())
 
 
 def for_lanes(nodeids: Sequence[str], lanes: int) -> list[str]:

@@ -37,7 +37,7 @@ def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ())
         names = [f"--conformance-{name}"]
         if short and f"--{name}" not in taken:
             names.append(f"--{name}")
-        settings: dict[str, Any] = {"help": _help(option), "default": _default(option)}
+        settings: dict[str, Any] = {"help": _help(option), "default": option.initial}
         if option.metavar:
             settings |= {"metavar": option.metavar, "type": option.type}
             settings |= {"choices": option.choices} if option.choices else {}
@@ -49,10 +49,6 @@ def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ())
 def _help(option: Option) -> str:
     text = option.help.replace("%", "%%")
     return f"{text} ([limits] {option.limit})" if option.limit else text
-
-
-def _default(option: Option) -> Any:
-    return os.environ.get(option.environment) or option.usual if option.environment else option.usual
 
 
 def own_rules(config: pytest.Config) -> list[Path]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance._files import TEST_FOLDERS, test_module
 from conformance._options import OPTIONS, Effort, attribute
 from conformance._options import words as as_words
 from conformance.plugin import known
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from conformance.plugin.options import Options
 
 PACKAGE = Path(__file__).parents[1]
-
-#: The folders of the modules that pytest collects.
-FOLDERS = (PACKAGE / "checks", PACKAGE / "fuzz")
 
 
 def selects_checks(arguments: Sequence[str], folder: Path, pyargs: bool) -> bool:
@@ -54,16 +52,16 @@ def own_checkout(folder: Path) -> bool:
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
     """True if an argument names the suite, or a part of it."""
     path = _path(argument, folder, pyargs)
-    return path is not None and (path in (PACKAGE, *FOLDERS) or _below(path))
+    return path is not None and (path in (PACKAGE, *TEST_FOLDERS) or _below(path))
 
 
 def _below(path: Path) -> bool:
-    return any(folder in path.parents for folder in FOLDERS)
+    return any(folder in path.parents for folder in TEST_FOLDERS)
 
 
 def is_test_module(path: Path) -> bool:
     """True for a module of checks or of generated tests, also one that a user has added there."""
-    return path.parent in FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
+    return path.parent in TEST_FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
 
 
 def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
@@ -88,7 +86,8 @@ def alone(config: Any) -> Path | None:
         return None
     if not all(within(word, folder, bool(known.pyargs)) for word in words):
         return None
-    return folder / (getattr(known, "conformance_report_dir", None) or "reports")
+    reports: Path = known.conformance_report_dir
+    return folder / reports
 
 
 def narrowed(config: Any) -> list[str]:
@@ -134,9 +133,9 @@ def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
     from conformance.plugin.plan import by_key
 
     load_checks()
-    path = nodeid.partition("::")[0]
-    folder, name = Path(path).parent.name, Path(path).name
-    if not any(own.name == folder and (own / name).exists() for own in FOLDERS):
+    path = Path(nodeid.partition("::")[0])
+    module = test_module(path.stem)
+    if module is None or module.parent.name != path.parent.name:
         return None
     return by_key().get(known.key(nodeid), (None, ""))
 

@@ -10,9 +10,10 @@ its own. `file` is what GitLab makes a link of.
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from xml.etree import ElementTree
 
+from conformance._files import test_module
 from conformance._text import clean, count
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Result
@@ -24,8 +25,6 @@ _NAME = "Financial Accounts API conformance"
 #: (rule, operation) of a case that fails the run -> the case that is the failure of its cause, and how many
 #: cases of the cause fail.
 _Leading = dict[tuple[str, str], tuple[Result, int]]
-
-PACKAGE = Path(__file__).parents[1]
 
 
 def junit(document: Document) -> str:
@@ -103,9 +102,8 @@ def _file(document: Document, case: Result) -> str:
     target = document.run.options.get("target", "")
     if target.endswith(".toml") and not PurePath(target).is_absolute() and ".." not in PurePath(target).parts:
         return PurePath(target).as_posix()
-    module = case.decisive.check.partition(".")[0]
-    folder = "fuzz" if (PACKAGE / "fuzz" / f"{module}.py").exists() else "checks"
-    return f"conformance/{folder}/{module}.py" if module.startswith("test_") else "spec/rules.yaml"
+    module = test_module(case.decisive.check.partition(".")[0])
+    return f"conformance/{module.parent.name}/{module.name}" if module is not None else "spec/rules.yaml"
 
 
 def _case(document: Document, case: Result, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:

@@ -296,9 +296,9 @@ def test_junit_has_one_failure_a_cause_and_the_others_name_it(caused: Document) 
     ("target", "file"),
     [
         ("ci/target.toml", "ci/target.toml"),
-        ("/home/me/target.toml", "conformance/checks/test_sample.py"),
-        ("../target.toml", "conformance/checks/test_sample.py"),
-        ("embedded", "conformance/checks/test_sample.py"),
+        ("/home/me/target.toml", "conformance/checks/test_lists.py"),
+        ("../target.toml", "conformance/checks/test_lists.py"),
+        ("embedded", "conformance/checks/test_lists.py"),
     ],
 )
 def test_junit_names_a_file_that_can_be_linked_to(target: str, file: str) -> None:

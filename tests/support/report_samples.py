@@ -89,7 +89,7 @@ def keep(results: Ledger, *exchanges: Exchange, target: Target | None = TARGET) 
 
 def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Finding:
     """A finding with texts that fit its verdict."""
-    fields: dict[str, Any] = {"check": "test_sample.test_rule", "probes": 3}
+    fields: dict[str, Any] = {"check": "test_lists.test_rule", "probes": 3}
     if verdict in (Verdict.FAILED, Verdict.WARNING):
         fields |= {
             "expected": "a refusal (4xx)",

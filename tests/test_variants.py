@@ -25,9 +25,11 @@ from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
-from tests.variants.catalogue import VARIANTS, Variant, drawn
+from tests.variants.catalogue import VARIANTS
 from tests.variants.choice import ANSWERED, CHOICES
+from tests.variants.drawn import drawn
 from tests.variants.judging import judge, parts
+from tests.variants.variant import Variant
 
 FIRST = int(os.environ.get("VARIANT_SEED", "1"))
 DRAWN = range(FIRST, FIRST + int(os.environ.get("VARIANTS", "3")))

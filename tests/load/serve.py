@@ -20,8 +20,9 @@ from conformance.reference.context import Context
 from conformance.reference.messages import Response
 from tests.load.faults import FAULTS
 from tests.support.running import ROOT, environment, write_target
-from tests.variants.catalogue import VARIANTS, Variant
+from tests.variants.catalogue import VARIANTS
 from tests.variants.serving import serving
+from tests.variants.variant import Variant
 
 
 class Slow(Behaviour):

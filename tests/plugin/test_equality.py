@@ -13,8 +13,9 @@ from conformance.reference.context import Context, Record
 from tests.prove import equality
 from tests.prove.__main__ import main
 from tests.prove.equality import Judged, differences, named, servers, serving_behaviour
-from tests.variants.catalogue import VARIANTS, Variant
+from tests.variants.catalogue import VARIANTS
 from tests.variants.serving import serving
+from tests.variants.variant import Variant
 
 #: One operation, so that it takes seconds.
 OPTIONS = ("--operation", "getVirtualAccount", "-m", "not fuzz")

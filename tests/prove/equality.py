@@ -31,9 +31,11 @@ from conformance.report import view
 from tests.faults.catalogue import Fault, load
 from tests.prove import pool, selection
 from tests.support.running import run, write_target
-from tests.variants.catalogue import VARIANTS, Variant, drawn
+from tests.variants.catalogue import VARIANTS
+from tests.variants.drawn import drawn
 from tests.variants.policies import DailyLimit, FewOfEach
 from tests.variants.serving import serving
+from tests.variants.variant import Variant
 
 #: Name of a spread -> the options of each of its parts.
 SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {

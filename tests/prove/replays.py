@@ -28,9 +28,10 @@ from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
 from tests.prove import pool, selection
 from tests.support.runs import run_on
-from tests.variants.catalogue import VARIANTS, Variant
+from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
 from tests.variants.judging import new_run
+from tests.variants.variant import Variant
 
 #: Verdicts on a right server, the worst first.
 _WORST = (REPRODUCED, UNDECIDED, NOT_REPRODUCED)

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from conformance.checks import plan
 from conformance.fuzz.exploration import FuzzSettings
 from tests.prove import pool, selection
-from tests.variants.catalogue import VARIANTS, Variant, drawn
+from tests.variants.catalogue import VARIANTS
+from tests.variants.drawn import drawn
 from tests.variants.judging import Judged, judge, parts
+from tests.variants.variant import Variant
 
 #: Generated cases of each part: few, for many servers.
 EXAMPLES = 10

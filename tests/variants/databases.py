@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -59,12 +60,12 @@ class NanosecondsThenMicroseconds(Behaviour):
         return f"{text[:-1]}{ctx.now % 500:03d}Z"
 
 
-class _Ordered(Behaviour):
+class _Ordered(Behaviour, ABC):
     """Lists have an order of their own."""
 
+    @abstractmethod
     def order(self, record: Record) -> tuple[Any, ...]:
         """Column by which the elements are ordered."""
-        raise NotImplementedError
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
         records = sorted(super().fetch(ctx, listing), key=self.order)

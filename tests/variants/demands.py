@@ -12,7 +12,7 @@ from conformance.reference.fields import FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
-from .choice import choice
+from .choice import BREAKS, choice
 
 
 class _UniqueValues(Behaviour):
@@ -192,3 +192,32 @@ class FirstDefaultStays(Behaviour):
         if ctx.values.get("is_default") and _default_there(self, ctx):
             ctx.values = {**ctx.values, "is_default": False}
         super().create_destination(ctx)
+
+
+class BritainOnly(Behaviour):
+    """Takes British countries, pounds and three kinds of wallets only; the amount has a minimum."""
+
+    def check_country(self, ctx: Context, field: FieldRule, value: str) -> None:
+        super().check_country(ctx, field, value)
+        if value != "GB":
+            raise self.invalid(ctx, field, "unsupported", "is not served")
+
+    def check_currency(self, ctx: Context, field: FieldRule, value: str) -> None:
+        super().check_currency(ctx, field, value)
+        if value != "GBP":
+            raise self.invalid(ctx, field, "unsupported", "is not served")
+
+    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if float(value) < 5:
+            raise self.invalid(ctx, field, "too_small", "is too small")
+
+    def check_wallet_pair(self, ctx: Context) -> None:
+        pair = (ctx.values.get("currency"), ctx.values.get("network"))
+        if pair not in (("BTC", "bitcoin"), ("ETH", "ethereum"), ("USDC", "polygon")):
+            super().check_wallet_pair(ctx)
+            raise self.invalid(ctx, next(iter(self.fields(ctx))), "unsupported", "is not served")
+
+
+#: No drawn server makes this choice: its target file is another.
+BREAKS[BritainOnly] = ()

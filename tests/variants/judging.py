@@ -15,8 +15,8 @@ from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 
-from .catalogue import Variant
 from .hurry import hurried
+from .variant import Variant
 
 #: A verdict that no conforming server may get.
 BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)

@@ -15,7 +15,7 @@ from conformance.reference.serving.listener import served
 from conformance.reference.serving.transport import InProcessTransport
 from tests.support.wire import Received, as_request, wire
 
-from .catalogue import Variant
+from .variant import Variant
 
 #: Stands for the base URL where nobody listens.
 NOWHERE = "http://variant.test"

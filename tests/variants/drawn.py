@@ -1,0 +1,86 @@
+"""Conforming servers drawn at random: several choices, and what may stand between client and server."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import httpx
+
+from . import (
+    catalogue,  # noqa: F401 - registers all choices
+    networks,
+)
+from .choice import CHOICES
+from .surroundings import Folded, MethodsNotImplemented, OneAtATime, PlainNotFound, RateLimited
+from .target_files import payins_off, style
+from .variant import Tables, Variant, Wrap
+
+#: Choices of which a server can make one only.
+EXCLUSIVE = (
+    {
+        "WholeSeconds",
+        "Milliseconds",
+        "Nanoseconds",
+        "TrailingZeros",
+        "MillisecondsCut",
+        "MillisecondsRounded",
+        "SecondsInLists",
+        "DigitsByMethod",
+        "NanosecondsThenMicroseconds",
+    },
+    {"ListsSoon", "ListsLate", "ListsInTurn", "GetsFromReplica", "DatabaseAhead"},
+    {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "GetsFromReplica", "DatabaseAhead"},
+    {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
+    {"AccountsFurnished", "AccountsFurnishedLater"},
+    {"UuidIds", "NumericIds", "UlidIds", "LongOddIds", "SerialIds"},
+    {"NewestFirst", "OrderOfHashes", "LastChangedFirst", "ByName"},
+    {"StatusesWithCommas", "StatusesInBrackets"},
+    # Authentication in another order, and bodies of errors in another form.
+    {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
+    {"ErrorsByField", "TerseErrors", "NullErrors"},
+    # Ignored as malformed, or refused.
+    {"OddFiltersMatchNothing", "DatesInUtc"},
+    # Stages in another order.
+    {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
+)
+
+#: Choice -> the change of the target file that goes with it.
+DECLARED = {"StatusesWithCommas": style("comma"), "StatusesInBrackets": style("brackets")}
+
+#: Wrappers that may stand between the suite and a drawn server.
+BETWEEN: dict[str, Wrap] = {
+    **networks.BETWEEN,
+    "folded": Folded,
+    "rate limited": RateLimited,
+    "one at a time": OneAtATime,
+    "plain not found": PlainNotFound,
+    "methods not implemented": MethodsNotImplemented,
+}
+
+
+def drawn(seed: int) -> Variant:
+    """A server that makes three to eight choices at random, behind up to two things that stand between."""
+    source = random.Random(seed)
+    names = set(CHOICES)
+    for group in EXCLUSIVE:
+        names -= group - {source.choice(sorted(group))}
+    chosen = source.sample(sorted(names), source.randint(3, 8))
+    between = source.sample(sorted(BETWEEN), source.choice((0, 0, 1, 2)))
+    changes = [DECLARED[name] for name in chosen if name in DECLARED]
+    if source.random() < 0.2:
+        changes.append(payins_off)
+
+    def wrap(inner: httpx.BaseTransport) -> httpx.BaseTransport:
+        return functools.reduce(lambda wrapped, name: BETWEEN[name](wrapped), between, inner)
+
+    def change(tables: Tables) -> Tables:
+        return functools.reduce(lambda changed, one: one(changed), changes, tables)
+
+    return Variant(
+        f"drawn from {seed}: " + ", ".join([*chosen, *between]),
+        tuple(CHOICES[name] for name in chosen),
+        wrap=wrap,
+        ahead=source.choice((0.0, 0.0, 0.0, 40.0, -40.0)),
+        change=change,
+    )

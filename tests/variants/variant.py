@@ -1,0 +1,51 @@
+"""A conforming server: its choices, its surroundings, and what its target file says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from conformance.reference.app import system_clock
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import Seeded
+from conformance.reference.store import Store
+
+from .choice import BREAKS, compose
+from .surroundings import aged
+
+Wrap = Callable[[httpx.BaseTransport], httpx.BaseTransport]
+Tables = dict[str, Any]
+Fill = Callable[[Store, Seeded], None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A conforming server.
+
+    `wrap` puts something between client and server, `ahead` are seconds that its clock is off, `change` edits
+    the target file, `fill` puts into the store what was there before the run. Rules may stay inconclusive on
+    the operations of `unreached` only.
+    """
+
+    name: str
+    choices: tuple[type[Behaviour], ...]
+    wrap: Wrap | None = None
+    ahead: float = 0.0
+    change: Callable[[Tables], Tables] | None = None
+    unreached: tuple[str, ...] = ()
+    limits: dict[str, Any] = field(default_factory=dict)
+    fill: Fill = aged
+
+    def behaviour(self) -> Behaviour:
+        return compose(*self.choices)
+
+    def clock(self) -> int:
+        return system_clock() + int(self.ahead * 1_000_000)
+
+    @property
+    def breaks(self) -> set[str]:
+        """The implied rules that it breaks."""
+        return {rule for choice in self.choices for rule in BREAKS[choice]}

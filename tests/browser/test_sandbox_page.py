@@ -14,8 +14,9 @@ from conformance.clients.provocations import PROVOCATIONS
 from conformance.reference.app import system_clock
 from conformance.reference.messages import Request
 from conformance.reference.serving.listener import served
+from tests.clients.changes import header, mistaken, with_header
 from tests.clients.client import Client, Clock, Refused, Rig
-from tests.clients.wrong import NewKeyOnRetry, header, mistaken, with_header
+from tests.clients.wrong import NewKeyOnRetry
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -20,8 +20,8 @@ from conformance.reference.messages import Request
 from conformance.report.building import RunInfo, build
 from conformance.report.html import html
 from conformance.report.view import load
+from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
-from tests.clients.wrong import with_header
 from tests.support.running import ROOT
 
 #: A client that lists accounts, with `{query}` behind the path that it signs.

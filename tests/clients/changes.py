@@ -1,0 +1,242 @@
+"""Changes of one request of a right client: at least one for each rule that a single request can break."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from conformance.contract import signing
+from conformance.contract.signing_mistakes import Mistake, Parts
+from conformance.reference.messages import Request
+from conformance.reference.routes import match
+from tests.clients.client import Client
+
+
+def header(request: Request, name: str) -> str | None:
+    return next((v.decode() for n, v in request.headers if n.decode().lower() == name.lower()), None)
+
+
+def with_header(request: Request, name: str, value: str | None) -> Request:
+    kept = [(n, v) for n, v in request.headers if n.decode().lower() != name.lower()]
+    return replace(request, headers=kept if value is None else [*kept, (name.encode(), value.encode())])
+
+
+def operation_of(request: Request) -> str:
+    found = match(request.target.partition(b"?")[0])
+    return found.methods[request.method] if found else ""
+
+
+def signed(client: Client, request: Request) -> Request:
+    """The request signed anew, as it is now."""
+    timestamp, nonce = header(request, signing.TIMESTAMP) or "", header(request, signing.NONCE) or ""
+    string = signing.signature_string(request.method, request.target, timestamp, nonce, request.body)
+    return with_header(request, signing.SIGNATURE, signing.signature(client.tenant.secret, string))
+
+
+#: Changes one request; None where it cannot.
+Change = Callable[[Client, Request], Request | None]
+
+
+def resigned(change: Callable[[Request], Request | None]) -> Change:
+    """A change before the request is signed."""
+
+    def changed(client: Client, request: Request) -> Request | None:
+        made = change(request)
+        return None if made is None else signed(client, made)
+
+    return changed
+
+
+def with_fields(change: Callable[[dict[str, Any]], object], *operations: str, only: str = "") -> Change:
+    """A change to the members of a body, of some operations, that have a field `only` if it is named."""
+
+    def changed(request: Request) -> Request | None:
+        if operation_of(request) not in operations:
+            return None
+        document = json.loads(request.body)
+        if only and only not in document:
+            return None
+        change(document)
+        return replace(request, body=json.dumps(document).encode())
+
+    return resigned(changed)
+
+
+def parts_of(client: Client, request: Request) -> Parts:
+    """What a request signs, as it is sent."""
+    timestamp, nonce = header(request, signing.TIMESTAMP) or "", header(request, signing.NONCE) or ""
+    key = client.tenant.api_key
+    return Parts(request.method, request.target, timestamp, nonce, request.body, key, b"http://")
+
+
+def mistaken(mistake: Mistake) -> Change:
+    """A signature with a usual mistake."""
+
+    def changed(client: Client, request: Request) -> Request | None:
+        made = mistake.sign(parts_of(client, request), client.tenant.secret)
+        return None if made is None else with_header(request, signing.SIGNATURE, made)
+
+    return changed
+
+
+def _replaced(name: str, value: str | None, *, bodies: bool = False) -> Change:
+    return lambda client, request: with_header(request, name, value) if request.body or not bodies else None
+
+
+def _amount(amount: object) -> Change:
+    return with_fields(lambda document: document.update(amount=amount), "createPayout")
+
+
+def _sent(name: str, change: Callable[[str], str | None]) -> Change:
+    return resigned(lambda request: with_header(request, name, change(header(request, name) or "")))
+
+
+def _post(change: Callable[[Request], Request]) -> Change:
+    return resigned(lambda request: change(request) if request.method == "POST" else None)
+
+
+def _query(text: str) -> Change:
+    def changed(request: Request) -> Request | None:
+        path, _, query = request.target.partition(b"?")
+        return replace(request, target=path + b"?" + text.encode()) if query else None
+
+    return resigned(changed)
+
+
+CREATES = (
+    "createAccount",
+    "createBeneficiary",
+    "createPayoutDestination",
+    "createPayout",
+    "createVirtualAccount",
+)
+MONEY = ("createPayout", "createPayin")
+
+#: Rule -> changes of one request, each of which it names, and no other rule.
+CHANGES: Mapping[str, list[Change]] = {
+    "auth.missing-header": [_replaced(name, None) for name in signing.HEADERS],
+    "auth.empty-header": [_replaced(name, "") for name in signing.HEADERS],
+    "auth.unknown-key": [lambda client, request: with_header(request, signing.API_KEY, "key_nobody")],
+    "auth.timestamp-window": [
+        _sent(signing.TIMESTAMP, lambda text: text + "000"),
+        _sent(signing.TIMESTAMP, lambda text: str(int(text) - 400)),
+    ],
+    "auth.timestamp-integer": [_sent(signing.TIMESTAMP, lambda text: text + ".5")],
+    "auth.signature": [
+        lambda client, request: with_header(request, signing.SIGNATURE, "ab" * 32),
+        lambda client, request: with_header(request, signing.SIGNATURE, "no signature"),
+    ],
+    "auth.bearer-only": [
+        lambda client, request: replace(
+            request,
+            headers=[
+                *[h for h in request.headers if not h[0].startswith(b"X-")],
+                (b"Authorization", b"Bearer x"),
+            ],
+        )
+    ],
+    "client.bearer": [lambda client, request: with_header(request, "Authorization", "Bearer token")],
+    "client.nonce-form": [
+        _sent(signing.NONCE, lambda text: f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"),
+        _sent(signing.NONCE, lambda text: text[:16]),
+    ],
+    "client.signature-form": [
+        lambda client, request: with_header(
+            request, signing.SIGNATURE, (header(request, signing.SIGNATURE) or "").upper()
+        )
+    ],
+    "client.secret": [lambda client, request: with_header(request, "X-Secret", client.tenant.secret)],
+    "client.content-type": [_replaced("Content-Type", kind, bodies=True) for kind in (None, "text/plain")],
+    "client.post-key": [_post(lambda request: with_header(request, "Idempotency-Key", None))],
+    "client.key-elsewhere": [
+        resigned(
+            lambda request: (
+                with_header(request, "Idempotency-Key", "0b0f8d4e-7c1f-4f0e-9c55-0d8f7a3c9b11")
+                if request.method != "POST"
+                else None
+            )
+        )
+    ],
+    "idempotency.key-invalid": [_post(lambda request: with_header(request, "Idempotency-Key", "payout-1"))],
+    "list.size-range": [_query("page=1&size=1000"), _query("size=0")],
+    "list.page-range": [_query("page=0&size=10"), _query("page=first")],
+    "body.malformed": [
+        resigned(lambda request: replace(request, body=request.body[:-1]) if request.body else None),
+        resigned(lambda request: replace(request, body=b"[]") if request.body else None),
+    ],
+    "fields.required": [
+        with_fields(
+            lambda document: document.popitem(), "createVirtualAccount", "createPayin", "createPayout"
+        )
+    ],
+    "fields.required-null": [with_fields(lambda document: document.update(name=None), "createAccount")],
+    "fields.type": [
+        with_fields(lambda document: document.update(name=5), "createAccount"),
+        with_fields(lambda document: document.update(email=[]), "createBeneficiary"),
+    ],
+    "fields.optional-type": [
+        with_fields(lambda document: document.update(note={}), "createBeneficiary", "createPayout")
+    ],
+    "fields.max-length": [with_fields(lambda document: document.update(name="n" * 256), "createAccount")],
+    "fields.enum": [with_fields(lambda document: document.update(type="cheque"), "createPayoutDestination")],
+    "fields.company-name": [
+        with_fields(lambda document: document.update(beneficiary_type="business"), "createBeneficiary")
+    ],
+    "fields.network": [
+        with_fields(lambda document: document.update(type="wallet"), "createPayoutDestination")
+    ],
+    "fields.country-code": [
+        with_fields(lambda document: document.update(country_code="USA"), "createBeneficiary"),
+        with_fields(lambda document: document.update(country="USA"), "createPayoutDestination"),
+    ],
+    "fields.currency-code": [with_fields(lambda document: document.update(currency="DOLLAR"), *MONEY)],
+    "fields.unassigned-code": [with_fields(lambda document: document.update(currency="ZZZ"), *MONEY)],
+    "fields.currency-kind": [
+        with_fields(lambda document: document.update(currency="BTC"), "createVirtualAccount"),
+        with_fields(lambda document: document.update(currency="USD"), "createWallet"),
+    ],
+    "fields.amount": [_amount(amount) for amount in (12.5, "0", "-1.00", "ten", "")],
+    "fields.payin-amount-positive": [
+        with_fields(lambda document: document.update(amount="0.00"), "createPayin")
+    ],
+    "fields.address": [
+        with_fields(lambda document: document.update(address="1 Main St"), "createBeneficiary")
+    ],
+    "fields.address-types": [
+        with_fields(
+            lambda document: document.update(address={**document["address"], "postal_code": 2101}),
+            "createBeneficiary",
+        )
+    ],
+}
+
+#: Name of a mistake in a signature -> the rules that may be named for it, by the request.
+_PART = {
+    "method": "auth.signed-method",
+    "target": "auth.signed-(path|query)",
+    "timestamp": "auth.signed-timestamp",
+    "nonce": "auth.signed-nonce",
+    "body": "auth.signed-(empty-)?body",
+}
+
+
+def rules_of(mistake: Mistake, parts: Parts) -> str:
+    """A pattern of the rules that may name a mistake, by the parts of the string that it signs."""
+    string = mistake.signed(parts)
+    if mistake.name == "upper-case hexadecimal":
+        return "client.signature-form"
+    if string is None or string == parts.string():
+        return "auth.signature"
+    if not parts.body and string.startswith(parts.string()):
+        return _PART["body"]
+    for separator in (b"\n", b".", b":", b"|", b",", b" "):
+        if string == separator.join(parts.pieces.values()):
+            return "auth.no-separators"
+    for name in parts.pieces:
+        others = [re.escape(piece) if other != name else b".*" for other, piece in parts.pieces.items()]
+        if re.fullmatch(b"".join(others), string, re.DOTALL):
+            return _PART[name]
+    return "auth.signature"

@@ -15,7 +15,7 @@ other. See conformance/docs/own-rules.md.
 """
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.expectations import (
@@ -38,7 +38,7 @@ from conformance.judge.expectations import (
     predicate,
 )
 from conformance.judge.findings import Inconclusive, NotApplicable
-from conformance.judge.pages import Listed
+from conformance.judge.paging import Listed
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.provenance import derive, fresh
 

@@ -19,7 +19,7 @@ from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store

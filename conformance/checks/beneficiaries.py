@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_member, judge_members, look_for, mismatches
-from conformance.contract.resources import stated
+from conformance.contract.new_resources import stated
 from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.expectations import At, Later
 from conformance.wire.clock import wait_past

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict

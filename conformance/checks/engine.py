@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.preconditions import locked_out
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES

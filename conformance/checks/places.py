@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from conformance.checks.authentication import AuthProbes
-from conformance.checks.context import CheckContext
+from conformance.checks.auth_probes import AuthProbes
+from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 

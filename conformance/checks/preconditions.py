@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.wire.messages import Exchange
 from conformance.world.cache import Key
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.repetition import Again, Evidence, confirm
 from conformance.checks.snapshots import ListSnapshot, NoEffect, NotSeen, Requests, Snapshot, snapshot_of
 from conformance.contract.traits import TRAITS

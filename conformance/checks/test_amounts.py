@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conformance.checks.bodies import DefectiveBodies
 from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
+from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.members import judge_member
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract.resources import initial_state
+from conformance.contract.new_resources import initial_state
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT, Money

@@ -6,15 +6,15 @@ import secrets
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
-from conformance.checks.authentication import AGED, AGED_NONCE, AuthProbes, margins
+from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins
 from conformance.checks.cases import authentication as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
-from conformance.judge.oracle.authentication import WINDOW
+from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.provenance import new_key
 from conformance.world.account import unknown_like

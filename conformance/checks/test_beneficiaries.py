@@ -15,11 +15,11 @@ from conformance.checks.beneficiaries import (
     wait_for_later,
 )
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_member, judge_members, judge_not_back, look_for, mismatches
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
-from conformance.contract.resources import NULLABLE, stated
+from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, shown
 from conformance.judge.expectations import Accepted, At, Equal, predicate
 from conformance.judge.findings import Inconclusive
@@ -28,7 +28,7 @@ from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import bodies
 from conformance.world.habits import eventually
-from conformance.world.lists import large_list
+from conformance.world.known_lists import large_list
 from conformance.world.shapes import accepted_body, accepts
 
 #: Position of a beneficiary's destination -> its row in the table of bodies.

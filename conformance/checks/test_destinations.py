@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_member
 from conformance.judge.comparison import document, identifiers, objects, shown
 from conformance.judge.expectations import At, CannotTell, Equal, predicate

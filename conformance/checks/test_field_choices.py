@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.checks.bodies import DefectiveBodies
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
+from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
 from conformance.wire.messages import Exchange

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.checks.bodies import DefectiveBodies, FieldTable, elsewhere, in_each_shape
 from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
+from conformance.checks.defective_bodies import DefectiveBodies, FieldTable, elsewhere, in_each_shape
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import request_fields
 from conformance.contract.rules import RULES
-from conformance.judge.forms import UNASSIGNED_CODES
+from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.world.shapes import by_shape
 
 

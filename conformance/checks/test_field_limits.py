@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.bodies import DefectiveBodies, in_each_shape
 from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
+from conformance.checks.defective_bodies import DefectiveBodies, in_each_shape
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
-from conformance.world.corpora.fields import (
+from conformance.world.corpora.wrong_values import (
     FORMED,
     email,
     email_with_long_name,

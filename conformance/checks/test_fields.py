@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.checks.bodies import DefectiveBodies, in_each_body, in_each_shape
 from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
+from conformance.checks.defective_bodies import DefectiveBodies, in_each_body, in_each_shape
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_field, request_fields
 from conformance.contract.rules import RULES

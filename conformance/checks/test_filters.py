@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.lists import (
+from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import (
     FAR_FUTURE,
     FAR_PAST,
     Filtered,
@@ -24,7 +24,7 @@ from conformance.checks.lists import (
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell, predicate
-from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
+from conformance.judge.paging import count_of_pages, keeps_what_fits, number_is
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, status_filter, walk

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.races import Rounds
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
-from conformance.judge.pages import Listed, no_element_twice
+from conformance.judge.paging import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of, walk
 from conformance.world.account import AccountFixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.checks.cases import hostile as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.places import common, hostile
 from conformance.checks.side_effects import SideEffects
@@ -15,7 +15,7 @@ from conformance.judge.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.provenance import new_key
 from conformance.world.account import call, unknown_like
-from conformance.world.corpora import bodies as corpus
+from conformance.world.corpora import odd_bodies as corpus
 from conformance.world.run_context import refusal_of_valid
 
 

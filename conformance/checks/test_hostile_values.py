@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.checks.cases import hostile as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.places import hostile
 from conformance.contract.rules import OPERATION_SETS
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from conformance.checks.cases import keys as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.checks.idempotency import (
+from conformance.checks.idempotent_requests import (
     IdempotentRequest,
     changes_around,
     equivalent_bodies,

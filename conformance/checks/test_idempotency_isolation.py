@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.idempotency import IdempotentRequest
+from conformance.checks.check_context import CheckContext
+from conformance.checks.idempotent_requests import IdempotentRequest
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.idempotency import own_place
+from conformance.checks.check_context import CheckContext
+from conformance.checks.idempotent_requests import own_place
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.lists import (
+from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import (
     FAR_PAST,
     active,
     compared,
@@ -22,9 +22,9 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.expectations import At, CannotTell, Documented, Equal, Outcome, predicate
-from conformance.judge.expectations.base import outcome
+from conformance.judge.expectations.expectation import outcome
 from conformance.judge.findings import Inconclusive
-from conformance.judge.pages import (
+from conformance.judge.paging import (
     DEFAULTS,
     Listed,
     count_of_pages,
@@ -36,7 +36,7 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
 from conformance.world.account import AccountFixture, identifier
 from conformance.world.habits import describe_delay, eventually, only_own, prepopulated
-from conformance.world.lists import SMALL, listed_customer
+from conformance.world.known_lists import SMALL, listed_customer
 from conformance.world.run_context import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.lists import (
+from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import (
     active,
     holds,
     judge_size,
@@ -15,7 +15,7 @@ from conformance.checks.lists import (
     usable_page,
 )
 from conformance.contract.traits import traits_of
-from conformance.judge import pages, queries
+from conformance.judge import paging, queries
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk
 from conformance.world.habits import eventually
@@ -135,7 +135,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             if _grown_to(exchange):
                 continue
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
-            ctx.judge(rule, pages.no_items(expected, numbers=numbers, refusable=True), exchange)
+            ctx.judge(rule, paging.no_items(expected, numbers=numbers, refusable=True), exchange)
             if exchange.succeeded and what in _NEAR:
                 _judge_numbers(ctx, exchange, what, done)
         if what in ("page 1 past the last of size 10", "page=4294967297"):
@@ -149,13 +149,13 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
     asked = queries.read(exchange.call.query)
     for name in ("page", "size"):
         if (number := asked.number(name)) is not None:
-            ctx.judge("list.echo", pages.number_is(what, name, number), exchange)
+            ctx.judge("list.echo", paging.number_is(what, name, number), exchange)
     size = asked.number("size")
     if size is not None and done.pages:
         known = pages_of(max(len(set(done.ids)), done.total or 0), size)
         others_add = ctx.operation.traits.others_add
         sentence = f"{what}: pages {known}" + (" or more" if others_add else "")
-        fitting = pages.pages_of_walk(sentence, size=size, growing=others_add)
+        fitting = paging.pages_of_walk(sentence, size=size, growing=others_add)
         # An account that one answer counts may show a little later in the next.
         counted = itertools.chain(
             [exchange], map(ctx.send, itertools.repeat(exchange.call), itertools.repeat(what))
@@ -167,7 +167,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
             lambda answer: holds(fitting, answer, *done.page_exchanges),
         )
         ctx.judge("list.pages", fitting, exchange, *done.page_exchanges)
-    ctx.judge("list.pages", pages.count_of_pages(what, size), exchange)
+    ctx.judge("list.pages", paging.count_of_pages(what, size), exchange)
 
 
 def _grown_to(exchange: Exchange) -> bool:
@@ -185,10 +185,10 @@ def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, 
     found = usable_page(ctx, rule, exchange, what, refusable=True)
     if found is None:
         return
-    good = ctx.judge(rule, pages.page_from_one(expected), exchange)
+    good = ctx.judge(rule, paging.page_from_one(expected), exchange)
     if good and valid and page_of(valid) is not None:
         sentence = f"{what}, answered as page {found.page}: its items"
-        ctx.judge(rule, pages.same_elements(sentence, refusable=True), exchange, valid)
+        ctx.judge(rule, paging.same_elements(sentence, refusable=True), exchange, valid)
 
 
 def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:

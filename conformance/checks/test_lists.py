@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.lists import (
+from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import (
     active,
     judge_size,
     judge_totals,
@@ -16,8 +16,8 @@ from conformance.checks.lists import (
     stocked,
     usable_page,
 )
-from conformance.judge import pages
-from conformance.judge.pages import Listed
+from conformance.judge import paging
+from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
     DEFAULT_SIZE,
@@ -30,7 +30,7 @@ from conformance.wire.pages import (
     read_at_all_sizes,
 )
 from conformance.world.habits import eventually
-from conformance.world.lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
+from conformance.world.known_lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
@@ -107,7 +107,7 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
         what = f"pages of size {done.size}"
         valid = judge_whole(ctx, "list.walk", done, known, what)
         if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
-            order = pages.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
+            order = paging.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
             ctx.judge("list.stable", order, *first.page_exchanges, *done.page_exchanges)
         if not any(walk.cut for walk in reading.walks):
             judge_totals(ctx, "list.walk", done.pages, len(known), what)
@@ -117,7 +117,7 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
         part = first.ids[(number - 1) * size : number * size]
         if found is not None and reading.in_order and (part or not first.cut):
             sentence = f"{what}: the {len(part)} elements that follow those of page {number - 1}"
-            follows = pages.part_of_walk(sentence, number=number, size=size)
+            follows = paging.part_of_walk(sentence, number=number, size=size)
             ctx.judge("list.walk", follows, exchange, *first.page_exchanges)
 
 
@@ -136,7 +136,7 @@ def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
     exchanges += [exchange for _, _, exchange in reading.samples]
     ctx.judge(
         "list.walk",
-        pages.one_total("a list that others add to: a total that no page changes"),
+        paging.one_total("a list that others add to: a total that no page changes"),
         *exchanges,
     )
 
@@ -152,9 +152,9 @@ def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
     samples = [sample for sample in reading.samples if page_of(sample[2]) is not None]
     for size, number, exchange in [*read, *samples]:
         what = f"page {number} of size {size}"
-        ctx.judge("list.echo", pages.number_is(what, "page", number), exchange)
-        ctx.judge("list.echo", pages.number_is(what, "size", size), exchange)
-        ctx.judge("list.pages", pages.count_of_pages(what, size, count), exchange)
+        ctx.judge("list.echo", paging.number_is(what, "page", number), exchange)
+        ctx.judge("list.echo", paging.number_is(what, "size", size), exchange)
+        ctx.judge("list.pages", paging.count_of_pages(what, size, count), exchange)
 
 
 @check("list.defaults", "list.pages")
@@ -207,9 +207,9 @@ def _judge_defaults(
                 "list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo"
             )
         else:
-            ctx.judge("list.defaults", pages.number_is(what, name, wanted), found.exchange)
+            ctx.judge("list.defaults", paging.number_is(what, name, wanted), found.exchange)
     if found.size == size:
-        ctx.judge("list.pages", pages.count_of_pages(what, size), found.exchange)
+        ctx.judge("list.pages", paging.count_of_pages(what, size), found.exchange)
     if expected is None or found.ids == expected.ids:
         return
     again = page_of(ctx.send(explicit.call, f"{what}, spelt out again"))
@@ -219,7 +219,7 @@ def _judge_defaults(
         )
     else:
         sentence = f"{what}: the {len(expected.items)} items of page={number}&size={size}"
-        ctx.judge("list.defaults", pages.same_each_time(sentence), explicit, found.exchange)
+        ctx.judge("list.defaults", paging.same_each_time(sentence), explicit, found.exchange)
 
 
 #: The probe whose elements a server's own jobs may add or take away.
@@ -260,5 +260,5 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
             # Which elements are active may change at any time.
-            expected = pages.same_each_time(sentence, moving=what == _ACTIVE)
+            expected = paging.same_each_time(sentence, moving=what == _ACTIVE)
             ctx.judge("list.stable", expected, *readings)

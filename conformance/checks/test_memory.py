@@ -5,10 +5,10 @@ Only deep runs have these checks. Each sends its requests at once and repeats th
 
 from __future__ import annotations
 
-from conformance.checks.authentication import AuthProbes
+from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.idempotency import IdempotentRequest
+from conformance.checks.check_context import CheckContext
+from conformance.checks.idempotent_requests import IdempotentRequest
 from conformance.judge.expectations import Refused
 from conformance.wire.messages import Exchange
 

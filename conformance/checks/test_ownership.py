@@ -9,9 +9,9 @@ from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_member, judge_members
-from conformance.contract.resources import PARENTS, initial_state
+from conformance.contract.new_resources import PARENTS, initial_state
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, alike, document, objects, same, same_amount, show, shown
 from conformance.judge.expectations import Accepted, CannotTell, RefusedOrIgnored, predicate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Documented
 from conformance.world.account import AccountFixture, call, identifier

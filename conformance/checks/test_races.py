@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
-from conformance.checks.idempotency import own_place
+from conformance.checks.check_context import CheckContext
+from conformance.checks.idempotent_requests import own_place
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
 from conformance.judge.comparison import objects

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_member, judge_members, look_for
+from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operations import response_rules
-from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, same, show
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
-from conformance.judge.expectations.answers import NOTHING_SHOWN
+from conformance.judge.expectations.statuses import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
 from conformance.judge.timeliness import untimely
 from conformance.wire.messages import MISSING, Exchange

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.test_destinations import squeezed
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.expectations import predicate

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.checks.authentication import AuthProbes
+from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.cases import signature as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.places import defective, sound
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED

@@ -6,9 +6,9 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from conformance.checks.authentication import AuthProbes
+from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.judge.expectations import CannotTell, predicate, unusable

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from conformance.checks.cases import tenancy as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.places import tenant
 from conformance.checks.preconditions import locked_out
+from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.checks.tenancy import PrivateData
 from conformance.contract.rules import RULES
 from conformance.judge.expectations import Refused
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING

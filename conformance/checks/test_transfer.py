@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.checks.authentication import AuthProbes
+from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.cases import signature as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.places import defective
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange

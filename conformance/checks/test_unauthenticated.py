@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import time
 
-from conformance.checks.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
+from conformance.checks.auth_probes import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
 from conformance.checks.cases import unauthenticated as cases
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.checks.idempotency import own_place
+from conformance.checks.idempotent_requests import own_place
 from conformance.checks.places import defective
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing

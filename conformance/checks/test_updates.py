@@ -15,7 +15,7 @@ from conformance.checks.beneficiaries import (
     unreliable,
 )
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_member, judge_not_back, look_for
 from conformance.checks.side_effects import SideEffects
 from conformance.judge.comparison import MOVING, document, normalized

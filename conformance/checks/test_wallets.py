@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, show, shown
 from conformance.judge.effects import by_id
 from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate, unusable

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from conformance._files import written
 from conformance.cli.main import UsageError
-from conformance.report.comparison import compare, names
+from conformance.report.compared_results import compare, names
 from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
 from conformance.report.view import load
 

@@ -13,8 +13,8 @@ import textwrap
 
 from conformance._text import count, milliseconds
 from conformance.cli.main import add_base_url, add_target
+from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import examine, sentences
-from conformance.diagnosis.model import Examination
 from conformance.target.file import load
 
 #: Exit status where nothing could be judged, as in a run; and where only some rules could not.

@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
@@ -24,7 +24,7 @@ from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS, Invariants
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import transcript
 from conformance.target.file import build
 from conformance.target.redaction import Redactor

@@ -24,7 +24,7 @@ from conformance.clients.provocations import PROVOCATIONS, Provocations, parse
 from conformance.clients.sandbox import Sandbox
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.app import Server
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import seed, target_tables, target_text
 from conformance.reference.serving.listener import ListenError, base_url, listen, serve
 from conformance.reference.store import Store, StoreError

@@ -13,8 +13,8 @@ from conformance.clients.received import ClientRequest, Said
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
 from conformance.judge import queries
-from conformance.judge.oracle.authentication import WINDOW
-from conformance.reference.messages import Response
+from conformance.judge.oracle.auth_rules import WINDOW
+from conformance.reference.core_messages import Response
 
 #: Seconds after which a timestamp that is sent again was not read from a clock.
 STALE = 5

@@ -15,7 +15,7 @@ from conformance.judge.expectations import Expectation, Outcome
 from conformance.judge.findings import Judgement
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Entry, Ledger
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.target.file import Target
 from conformance.target.redaction import REDACTED, Redactor
 from conformance.wire.messages import Call, Exchange

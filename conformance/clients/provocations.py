@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.reference.app import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 
 #: Name -> what happens. The first four interrupt a request; the same request again is let through.

@@ -17,8 +17,8 @@ from conformance.contract.signing_explained import Explanation, explained
 from conformance.contract.signing_mistakes import Parts
 from conformance.judge import queries
 from conformance.judge.oracle import ExpectedAnswer, Known, expect
-from conformance.judge.oracle.authentication import WINDOW
-from conformance.reference.messages import Request
+from conformance.judge.oracle.auth_rules import WINDOW
+from conformance.reference.core_messages import Request
 from conformance.reference.routes import match
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call

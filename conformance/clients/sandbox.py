@@ -8,7 +8,7 @@ from conformance.clients import sandbox_page
 from conformance.clients.judging import ClientJudge, Seen
 from conformance.clients.provocations import PROVOCATIONS, Provocations, Provoking, refusal
 from conformance.reference.app import Clock, Server, system_clock
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.store import Store
 from conformance.target.file import Target
 

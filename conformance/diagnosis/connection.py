@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from conformance._text import one_line
 from conformance.contract import signing
-from conformance.diagnosis.model import SECONDS, Examination
+from conformance.diagnosis.examination import SECONDS, Examination
 from conformance.wire.answers import MAX_BODY
 from conformance.wire.client import Client
 from conformance.wire.messages import MISSING, NO_SERVER, Auth, Call, Exchange, Failure

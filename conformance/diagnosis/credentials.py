@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import Mistake, Parts, signatures
-from conformance.diagnosis.model import Examination
+from conformance.diagnosis.examination import Examination
 from conformance.target.file import Organization
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import call

@@ -7,8 +7,8 @@ import time
 import httpx
 
 from conformance._text import printable
-from conformance.diagnosis import connection, credentials, resources
-from conformance.diagnosis.model import Diagnosis, Examination
+from conformance.diagnosis import connection, credentials, named_resources
+from conformance.diagnosis.examination import Diagnosis, Examination
 from conformance.target.file import Organization, Target, TargetError
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget
@@ -67,19 +67,19 @@ def _examine(examination: Examination, thorough: bool) -> None:
             return
         if answer is not None:
             created[organization.name] = answer
-    resources.funded_account(examination)
+    named_resources.funded_account(examination)
     if not thorough or examination.stopped:
         return
-    resources.organizations_are_one(examination)
-    resources.other_customer(examination)
+    named_resources.organizations_are_one(examination)
+    named_resources.other_customer(examination)
     credentials.query_is_rewritten(examination, target.primary)
     first = created.get("primary")
     if first is not None:
-        resources.stateless_mock(examination, first, examination.created(target.primary))
+        named_resources.stateless_mock(examination, first, examination.created(target.primary))
         account = first.get("id")
         if isinstance(account, str) and not examination.stopped:
-            answers = resources.samples(examination, account)
-            resources.payout_without_funds(examination, account, answers["beneficiary"])
+            answers = named_resources.samples(examination, account)
+            named_resources.payout_without_funds(examination, account, answers["beneficiary"])
 
 
 def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
@@ -121,9 +121,9 @@ def _refused(
     elif all(answer.refused_authentication for answer in both):
         credentials.refused(examination, organization, listed)
     elif all(answer.status == 403 for answer in both):
-        resources.customer_refused(examination, organization, answers, 403)
+        named_resources.customer_refused(examination, organization, answers, 403)
     elif all(answer.status == 404 for answer in both):
-        resources.customer_refused(examination, organization, answers, 404)
+        named_resources.customer_refused(examination, organization, answers, 404)
 
 
 def latency(examination: Examination) -> float:

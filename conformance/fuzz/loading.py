@@ -19,13 +19,13 @@ def load() -> None:
     """Imports once what explorations use, and makes a few requests that nobody sends."""
     import hypothesis
 
-    from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings
+    from conformance.fuzz.engine.hypothesis_runs import budget, contained, hypothesis_settings
     from conformance.fuzz.exploration import FuzzSettings
-    from conformance.fuzz.histories import explore as histories  # noqa: F401
-    from conformance.fuzz.schema import explore as schema  # noqa: F401
+    from conformance.fuzz.histories import history_fuzzing as histories  # noqa: F401
+    from conformance.fuzz.schema import schema_fuzzing as schema  # noqa: F401
     from conformance.fuzz.schema.generation import Generator
-    from conformance.fuzz.stateful import explore as model  # noqa: F401
     from conformance.fuzz.stateful import state_machine  # noqa: F401
+    from conformance.fuzz.stateful import stateful_fuzzing as model  # noqa: F401
     from conformance.judge.oracle import ValidBody
 
     few = FuzzSettings(1, examples=2)

@@ -18,6 +18,6 @@ if TYPE_CHECKING:
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})
 def test_schema_fuzzing(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
-    from conformance.fuzz.schema.explore import fuzz
+    from conformance.fuzz.schema.schema_fuzzing import fuzz
 
     return fuzz(run, part, settings, name)

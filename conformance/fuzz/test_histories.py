@@ -26,6 +26,6 @@ RACES = {
 
 @exploration(RACES)
 def test_has_legal_order(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
-    from conformance.fuzz.histories.explore import explore_histories
+    from conformance.fuzz.histories.history_fuzzing import explore_histories
 
     return explore_histories(run, part, settings, name)

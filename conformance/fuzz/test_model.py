@@ -24,6 +24,6 @@ THEMES = {
 
 @exploration(THEMES)
 def test_agrees_with_model(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
-    from conformance.fuzz.stateful.explore import explore_model
+    from conformance.fuzz.stateful.stateful_fuzzing import explore_model
 
     return explore_model(run, part, settings, name)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from conformance.judge.expectations import CannotTell, Outcome, predicate
-from conformance.judge.expectations.base import outcome
+from conformance.judge.expectations.expectation import outcome
 from conformance.wire.messages import Exchange
 
 #: So many requests of an operation tell how often one is lost.

@@ -23,10 +23,10 @@ from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
 from conformance.fuzz.histories.history import Named, Script
 from conformance.judge.findings import Inconclusive, NotApplicable
-from conformance.load.controller import LoadController
+from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, unpacked
-from conformance.load.session import RACES, Session
 from conformance.load.settings import Settings
+from conformance.load.user_session import RACES, Session
 from conformance.load.users import Administrator, Careless, ConformanceUser, Payer, Reader, steps
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.world.run_context import RunContext

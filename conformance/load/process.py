@@ -20,8 +20,8 @@ from conformance.contract.traits import traits_of
 from conformance.fuzz.histories.history import concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import elsewhere
-from conformance.fuzz.stateful.explore import valid_bodies
-from conformance.fuzz.stateful.model import Post
+from conformance.fuzz.stateful.reference_model import Post
+from conformance.fuzz.stateful.stateful_fuzzing import valid_bodies
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
@@ -34,7 +34,7 @@ from conformance.world.made import MadeList
 from conformance.world.run_context import RunContext
 
 if TYPE_CHECKING:
-    from conformance.load.session import Session
+    from conformance.load.user_session import Session
 
 #: Numbers of exchanges that each process has for its own.
 NUMBERS = 10**9

@@ -13,7 +13,7 @@ from locust.exception import StopUser
 
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.load.process import LoadProcess
-from conformance.load.session import Session
+from conformance.load.user_session import Session
 
 #: Steps of a session.
 STEPS = 40

@@ -18,11 +18,11 @@ import msgspec
 from conformance._options import Effort
 from conformance._text import printable
 from conformance.contract.rules import Level
+from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import latency, preflight, rate_limit
-from conformance.diagnosis.model import Examination
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
-from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
+from conformance.plugin.embedded_server import EmbeddedError, EmbeddedServer
 from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, suggested
 from conformance.plugin.limits import budget

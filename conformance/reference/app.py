@@ -10,7 +10,7 @@ from email.utils import formatdate
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.pipeline import answer
 from conformance.reference.store import Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 
 if TYPE_CHECKING:
     from conformance.reference.app import Server

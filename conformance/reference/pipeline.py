@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from conformance.reference.context import Context, new_context
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 

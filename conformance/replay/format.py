@@ -22,7 +22,7 @@ from conformance._text import writable
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.signing import HEADERS
-from conformance.judge import invariants, pages  # noqa: F401 - files hold their expectations, too
+from conformance.judge import invariants, paging  # noqa: F401 - files hold their expectations, too
 from conformance.judge.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import SECRET, filled
 from conformance.target.file import Target

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from conformance._text import count, listed
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.report import view
-from conformance.report.comparison import ABSENT, Change, Comparison
+from conformance.report.compared_results import ABSENT, Change, Comparison
 from conformance.report.document import Document, RuleRecord
 from conformance.report.html import html, render
 from conformance.report.markdown import code, plain

@@ -17,7 +17,7 @@ from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
-from conformance.judge.pages import none_of_another
+from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Newest, Page, Send, newest, page_of, pages_of, query
 from conformance.world.account import AccountFixture, call

@@ -16,7 +16,7 @@ from typing import Any
 
 import uvicorn
 
-from conformance.plugin.embedded import EmbeddedServer
+from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.asgi import Application, Message
 from conformance.reference.serving.listener import base_url, configuration, listen

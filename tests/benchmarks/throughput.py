@@ -15,7 +15,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
 from conformance.judge.findings import Verdict
-from conformance.plugin.embedded import EmbeddedServer
+from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 
@@ -51,7 +51,7 @@ def warm_up() -> None:
     """Imports everything and lets Hypothesis build its tables, which the first run alone would pay for."""
     import hypothesis
 
-    import conformance.fuzz.schema.explore
+    import conformance.fuzz.schema.schema_fuzzing
     import conformance.fuzz.stateful.state_machine  # noqa: F401
 
     load_tests()

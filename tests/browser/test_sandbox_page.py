@@ -12,7 +12,7 @@ import pytest
 
 from conformance.clients.provocations import PROVOCATIONS
 from conformance.reference.app import system_clock
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from conformance.reference.serving.listener import served
 from tests.clients.changes import header, mistaken, with_header
 from tests.clients.client import Client, Clock, Refused, Rig

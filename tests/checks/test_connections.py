@@ -14,9 +14,9 @@ import pytest
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.judge.findings import Finding, Verdict
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.transport import FRESH
 from conformance.world.run_context import RunContext

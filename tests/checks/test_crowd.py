@@ -14,7 +14,7 @@ from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.checks.authentication import AuthProbes
+from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.cases import authentication
 from conformance.checks.places import defective
 from conformance.judge.findings import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
-from conformance.world.lists import small_list
+from conformance.world.known_lists import small_list
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried

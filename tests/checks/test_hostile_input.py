@@ -12,8 +12,8 @@ from conformance.checks.cases.signature import reworded
 from conformance.checks.check import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.world.corpora import headers, ids, queries
-from conformance.world.corpora.bodies import Derived
+from conformance.world.corpora import headers, ids, query_strings
+from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.corpora.value import values
 from tests.support.runs import run_over_http
 
@@ -60,7 +60,7 @@ def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
     assert max(len(value.encode()) for corpus in sent for value in values(corpus)) < 4000
     assert max(map(len, values(ids.IDS))) < 2100
     for operation in OPERATION_SETS["list"]:
-        made = [*queries.of_list(OPERATIONS[operation].query_parameters), *values(queries.BROKEN)]
+        made = [*query_strings.of_list(OPERATIONS[operation].query_parameters), *values(query_strings.BROKEN)]
         assert max(map(len, made)) < 3900
         assert len(set(made)) == len(made)
         assert all(query.isascii() and query.isprintable() and " " not in query for query in made)

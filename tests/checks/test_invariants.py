@@ -9,7 +9,7 @@ import pytest
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.contract.rules import OPERATION_SETS, RULES
-from conformance.judge.expectations.answers import NOTHING_SHOWN
+from conformance.judge.expectations.statuses import NOTHING_SHOWN
 from conformance.judge.findings import HELD
 from conformance.judge.invariants import INVARIANTS, LOST, Invariants, telling_secrets
 from conformance.judge.losses import ENOUGH, SeldomLost, too_many_lost

@@ -16,7 +16,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.findings import Verdict
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.messages import Exchange
 from conformance.world.accounts import purpose_of
 from conformance.world.bodies import SAMPLE

@@ -18,7 +18,7 @@ from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.client import RACERS
 from conformance.wire.transport import GATE, Gate

@@ -22,7 +22,7 @@ from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.failure import failure_text
 from conformance.target.file import build
 from conformance.world.run_context import RunContext

@@ -12,7 +12,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.faults.harness import Outcome, checks_of, run_one

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import Mistake, Parts
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from conformance.reference.routes import match
 from tests.clients.client import Client
 

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.clients.provocations import Provocations
 from conformance.clients.sandbox import Sandbox
 from conformance.contract import signing
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import Seeded, seed, target_tables
 from conformance.reference.store import Store
 from conformance.target.file import build

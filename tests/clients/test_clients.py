@@ -9,7 +9,7 @@ import pytest
 
 from conformance.clients.provocations import PROVOCATIONS, parse
 from conformance.contract.rules import CLIENT_RULES, Level
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from tests.clients.changes import CHANGES, Change, header, with_header
 from tests.clients.client import Client, Refused, Rig
 from tests.clients.wrong import CLIENTS, OBSERVED, Mutant

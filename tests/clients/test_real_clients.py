@@ -15,7 +15,7 @@ import requests
 from conformance.cli.client_run import environment
 from conformance.clients.provocations import PROVOCATIONS
 from conformance.reference.app import system_clock
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import target_tables
 from conformance.reference.serving.listener import served
 from tests.clients.client import Client, Clock, Rig

@@ -16,7 +16,7 @@ from conformance.cli.serve import log_seen
 from conformance.clients.judging import BODY, RECORDS, SHOWN
 from conformance.clients.provocations import parse
 from conformance.contract.rules import CLIENT_RULES
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from conformance.report.building import RunInfo, build
 from conformance.report.html import html
 from conformance.report.view import load

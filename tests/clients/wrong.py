@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.contract.signing_mistakes import MISTAKES
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from tests.clients.changes import CHANGES, header, mistaken, parts_of, rules_of, with_header
 from tests.clients.client import BENEFICIARY, WALLETS, Client, Refused
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, FieldRule
+from conformance.reference.field_tables import FIELDS, FieldRule
 from conformance.reference.refusals import Refusal
 
 from .bodies import is_of_type, mending, required, types

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from conformance.reference.fields import BENEFICIARY
+from conformance.reference.field_tables import BENEFICIARY
 from conformance.reference.refusals import Refusal
 
 from .catalogue import Faulty, fault, faults, refuse, seam

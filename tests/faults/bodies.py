@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
+from conformance.reference.field_tables import FIELDS
 from tests.support.reference_world import ADDRESS
 
 from .catalogue import Faulty, fault, faults, hook

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
+from conformance.reference.field_tables import FIELDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam

@@ -9,8 +9,8 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, TYPES
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
+from conformance.reference.field_tables import FIELDS, TYPES
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 

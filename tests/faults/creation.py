@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.fields import FieldRule
+from conformance.reference.field_tables import FieldRule
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
-from conformance.reference.fields import FieldRule
+from conformance.reference.field_tables import FieldRule
 
 from .catalogue import Faulty, Row, faults, of, seam
 from .fields import of_kind

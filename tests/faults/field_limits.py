@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, FieldRule
+from conformance.reference.field_tables import FIELDS, FieldRule
 
 from .catalogue import Faulty, fault, faults, hook, seam
 from .fields import SYNTACTIC, fillable, limited

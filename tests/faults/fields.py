@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.contract.fields import request_field
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, FieldRule
-from conformance.world.corpora.fields import FORMED
+from conformance.reference.field_tables import FIELDS, FieldRule
+from conformance.world.corpora.wrong_values import FORMED
 
 from .bodies import TYPES, is_of_type, mending, required, types
 from .catalogue import Faulty, fault, faults, seam

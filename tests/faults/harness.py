@@ -15,7 +15,7 @@ from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
 from conformance.world.accounts import purpose_of
 from conformance.world.run_context import RunContext, Wanted, everything

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam

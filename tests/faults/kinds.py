@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, FieldRule
+from conformance.reference.field_tables import FIELDS, FieldRule
 
 
 def _type_of(ctx: Context) -> str:

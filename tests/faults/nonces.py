@@ -8,7 +8,7 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
+from conformance.reference.field_tables import FIELDS
 from conformance.reference.seams.idempotency import Idempotency
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seams.lists import Query
 from conformance.reference.seams.resources import KINDS
 

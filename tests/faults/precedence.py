@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import JSON_TYPE, Response
+from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import OrganizationRow
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checks.test_races import KEYS
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 

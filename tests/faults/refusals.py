@@ -10,8 +10,8 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
+from conformance.reference.field_tables import FIELDS
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer, Balance
 from tests.variants.resources import FundsDemanded

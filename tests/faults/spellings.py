@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import ROUTES, match

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import JSON_TYPE, Response
+from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ADDRESS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from conformance.fuzz.engine import budget as engine
+from conformance.fuzz.engine import hypothesis_runs as engine
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.exploration import FuzzSettings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.stateful.model import Model
+from conformance.fuzz.stateful.reference_model import Model
 from conformance.fuzz.test_model import THEMES
 from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_model
 from conformance.judge.findings import Verdict

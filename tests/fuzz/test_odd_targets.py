@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.fuzz.schema.explore import Fuzzer
+from conformance.fuzz.schema.schema_fuzzing import Fuzzer
 from conformance.judge.oracle import own_path
 from conformance.wire.grammar import is_odd
 from conformance.world.case import Case

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from tests.hostile.server import NOTHING, Behaviour, Turn, head, rendered
 
 # ---------------------------------------------------------------------- when

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.reference.app import Server
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seed import Seeded, new_server, target_tables
 from tests.support.wire import Received, Wire, as_request, nowhere, wire
 

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.checks import plan
 from conformance.checks.check import run_check
-from conformance.diagnosis import model
+from conformance.diagnosis import examination
 from conformance.diagnosis.examine import preflight
 from conformance.judge.findings import Finding
 from conformance.target.file import TargetError, build
@@ -40,7 +40,7 @@ CHECKS = [
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Answers are large, and late, much sooner."""
     monkeypatch.setattr(answers, "MAX_BODY", 100_000)
-    monkeypatch.setattr(model, "SECONDS", 0.2)
+    monkeypatch.setattr(examination, "SECONDS", 0.2)
     with hurried():
         yield
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from tests.load.faults import FAULTS
 from tests.support.running import ROOT, environment, write_target
 from tests.variants.catalogue import VARIANTS

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.load.controller import LoadController
+from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, Report, unpacked
 from conformance.load.settings import VARIABLE, Settings
 from conformance.reference.seed import target_tables

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conformance.reference.app import Server
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store

@@ -21,7 +21,7 @@ from conformance.diagnosis.examine import preflight, rate_limit
 from conformance.judge.findings import Verdict
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import Target, TargetError, build
 from conformance.world.account import call
 from conformance.world.run_context import RunContext

@@ -13,8 +13,8 @@ from conformance.checks.check import run_check
 from conformance.contract import signing
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
-from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Auth, Call
 from conformance.world.read_only import NOT_SENT

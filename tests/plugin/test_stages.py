@@ -12,7 +12,7 @@ from conformance.judge.ledger import Ledger
 from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Call
 from conformance.world.run_context import RunContext

@@ -45,7 +45,7 @@ EVERY_RESPONSE = "judge/invariants.py"
 PLUMBING = (
     "checks/check.py",
     "checks/engine.py",
-    "checks/context.py",
+    "checks/check_context.py",
     "fuzz/engine/recorder.py",
     "fuzz/stateful/sender.py",
     "fuzz/histories/history.py",

@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
 from tests.faults.races import pause

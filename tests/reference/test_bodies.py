@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.reference import routes
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from tests.support.reference_world import ADDRESS, BODIES, World
 
 

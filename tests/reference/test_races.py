@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.reference.app import Server
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import Tenant, seed
 from conformance.reference.store import Store
 

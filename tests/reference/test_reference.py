@@ -11,9 +11,9 @@ import yaml
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
-from conformance.reference import fields, routes
+from conformance.reference import field_tables, routes
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 from conformance.reference.refusals import KINDS
 from conformance.reference.seed import new_server
 from tests.support.reference_world import World, refusal
@@ -40,7 +40,7 @@ def test_every_rule_is_kept_by_a_seam_that_names_it() -> None:
 
 def test_fields_agree_with_the_contract() -> None:
     for name, operation in OPERATIONS.items():
-        own = fields.FIELDS.get(name, ())
+        own = field_tables.FIELDS.get(name, ())
         properties = (operation.request_schema or {}).get("properties", {})
         assert {field.name for field in own} == set(properties), name
         assert {field.name for field in own if field.required} == set(operation.required_fields), name

@@ -26,7 +26,7 @@ import pytest
 from conformance.cli.main import main
 from conformance.cli.serve import log_line
 from conformance.contract import signing
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.target.file import Organization, load
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange

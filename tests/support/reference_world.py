@@ -9,7 +9,7 @@ from conformance.contract.operations import error_problems, response_problems, u
 from conformance.reference import routes
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Tenant, new_server
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import Organization
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange, to_json

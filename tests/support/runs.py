@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 import httpx
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
-from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from conformance.reference.app import Server
-from conformance.reference.messages import Request, Response
+from conformance.reference.core_messages import Request, Response
 from conformance.reference.routes import match
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from conformance.contract.new_resources import PARENTS
 from conformance.contract.operations import response_schema
-from conformance.contract.resources import PARENTS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.judge.comparison import (
     alike,

@@ -14,7 +14,7 @@ from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import corpora
 from conformance.world.corpora import amounts
-from conformance.world.corpora.bodies import Derived
+from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.corpora.value import Bug, Use, Value, values
 
 MODULES = [

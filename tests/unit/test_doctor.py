@@ -17,12 +17,12 @@ import pytest
 from conformance.cli.main import main
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts
+from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import examine, sentences
-from conformance.diagnosis.model import Examination
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
-from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import Target, build
 from conformance.wire.transport import wire_target
 from tests.support.running import write_target

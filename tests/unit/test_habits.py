@@ -7,7 +7,7 @@ import time
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.world.cache import RunCache
 from conformance.world.habits import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within

@@ -11,8 +11,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from conformance.contract.fields import documented, request_fields
+from conformance.contract.new_resources import NULLABLE, PARENTS
 from conformance.contract.operations import OPERATIONS, response_problems, response_schema
-from conformance.contract.resources import NULLABLE, PARENTS
 from conformance.contract.rules import OPERATION_SETS, SPEC
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS, Traits
 from conformance.target.file import Features

@@ -10,7 +10,7 @@ import pytest
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.judge import queries
-from conformance.judge.forms import surely_longer
+from conformance.judge.field_values import surely_longer
 from conformance.judge.oracle import (
     ENCODED,
     FOREIGN,

@@ -1,4 +1,4 @@
-"""Demands of a query on the page that answers it: section 8, judged by judge/pages."""
+"""Demands of a query on the page that answers it: section 8, judged by judge/paging."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from conformance.judge import queries
 from conformance.judge.expectations import from_plain
-from conformance.judge.pages import demanded, same_each_time
+from conformance.judge.paging import demanded, same_each_time
 from conformance.wire.messages import Call, Exchange
 
 LIST = "/v1/accounts/acc_1/virtual-accounts"

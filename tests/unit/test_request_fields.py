@@ -6,7 +6,7 @@ import pytest
 
 from conformance.contract.fields import request_field, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.world.corpora import fields as corpus
+from conformance.world.corpora import wrong_values as corpus
 
 FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fields(operation)]
 LIMITED = [(operation, field) for operation, field in FIELDS if field.max_length is not None]

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.contract import signing
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.signed import signed_string
 from conformance.world.account import call

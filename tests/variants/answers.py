@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.store import Answer
 
 from .choice import choice

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
 

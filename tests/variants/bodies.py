@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES, CURRENCIES
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, FieldRule
+from conformance.reference.field_tables import FIELDS, FieldRule
 from conformance.reference.refusals import Refusal
 
 from .choice import choice

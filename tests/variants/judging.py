@@ -11,7 +11,7 @@ from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 

@@ -12,7 +12,7 @@ import httpx
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 
 from .choice import choice

@@ -10,8 +10,8 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.fields import FieldRule
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
+from conformance.reference.field_tables import FieldRule
 from conformance.reference.refusals import Refusal
 
 from .choice import choice

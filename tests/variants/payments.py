@@ -9,7 +9,7 @@ from typing import Any
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES
 from conformance.reference.context import Context
-from conformance.reference.fields import FieldRule
+from conformance.reference.field_tables import FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT

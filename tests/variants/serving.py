@@ -11,8 +11,8 @@ from urllib.parse import quote
 import httpx
 
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
-from conformance.reference.serving.transport import InProcessTransport
 from tests.support.wire import Received, as_request, wire
 
 from .variant import Variant

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conformance.checks.bodies import DefectiveBodies
+from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
-from conformance.judge.forms import UNASSIGNED_CODES, not_positive
-from conformance.judge.oracle.bodies import OTHER_CURRENCIES
+from conformance.judge.field_values import UNASSIGNED_CODES, not_positive
+from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
 from conformance.world import samples
 from conformance.world.case import Case
 from conformance.world.corpora import amounts as corpus
-from conformance.world.corpora.fields import too_long, wrong_choices, wrong_optional_types, wrong_types
 from conformance.world.corpora.texts import WRONG_CODES
 from conformance.world.corpora.value import values
+from conformance.world.corpora.wrong_values import too_long, wrong_choices, wrong_optional_types, wrong_types
 
 #: Stands for a value that a valid body leaves out, where one of another type is made of it.
 _STANDING_IN = "1"

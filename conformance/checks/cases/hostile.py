@@ -18,8 +18,8 @@ from conformance.world.account import parameters
 from conformance.world.case import Case
 from conformance.world.corpora import headers as header_values
 from conformance.world.corpora import ids as id_values
-from conformance.world.corpora import queries as query_values
-from conformance.world.corpora.bodies import Derived
+from conformance.world.corpora import query_strings as query_values
+from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.corpora.value import Use, values
 
 SURVIVES = "http.no-server-error"

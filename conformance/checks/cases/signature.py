@@ -10,7 +10,7 @@ from typing import Any
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
-from conformance.judge.oracle.authentication import DESCRIPTIONS
+from conformance.judge.oracle.auth_rules import DESCRIPTIONS
 from conformance.wire.messages import MANGLES, Auth, to_json
 from conformance.wire.provenance import derive, new_nonce
 from conformance.world.account import parameters

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from conformance.checks.engine import Engine
-from conformance.checks.tenancy import almost, of_another_kind
+from conformance.checks.private_data import almost, of_another_kind
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
 from conformance.wire.messages import Exchange, to_json

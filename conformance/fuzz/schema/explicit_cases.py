@@ -9,14 +9,14 @@ from conformance._text import as_json
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.schema.mutations import KEYS, as_bytes, valid_case
+from conformance.fuzz.schema.odd_requests import KEYS, as_bytes, valid_case
 from conformance.fuzz.schema.payees import OUT_OF_REACH
 from conformance.judge.oracle import ENCODED, FOREIGN, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
 from conformance.world.case import Case
-from conformance.world.corpora import amounts, bodies, queries, texts
-from conformance.world.corpora.fields import longest, too_long
+from conformance.world.corpora import amounts, odd_bodies, query_strings, texts
 from conformance.world.corpora.value import Use, values
+from conformance.world.corpora.wrong_values import longest, too_long
 
 _AMOUNTS = (*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN, *amounts.EXACT)
 
@@ -45,17 +45,17 @@ def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator
         for name in _KEYS:
             yield replace(base, name=f"an Idempotency-Key ({name})", key=KEYS[name]())
     for name in described.query_parameters:
-        for query in queries.EXPLICIT[name]:
+        for query in query_strings.EXPLICIT[name]:
             yield replace(base, name=f"the query {query}", query=query)
     if valid is not None:
         yield from _bodies(base, valid)
 
 
 def _bodies(base: Case, valid: ValidBody) -> Iterator[Case]:
-    for raw in bodies.RAW:
+    for raw in odd_bodies.RAW:
         if Use.EXPLICIT in raw.use:
             yield replace(base, name=f"a body ({raw.reason})", body=raw.value)
-    for member in bodies.MEMBERS:
+    for member in odd_bodies.MEMBERS:
         more = to_json(valid.body)[:-1] + b"," + member.value + b"}"
         yield replace(base, name=f"a body with a further member ({member.reason})", body=more)
     filled = [name for name, value in valid.body.items() if isinstance(value, str)]

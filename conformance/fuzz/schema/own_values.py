@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.contract.fields import request_fields
-from conformance.judge.oracle.bodies import UNSTATED_LENGTH, ValidBody
+from conformance.judge.oracle.body_rules import UNSTATED_LENGTH, ValidBody
 from conformance.world.samples import UNIQUE, marker
 
 

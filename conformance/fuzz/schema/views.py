@@ -15,8 +15,8 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.traits import TRAITS
-from conformance.judge.forms import DRAWN_LETTERS
-from conformance.judge.oracle.bodies import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
+from conformance.judge.field_values import DRAWN_LETTERS
+from conformance.judge.oracle.body_rules import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 

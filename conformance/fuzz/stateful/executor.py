@@ -7,7 +7,7 @@ from conformance.contract.fields import documented
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.schema.own_values import owned
-from conformance.fuzz.stateful.model import Document, Payee, Post, Thing
+from conformance.fuzz.stateful.reference_model import Document, Payee, Post, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
 from conformance.judge.comparison import alike, objects, same, shown

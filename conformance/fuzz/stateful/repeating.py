@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.stateful.model import Document, Post, Thing
+from conformance.fuzz.stateful.reference_model import Document, Post, Thing
 from conformance.fuzz.stateful.sender import Sender
 from conformance.judge.expectations import Refused, SameAnswer, Status, predicate
 from conformance.wire.messages import Call, Exchange, to_json

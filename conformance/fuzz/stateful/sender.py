@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from conformance.contract.rules import RULES
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.stateful.model import Model
+from conformance.fuzz.stateful.reference_model import Model
 from conformance.judge.expectations import Authenticated, Expectation
 from conformance.judge.oracle import ValidBody
 from conformance.wire.messages import Call, Exchange

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from conformance.contract import fields
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.stateful.executor import Driver
-from conformance.fuzz.stateful.model import Document, Payee, Thing
+from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
 from conformance.judge.oracle import ValidBody
 from conformance.wire.pages import Parameters, status_filter
 from conformance.world.account import call

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.contract.traits import ADDS_TO
-from conformance.fuzz.stateful.model import Document, Payee, Thing
+from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
-from conformance.judge import pages, queries
+from conformance.judge import paging, queries
 from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import Accepted, At
-from conformance.judge.pages import Listed, element_shows, no_other_labelled, none_of_another, number_is
+from conformance.judge.paging import Listed, element_shows, no_other_labelled, none_of_another, number_is
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Parameters, Walk, walk
 from conformance.world.account import call
@@ -117,7 +117,7 @@ class Walker(Sender):
             if not self.judge(rule, operation, Accepted("a valid query"), exchange):
                 return None
             style = self.run.target.array_style
-            for rule_of_page, demanded in pages.demanded_of(operation, exchange.call.query, style):
+            for rule_of_page, demanded in paging.demanded_of(operation, exchange.call.query, style):
                 self.judge(rule_of_page, operation, demanded, exchange)
         return Reading(read, expected) if read.pages and read.broken is None else None
 

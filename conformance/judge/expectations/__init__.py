@@ -31,17 +31,7 @@ Nothing reads the sentences back: they are for people. `to_plain` and `from_plai
 files (spec/replay.schema.json).
 """
 
-from conformance.judge.expectations.answers import (
-    Accepted,
-    Answered,
-    Authenticated,
-    Documented,
-    Refused,
-    RefusedOrIgnored,
-    Status,
-    unusable,
-)
-from conformance.judge.expectations.base import (
+from conformance.judge.expectations.expectation import (
     PREDICATES,
     CannotTell,
     Expectation,
@@ -56,6 +46,16 @@ from conformance.judge.expectations.groups import (
     SameAnswer,
     Unchanged,
     difference,
+)
+from conformance.judge.expectations.statuses import (
+    Accepted,
+    Answered,
+    Authenticated,
+    Documented,
+    Refused,
+    RefusedOrIgnored,
+    Status,
+    unusable,
 )
 from conformance.judge.expectations.values import At, Equal, Later, Member, Sent
 

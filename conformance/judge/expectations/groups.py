@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.judge.comparison import differences, show, shown
-from conformance.judge.expectations.answers import unusable
-from conformance.judge.expectations.base import HOLDS, CannotTell, Outcome, outcome, predicate
+from conformance.judge.expectations.expectation import HOLDS, CannotTell, Outcome, outcome, predicate
+from conformance.judge.expectations.statuses import unusable
 from conformance.wire.messages import Exchange
 
 

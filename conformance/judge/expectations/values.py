@@ -9,7 +9,7 @@ from typing import Any
 from conformance.contract import timestamps
 from conformance.judge import comparison
 from conformance.judge.comparison import shown
-from conformance.judge.expectations.base import At, CannotTell, Sent, predicate, read
+from conformance.judge.expectations.expectation import At, CannotTell, Sent, predicate, read
 from conformance.wire.messages import MISSING, Exchange
 
 __all__ = ["At", "Equal", "Later", "Member", "Sent"]

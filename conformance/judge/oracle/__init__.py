@@ -27,7 +27,7 @@ Modules: `requests` puts a request together (path, key, query, body), `authentic
 the form of the answer.
 """
 
-from conformance.judge.oracle.bodies import BodyVerdict, ValidBody, judge_body
+from conformance.judge.oracle.body_rules import BodyVerdict, ValidBody, judge_body
 from conformance.judge.oracle.reasons import Disagreement, Kind, Reason
 from conformance.judge.oracle.requests import (
     COUSIN,

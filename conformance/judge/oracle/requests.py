@@ -11,8 +11,8 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.contract.traits import TRAITS
 from conformance.judge import queries
-from conformance.judge.oracle import authentication, keys
-from conformance.judge.oracle.bodies import BodyVerdict, ValidBody, judge_body
+from conformance.judge.oracle import auth_rules, keys
+from conformance.judge.oracle.body_rules import BodyVerdict, ValidBody, judge_body
 from conformance.judge.oracle.reasons import Kind, Reason
 from conformance.target.file import Target
 from conformance.wire.messages import Call
@@ -149,7 +149,7 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
         rule = _accepted(call, query, verdict, target)
         if rule and operation in RULES[rule].operations:
             expected.accepted = Reason(rule, _named(call, verdict), kind=Kind.ACCEPTED)
-    if failures := authentication.failures(call, target, known.now, known.nonces):
+    if failures := auth_rules.failures(call, target, known.now, known.nonces):
         first = [] if expected.accepted else _comes_first(failures)
         expected.refusals, expected.accepted = [*failures, *first], None
         return expected
@@ -167,7 +167,7 @@ def _comes_first(failures: list[Reason]) -> list[Reason]:
     statuses = {reason.statuses for reason in typed}
     what = f"{typed[0].what}, which may be wrong in another way as well"
     both = statuses.pop() if len(statuses) == 1 else ()
-    return [Reason("auth.comes-first", what, both, authentication.TYPE)]
+    return [Reason("auth.comes-first", what, both, auth_rules.TYPE)]
 
 
 # ---------------------------------------------------------------------- whose resources
@@ -220,9 +220,9 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
     """The rules by which the request must pass authentication."""
     kinds = [kind for _, kind in known.path or ()]
     odd = any(kind.startswith(RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(RAW)) for kind in kinds)
-    if odd or not (query.readable or _plain(call.query)) or authentication.open_form(call, known.now):
+    if odd or not (query.readable or _plain(call.query)) or auth_rules.open_form(call, known.now):
         return
-    rules = authentication.passed(call)
+    rules = auth_rules.passed(call)
     rules += ["auth.path-as-sent"] * any(kind in (ENCODED, ENCODED_LOWER) for kind in kinds)
     rules += ["auth.query-as-sent"] * bool(call.query)
     rules += ["auth.body-as-sent"] * (bool(call.body) and known.valid is not None)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
 #: Kind of resource -> prefix of its id (section 2).

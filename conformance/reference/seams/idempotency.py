@@ -6,7 +6,7 @@ import hashlib
 import re
 
 from conformance.reference.context import Context
-from conformance.reference.messages import JSON_TYPE, Response
+from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import Base
 from conformance.reference.store import Answer

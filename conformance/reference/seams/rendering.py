@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from conformance.reference.fields import BENEFICIARY
-from conformance.reference.messages import Response
+from conformance.reference.core_messages import Response
+from conformance.reference.field_tables import BENEFICIARY
 from conformance.reference.seams.base import Base
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT

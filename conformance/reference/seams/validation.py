@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.reference.codes import COUNTRIES, CURRENCIES, WALLET_NETWORKS
 from conformance.reference.context import Context, Record
-from conformance.reference.fields import FIELDS, NULLABLE, TYPES, FieldRule
+from conformance.reference.field_tables import FIELDS, NULLABLE, TYPES, FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import Base
 

@@ -11,7 +11,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from conformance.reference.app import Server
-from conformance.reference.messages import Request, encode
+from conformance.reference.core_messages import Request, encode
 
 Message = MutableMapping[str, Any]
 

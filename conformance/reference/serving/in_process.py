@@ -7,7 +7,7 @@ from time import sleep
 import httpx
 
 from conformance.reference.app import Server
-from conformance.reference.messages import Request
+from conformance.reference.core_messages import Request
 
 
 class InProcessTransport(httpx.BaseTransport):

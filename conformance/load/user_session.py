@@ -12,12 +12,12 @@ from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS, match
 from conformance.contract.rules import RULES
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.histories.explore import KINDS
 from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
+from conformance.fuzz.histories.history_fuzzing import KINDS
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import Driver, agrees
-from conformance.fuzz.stateful.model import Document, Payee, Thing
-from conformance.judge import pages
+from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
+from conformance.judge import paging
 from conformance.judge.comparison import same
 from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer
 from conformance.judge.findings import EVERY_RESPONSE
@@ -272,7 +272,7 @@ class Session(Driver):
         if self.lost or not exchange.succeeded:
             return
         style = self.run.target.array_style
-        for rule, demanded in pages.demanded_of("listAccounts", exchange.call.query, style):
+        for rule, demanded in paging.demanded_of("listAccounts", exchange.call.query, style):
             self.judge(rule, "listAccounts", demanded, exchange)
 
     # ------------------------------------------------------------------ mistakes

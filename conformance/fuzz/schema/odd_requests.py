@@ -18,8 +18,8 @@ from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Va
 from conformance.wire.messages import to_json
 from conformance.wire.provenance import derive, new_key
 from conformance.world.case import Case
-from conformance.world.corpora import amounts, bodies, headers, ids, queries, texts
-from conformance.world.corpora import fields as corpus
+from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_strings, texts
+from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.dates import DATES
 from conformance.world.corpora.value import values
 
@@ -78,7 +78,7 @@ def strategies(operation: str, valid: ValidBody | None, *, foreign: bool) -> dic
     elif not described.is_post:
         made["query"] = st.builds(
             lambda query: replace(base, name="mutation: query", query=query),
-            st.sampled_from(values(queries.QUERIES)),
+            st.sampled_from(values(query_strings.QUERIES)),
         )
     if valid is not None:
         made["field"] = _changed(base, valid)
@@ -132,11 +132,11 @@ def _queries(operation: str) -> SearchStrategy[str]:
 
     def value(name: str) -> SearchStrategy[str]:
         if name in ("page", "size"):
-            return st.sampled_from(values(queries.INTEGERS))
+            return st.sampled_from(values(query_strings.INTEGERS))
         if name.endswith("_date"):
             return st.sampled_from(values(DATES))
         return st.sampled_from(
-            values(queries.STATUSES)
+            values(query_strings.STATUSES)
             if name.startswith("status")
             else tuple(quote(code) for code in values(texts.CODES))
         )
@@ -147,7 +147,7 @@ def _queries(operation: str) -> SearchStrategy[str]:
     return (
         st.lists(single, min_size=1, max_size=3).map("&".join)
         | single
-        | st.sampled_from(values(queries.QUERIES))
+        | st.sampled_from(values(query_strings.QUERIES))
     )
 
 
@@ -245,7 +245,7 @@ def _bytes(valid: ValidBody) -> SearchStrategy[bytes]:
     twice = st.sampled_from(sorted(valid.body) or ["x"]).map(
         lambda name: body[:-1] + b"," * bool(valid.body) + to_json(name) + b":" + to_json("twice") + b"}"
     )
-    return st.sampled_from(values(bodies.RAW)) | cut | put | twice
+    return st.sampled_from(values(odd_bodies.RAW)) | cut | put | twice
 
 
 def _notations(valid: ValidBody) -> SearchStrategy[bytes]:

@@ -10,21 +10,21 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import response_schema
 from conformance.contract.timestamps import digits, parse
 from conformance.contract.traits import traits_of
-from conformance.judge import pages
+from conformance.judge import paging
 from conformance.judge.comparison import MOVING, objects, same, same_instant, show
 from conformance.judge.expectations import Accepted, CannotTell, Expectation, RefusedOrIgnored, predicate
 from conformance.judge.findings import Inconclusive
-from conformance.judge.pages import Listed, keeps_what_fits
+from conformance.judge.paging import Listed, keeps_what_fits
 from conformance.judge.queries import keeps
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, Walk, identity, page_of, query, status_filter
 from conformance.wire.provenance import derive
 from conformance.world.habits import eventually
-from conformance.world.lists import ListFixture, small_list
+from conformance.world.known_lists import ListFixture, small_list
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool
     """Judges list.size-range on the answer to a size out of it; `filled`: the page has elements to show."""
     rule, expected = "list.size-range", f"{what}: a refusal (4xx), or a page of a size from 1 to {MAX_SIZE}"
     if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
-        ctx.judge(rule, pages.size_in_range(expected, filled=filled), exchange)
+        ctx.judge(rule, paging.size_in_range(expected, filled=filled), exchange)
 
 
 # ---------------------------------------------------------------------- walks
@@ -112,7 +112,7 @@ def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[s
     ids = [identifier for identifier in expected if not done.cut or identifier not in missing]
     good = ctx.judge(rule, Listed(what, ids, once=True), *done.page_exchanges)
     if good and not done.cut:
-        full = pages.full_pages(f"{what}: {done.size} elements on each page but the last", size=done.size)
+        full = paging.full_pages(f"{what}: {done.size} elements on each page but the last", size=done.size)
         good = ctx.judge(rule, full, *done.page_exchanges)
     return good
 
@@ -121,7 +121,7 @@ def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int,
     """Judges that every page shows this total, up to the first that does not."""
     walked = len({identifier for found in read for identifier in found.ids}) == count
     sentence = f"{what}: total {count}, as many as there are"
-    expected = pages.total_of_walk(sentence, count=None if walked else count)
+    expected = paging.total_of_walk(sentence, count=None if walked else count)
     others = [found.exchange for found in read] if walked else []
     for found in read:
         good = ctx.judge(rule, expected, found.exchange, *others)

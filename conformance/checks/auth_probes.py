@@ -7,7 +7,7 @@ import math
 import re
 import time
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import traits_of
-from conformance.diagnosis.model import Examination
+from conformance.diagnosis.examination import Examination
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
 from conformance.world.account import call

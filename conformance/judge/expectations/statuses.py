@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.contract.operations import response_problems, response_rules
-from conformance.judge.expectations.base import CannotTell, Outcome, by_answer, outcome, predicate
+from conformance.judge.expectations.expectation import CannotTell, Outcome, by_answer, outcome, predicate
 from conformance.wire.messages import Exchange
 
 #: The reason where no answer shows a value of the form that a rule states.

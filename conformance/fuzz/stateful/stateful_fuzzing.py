@@ -4,13 +4,13 @@ model."""
 from __future__ import annotations
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings, rounds
+from conformance.fuzz.engine.hypothesis_runs import budget, contained, hypothesis_settings, rounds
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver, elsewhere
-from conformance.fuzz.stateful.model import Document
+from conformance.fuzz.stateful.reference_model import Document
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.oracle import ValidBody
 from conformance.world.run_context import RunContext

@@ -17,7 +17,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import same, show
-from conformance.judge.forms import (
+from conformance.judge.field_values import (
     UNASSIGNED_CODES,
     not_positive,
     plain_email,

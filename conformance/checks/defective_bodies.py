@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.engine.seeds import source
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.histories.beneficiaries import changed_beneficiary
+from conformance.fuzz.histories.beneficiary_races import changed_beneficiary
 from conformance.fuzz.histories.history import HistoryRecorder, Throttled
-from conformance.fuzz.histories.keys import idempotent_create
-from conformance.fuzz.histories.nonces import one_nonce
+from conformance.fuzz.histories.key_races import idempotent_create
+from conformance.fuzz.histories.nonce_races import one_nonce
 from conformance.fuzz.histories.wallets import only_wallet
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, pairs_are_free
 from conformance.judge.findings import Finding, Inconclusive

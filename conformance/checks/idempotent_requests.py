@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.checks.context import CheckContext
+from conformance.checks.check_context import CheckContext
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of

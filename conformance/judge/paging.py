@@ -17,7 +17,7 @@ from conformance.contract.rules import RULES
 from conformance.judge import queries
 from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
-from conformance.judge.expectations.base import outcome, read
+from conformance.judge.expectations.expectation import outcome, read
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of

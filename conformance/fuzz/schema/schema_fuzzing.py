@@ -8,17 +8,17 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.engine.budget import budget, explore, single
+from conformance.fuzz.engine.hypothesis_runs import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.schema import mutations, payees
+from conformance.fuzz.schema import odd_requests, payees
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
 from conformance.fuzz.schema.own_values import marked, renewed
-from conformance.judge import pages, queries
+from conformance.judge import paging, queries
 from conformance.judge.comparison import MOVING, shown
 from conformance.judge.expectations import (
     Answered,
@@ -26,8 +26,8 @@ from conformance.judge.expectations import (
     Equal,
     Member,
 )
+from conformance.judge.field_values import plain_amount
 from conformance.judge.findings import Finding, Inconclusive
-from conformance.judge.forms import plain_amount
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.ledger import Entry
 from conformance.judge.oracle import BodyVerdict, ExpectedAnswer, Known, expect
@@ -167,7 +167,7 @@ class Fuzzer:
     def _shown(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
             style = self.run.target.array_style
-            for rule, demanded in pages.demanded(self.operation, queries.read(exchange.call.query), style):
+            for rule, demanded in paging.demanded(self.operation, queries.read(exchange.call.query), style):
                 self.recorder.judge(rule, self.operation, demanded, exchange)
         elif TRAITS[self.operation].subset_of:
             self._shown_update(verdict, exchange)
@@ -226,7 +226,7 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     generator = Generator(operation, valid)
     from hypothesis import strategies as st
 
-    own = mutations.strategies(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
+    own = odd_requests.strategies(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
     everything = [*generator.strategies().values()] * 2 + [*own.values()]
     boundaries = list(generator.coverage())
     source(seed, "boundaries").shuffle(boundaries)

@@ -315,6 +315,7 @@ class Invariants:
         target = exchange.target.encode("utf-8", "surrogatepass")
         string = signing.signature_string(exchange.method, target, timestamp, nonce, exchange.request_body)
         right = signing.signature(secret, string)
-        shown = right != sent.lower() and right.encode() in exchange.response_body.lower()
+        # What the request holds, with a digit more or in capitals, may come back: it tells nothing.
+        shown = right not in sent.lower() and right.encode() in exchange.response_body.lower()
         broken = "a refusal that shows the signature that would have been right" if shown else ""
         self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")

@@ -134,3 +134,13 @@ class PlainTexts(Behaviour):
         if isinstance(value, str) and any(character < " " for character in value):
             raise self.invalid(ctx, field, "control_characters", "holds control characters")
         super().check_value(ctx, field, value)
+
+
+@choice("http.extra-fields")
+class EchoingErrors(Behaviour):
+    """Errors repeat the request line, the nonce and the signature that came."""
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        line = f"{ctx.request.method} {ctx.request.target.decode('latin-1')}"
+        sent = ", ".join(ctx.header(name) or "-" for name in (b"x-nonce", b"x-signature"))
+        return f"{super().error_message(ctx, refusal)} Got {line} ({sent})."

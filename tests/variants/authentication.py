@@ -264,6 +264,24 @@ class ForeignAccountForbidden(Behaviour):
         return super().on_child_elsewhere(ctx, kind, record, parent)
 
 
+@choice()
+class IdsOfAForm(Behaviour):
+    """An id of another kind of resource, or one with a space, is malformed, which is said first."""
+
+    def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
+        self._check_form(kind, identifier)
+        return super().top_level(ctx, kind, identifier)
+
+    def child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
+        self._check_form(kind, identifier)
+        return super().child(ctx, kind, identifier, parent)
+
+    def _check_form(self, kind: str, identifier: str) -> None:
+        prefix = {"customer": "cus", "account": "acct?", "beneficiary": "bene"}.get(kind, "va")
+        if not re.match(prefix + "_", identifier) or " " in identifier:
+            raise other("unknown_path", 400, "validation_error", "malformed_id")
+
+
 @choice("auth.precedence", "auth.nonce-after-failure")
 class NonceFirst(Behaviour):
     """The nonce is looked at before everything else, whoever sends it; the timestamp last."""

@@ -12,7 +12,7 @@ from conformance.reference.field_tables import FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
-from .choice import BREAKS, choice
+from .choice import choice
 
 
 class _UniqueValues(Behaviour):
@@ -194,6 +194,7 @@ class FirstDefaultStays(Behaviour):
         super().create_destination(ctx)
 
 
+@choice()
 class BritainOnly(Behaviour):
     """Takes British countries, pounds and three kinds of wallets only; the amount has a minimum."""
 
@@ -217,7 +218,3 @@ class BritainOnly(Behaviour):
         if pair not in (("BTC", "bitcoin"), ("ETH", "ethereum"), ("USDC", "polygon")):
             super().check_wallet_pair(ctx)
             raise self.invalid(ctx, next(iter(self.fields(ctx))), "unsupported", "is not served")
-
-
-#: No drawn server makes this choice: its target file is another.
-BREAKS[BritainOnly] = ()

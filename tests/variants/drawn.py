@@ -12,8 +12,16 @@ from . import (
     networks,
 )
 from .choice import CHOICES
-from .surroundings import Folded, MethodsNotImplemented, OneAtATime, PlainNotFound, RateLimited
-from .target_files import payins_off, style
+from .surroundings import (
+    Folded,
+    MethodsNotImplemented,
+    OneAtATime,
+    PlainNotFound,
+    RateLimited,
+    aged,
+    vetted_payee,
+)
+from .target_files import british, payee, payins_off, style, within_ten_seconds
 from .variant import Tables, Variant, Wrap
 
 #: Choices of which a server can make one only.
@@ -29,7 +37,7 @@ EXCLUSIVE = (
         "DigitsByMethod",
         "NanosecondsThenMicroseconds",
     },
-    {"ListsSoon", "ListsLate", "ListsInTurn", "GetsFromReplica", "DatabaseAhead"},
+    {"ListsSoon", "ListsLate", "ListsVeryLate", "ListsInTurn", "GetsFromReplica", "DatabaseAhead"},
     {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "GetsFromReplica", "DatabaseAhead"},
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
     {"AccountsFurnished", "AccountsFurnishedLater"},
@@ -41,12 +49,20 @@ EXCLUSIVE = (
     {"ErrorsByField", "TerseErrors", "NullErrors"},
     # Ignored as malformed, or refused.
     {"OddFiltersMatchNothing", "DatesInUtc"},
+    # The payee that somebody has verified lives outside Britain.
+    {"BritainOnly", "VettedPayees"},
     # Stages in another order.
     {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
 )
 
 #: Choice -> the change of the target file that goes with it.
-DECLARED = {"StatusesWithCommas": style("comma"), "StatusesInBrackets": style("brackets")}
+DECLARED = {
+    "StatusesWithCommas": style("comma"),
+    "StatusesInBrackets": style("brackets"),
+    "ListsVeryLate": within_ten_seconds,
+    "VettedPayees": payee,
+    "BritainOnly": british,
+}
 
 #: Wrappers that may stand between the suite and a drawn server.
 BETWEEN: dict[str, Wrap] = {
@@ -83,4 +99,5 @@ def drawn(seed: int) -> Variant:
         wrap=wrap,
         ahead=source.choice((0.0, 0.0, 0.0, 40.0, -40.0)),
         change=change,
+        fill=vetted_payee if "VettedPayees" in chosen else aged,
     )

@@ -167,6 +167,55 @@ class DollarsInCents(Behaviour):
         return format(Decimal(exact).quantize(Decimal("0.01"), ROUND_UP), "f")
 
 
+@choice()
+class AmountsScaled(Behaviour):
+    """Amounts and balances have eight decimals, as many as the database keeps."""
+
+    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if len(value.partition(".")[2]) > 8:
+            raise self.invalid(ctx, field, "too_precise", "has too many decimals")
+
+    def amount_text(self, ctx: Context, record: dict[str, Any]) -> Any:
+        return _scaled(super().amount_text(ctx, record))
+
+    def amount_in_usd(self, ctx: Context) -> str:
+        return _scaled(super().amount_in_usd(ctx))
+
+    def balance(self, ctx: Context, balance: Any) -> dict[str, Any]:
+        shown = super().balance(ctx, balance)
+        amounts = ("available_balance", "pending_payout", "pending_payin", "total_balance")
+        return {**shown, **{name: _scaled(shown[name]) for name in amounts}}
+
+
+def _scaled(amount: str) -> str:
+    """An amount with eight decimals at least."""
+    whole, _, decimals = amount.partition(".")
+    return f"{whole}.{decimals:0<8}"
+
+
+@choice("fields.amount-odd")
+class AmountsCapped(Behaviour):
+    """No payout or payin is above 50,000."""
+
+    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if Decimal(value) > 50_000:
+            raise self.invalid(ctx, field, "too_much", "is too much")
+
+
+@choice()
+class CurrencyOfTheDestination(Behaviour):
+    """A bank account is paid in its own currency only."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        if ctx.operation == "createPayout":
+            paid = self.find(ctx, "payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
+            if paid.get("type") == "bank_account" and paid.get("currency") != ctx.values.get("currency"):
+                raise Refusal("invalid_field", "The destination has another currency.", "currency")
+
+
 # ---------------------------------------------------------------------- quotas
 
 

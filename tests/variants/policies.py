@@ -13,7 +13,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Balance
 
-from .choice import BREAKS, choice
+from .choice import choice
 
 
 @choice()
@@ -35,6 +35,7 @@ class PayeesReviewed(Behaviour):
                 ctx.store.update(reviewed)
 
 
+@choice()
 class VettedPayees(Behaviour):
     """Pays only payees whom somebody has verified by hand; the target file names one."""
 
@@ -42,9 +43,6 @@ class VettedPayees(Behaviour):
         super().check_beneficiary_usable(ctx, beneficiary)
         if not beneficiary["verified"]:
             raise Refusal("invalid_field", "The payee is not verified.", code="payee_not_verified")
-
-
-BREAKS[VettedPayees] = ()
 
 
 @choice()
@@ -116,6 +114,18 @@ class SamePayoutOnce(Behaviour):
     def _payout(self, ctx: Context) -> tuple[Any, ...]:
         names = ("beneficiary_id", "payout_destination_id", "amount", "currency")
         return tuple(ctx.values.get(name) for name in names)
+
+
+@choice()
+class OneOfEachCurrency(Behaviour):
+    """An account has one virtual account of each currency."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        if ctx.operation == "createVirtualAccount":
+            there = ctx.store.select("virtual_account", self.parent(ctx)["id"])
+            if any(other["currency"] == ctx.values.get("currency") for other in there):
+                raise Refusal("invalid_field", "There is one already.", "currency", "virtual_account_exists")
 
 
 @choice()

@@ -7,15 +7,12 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import load_checks
 from conformance.checks.cases.signature import reworded
-from conformance.checks.check import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.world.corpora import headers, ids, query_strings
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.corpora.value import values
-from tests.support.runs import run_over_http
 
 SAMPLES: dict[str, Derived] = {
     "one member": Derived({"name": "Conformance 1"}, "name"),
@@ -64,13 +61,3 @@ def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
         assert max(map(len, made)) < 3900
         assert len(set(made)) == len(made)
         assert all(query.isascii() and query.isprintable() and " " not in query for query in made)
-
-
-@pytest.mark.parametrize("operation", ["createPayoutDestination", "disableBeneficiary", "listWallets"])
-def test_hostile_requests_reach_a_real_server(operation: str) -> None:
-    with run_over_http() as run:
-        for check in load_checks().values():
-            if check.name.startswith("test_hostile.") and operation in check.operations:
-                run_check(check, operation, run)
-    assert run.sent > 30
-    assert not [exchange.purpose for exchange in run.record.values() if exchange.status is None]

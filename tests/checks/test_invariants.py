@@ -1,4 +1,4 @@
-"""Every rule that is judged on all answers gets something to judge on every operation it covers."""
+"""Rules judged on all answers: lost requests, secrets, numbers that are to be hidden."""
 
 from __future__ import annotations
 
@@ -6,66 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.checks import plan
-from conformance.checks.check import run_check
-from conformance.contract.rules import OPERATION_SETS, RULES
-from conformance.judge.expectations.statuses import NOTHING_SHOWN
-from conformance.judge.findings import HELD
-from conformance.judge.invariants import INVARIANTS, LOST, Invariants, telling_secrets
+from conformance.judge.invariants import LOST, Invariants, telling_secrets
 from conformance.judge.losses import ENOUGH, SeldomLost, too_many_lost
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
-
-#: The rules whose own checks give the others their occasions.
-OCCASIONS = {rule for rule in INVARIANTS if rule.startswith(("format.", "secrets."))}
-
-
-@pytest.fixture(scope="module")
-def run() -> RunContext:
-    run = run_on()
-    for check, operation in plan(OCCASIONS):
-        findings, _ = run_check(check, operation, run)
-        broken = [
-            finding.summary
-            for finding in findings
-            if finding.verdict not in HELD and finding.summary != NOTHING_SHOWN
-        ]
-        assert not broken, (check.name, operation, broken)
-    return run
-
-
-@pytest.mark.parametrize("rule", INVARIANTS)
-def test_every_operation_is_judged(run: RunContext, rule: str) -> None:
-    judged = {
-        operation
-        for (name, operation), tally in run.invariants.tallies.items()
-        if name == rule and tally.judged
-    }
-    assert judged == set(RULES[rule].operations)
-
-
-def test_nothing_is_broken(run: RunContext) -> None:
-    assert not [entry.finding().sentence for entry in run.invariants.tallies.values() if entry.broken]
-
-
-@pytest.mark.parametrize(
-    ("operation", "member"),
-    [
-        *((operation, "items") for operation in OPERATION_SETS["list"]),
-        ("getAccountBalances", "balances"),
-        ("createWallet", "addresses"),
-        *(
-            (operation, "payout_destinations")
-            for operation in ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
-        ),
-    ],
-)
-def test_arrays_are_not_judged_empty(run: RunContext, operation: str, member: str) -> None:
-    answers = [
-        exchange for exchange in run.record.values() if exchange.operation == operation and exchange.succeeded
-    ]
-    assert any(answer.get(member, 0) for answer in answers)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,10 @@ import pytest
 
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
-from conformance.fuzz.test_histories import RACES
 from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
-from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 
 # ---------------------------------------------------------------------- the search
@@ -114,12 +111,6 @@ def test_search_remembers_states() -> None:
 
 
 # ---------------------------------------------------------------------- servers
-
-
-@pytest.mark.parametrize("race", RACES)
-def test_no_false_alarm(run: RunContext, race: str) -> None:
-    findings = has_legal_order(run, race, FuzzSettings(1))
-    assert findings and {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
 
 
 class PerformsEach(Behaviour):

@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.stateful.reference_model import Model
-from conformance.fuzz.test_model import THEMES
 from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_model
-from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import perform
-from conformance.world.run_context import RunContext
 from tests.replay.samples import generated
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
@@ -23,29 +19,7 @@ from tests.variants.jobs import StatusesReviewed
 # ---------------------------------------------------------------------- the model alone
 
 
-def test_what_happens_is_remembered() -> None:
-    model = Model()
-    model.created("createBeneficiary", {"id": "bene_1", "note": "a", "title": "Ms"})
-    payee = model.payees[0]
-    model.created("createPayoutDestination", {"id": "dest_1"}, payee)
-    model.updated(payee, {"note": "b"})
-    assert payee.shown == {"id": "bene_1", "note": "b", "title": "Ms"} and payee.rule == "beneficiary.update"
-    model.disabled(payee)
-    assert payee.shown["status"] == "disabled" and payee.rule == "beneficiary.disable"
-    assert [destination.id for destination in model.listed("listPayoutDestinations", payee)] == ["dest_1"]
-    model.created("createWallet", {"id": "wal_1", "currency": "USDC", "network": "n"})
-    assert model.has_wallet("USDC", "n") and not model.has_wallet("USDC", "m")
-
-
 # ---------------------------------------------------------------------- against servers
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_no_false_alarm(run: RunContext, theme: str) -> None:
-    findings = agrees_with_model(run, theme, FuzzSettings(1, examples=15))
-    assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
-    assert sum(finding.probes for finding in findings) > 300
-    assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
 
 
 def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> None:
@@ -63,23 +37,6 @@ def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
     run = run_on(compose(StatusesReviewed))
     findings = agrees_with_model(run, theme, FuzzSettings(2, 30))
     assert broken(findings) == {}
-
-
-def test_one_seed_fixes_what_is_drawn() -> None:
-    def drawn(seed: int) -> list[Any]:
-        run = run_on()
-        agrees_with_model(run, "holdings", FuzzSettings(seed, examples=6))
-        return [
-            (
-                exchange.operation,
-                exchange.status,
-                exchange.organization,
-                exchange.call.query.partition("date")[0],
-            )
-            for exchange in run.record.values()
-        ]
-
-    assert drawn(3) == drawn(3) != drawn(4)
 
 
 class LosesFields(Behaviour):

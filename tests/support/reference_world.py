@@ -51,8 +51,6 @@ BODIES: dict[str, dict[str, Any]] = {
     "createWallet": {"currency": "USDC", "network": "solana_devnet", "label": "Coins"},
     "createPayin": {"amount": "10", "currency": "USD", "payment_method": "card"},
 }
-POSTS = [operation for operation, (method, _) in routes.ROUTES.items() if method == "POST"]
-LISTS = [operation for operation in routes.ROUTES if operation.startswith("list")]
 
 
 class Clock:
@@ -124,9 +122,6 @@ class World:
         exchange = self.send(self.call(operation, body, **ids))
         assert exchange.succeeded, exchange.described()
         return exchange.document
-
-    def rows(self) -> int:
-        return int(self.server.store.query("SELECT COUNT(*) FROM resources")[0][0])
 
 
 def _client(name: str, tenant: Tenant, transport: InProcessTransport) -> Client:

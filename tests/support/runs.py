@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import httpx
 
@@ -15,7 +14,6 @@ from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
-from conformance.reference.serving.listener import served
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 
@@ -37,14 +35,6 @@ def run_on(
 def ctx_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> CheckContext:
     """The context of a check of some rules, at work on one operation of a new server."""
     return CheckContext(run_on(behaviour), OPERATIONS[operation], [RULES[rule] for rule in rules], "test")
-
-
-@contextlib.contextmanager
-def run_over_http(behaviour: Behaviour | None = None) -> Iterator[RunContext]:
-    """A run against a new server that listens while the context lasts."""
-    server, seeded = new_server(behaviour, number=1)
-    with served(server) as url:
-        yield RunContext(build(target_tables(seeded, url), "reference"))
 
 
 def broken(findings: Iterable[Finding]) -> dict[str, Finding]:

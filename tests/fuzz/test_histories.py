@@ -18,6 +18,9 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from tests.support.runs import broken, run_on
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+
 # ---------------------------------------------------------------------- the search
 
 

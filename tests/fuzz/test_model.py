@@ -1,5 +1,4 @@
-"""The reference model, and the state machines that compare it with the reference server and with faulty
-ones."""
+"""State machines that compare the reference model with the reference server and with faulty ones."""
 
 from __future__ import annotations
 
@@ -16,10 +15,7 @@ from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.jobs import StatusesReviewed
 
-# ---------------------------------------------------------------------- the model alone
-
-
-# ---------------------------------------------------------------------- against servers
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> None:

@@ -26,6 +26,8 @@ from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.policies import ReadsBehind
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 
 def settings(seed: int = 1, **more: Any) -> FuzzSettings:
     return FuzzSettings(seed=seed, **{"examples": 12, **more})

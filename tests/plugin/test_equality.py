@@ -29,9 +29,10 @@ class SlipsOnRead(Behaviour):
         return {**shown, "label": "Eve"} if ctx.operation == "getVirtualAccount" else shown
 
 
-def test_merged_shards_come_to_the_verdicts_of_one_lane(tmp_path: Path) -> None:
+def test_a_run_spread_otherwise_comes_to_the_verdicts_of_one_lane(tmp_path: Path) -> None:
     judged = Judged("slips", lambda: serving_behaviour(SlipsOnRead()))
-    assert list(differences(judged, OPTIONS, ("one lane", "3 merged shards"), tmp_path)) == []
+    spreads = ("one lane", "16 lanes", "-n 2", "3 merged shards")
+    assert list(differences(judged, OPTIONS, spreads, tmp_path)) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -9,6 +11,8 @@ from concurrent.futures import CancelledError
 import pytest
 
 from conformance.plugin import lanes
+from conformance.plugin.execution import share
+from conformance.plugin.known import LAST, for_lanes, late
 from conformance.plugin.lanes import FEWEST, MOST, Lanes, shares, suggested
 
 
@@ -105,3 +109,60 @@ def test_shares_are_of_one_weight_and_hold_everything() -> None:
     assert sorted(index for part in parts for index in part) == list(range(6))
     assert {sum(weights[index] for index in part) for part in parts} == {6.0}
     assert shares(weights, 3) == parts and shares([], 2) == [[], []]
+
+
+# ---------------------------------------------------------------------- tests of a run
+
+NODES = [
+    "conformance/checks/test_hostile.py::test_hostile_bodies[createAccount]",
+    "conformance/checks/test_accepted.py::test_valid_bodies_are_accepted[createAccount]",
+    "conformance/fuzz/test_fuzz.py::test_schema_fuzzing[createAccount]",
+    "conformance/checks/test_idempotency.py::test_replay[createPayout]",
+]
+
+
+def test_what_may_bring_a_server_down_comes_last() -> None:
+    assert [late(node) for node in NODES] == [1, 0, len(LAST), 0]
+    assert set(for_lanes(NODES, 2)[:2]) == {NODES[1], NODES[3]}
+
+
+def test_every_test_belongs_to_one_process() -> None:
+    parts = [share(NODES, process, 2) for process in range(2)]
+    assert sorted(parts[0] + parts[1]) == [0, 1, 2, 3]
+    assert share(NODES, 2, 2) == []
+
+
+def test_tests_that_share_set_up_stay_together() -> None:
+    nodes = [f"checks/test_money.py::test_{number}[{on}]" for number in range(9) for on in ("a", "b")]
+    for process in range(2):
+        assert len({nodes[index][-3:] for index in share(nodes, process, 2)}) == 1
+
+
+_LOADED = """
+import sys
+from conformance.plugin.execution import Executor
+
+seen = []
+
+class Explored:
+    name = "explored"
+
+class Worker:
+    def explore(self, exploration, part):
+        seen.append((part, {"schemathesis.specs.openapi.schemas", "hypothesis.stateful"} <= set(sys.modules)))
+        return []
+    def payload(self, name, findings):
+        return {}
+
+executor = Executor(lambda number: Worker(), 2)
+tests = [(part, (Explored(), part)) for part in ("one", "two")]
+executor.begin(dict(tests))
+for nodeid, test in tests:
+    assert executor.run(nodeid, test).error is None
+print(sorted(seen))
+"""
+
+
+def test_lanes_import_what_they_share_before_they_use_it() -> None:
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout == "[('one', True), ('two', True)]\n"

@@ -5,21 +5,18 @@ Each is taken from the page and given a main program, which signs what it reads,
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.ecosystem.bundle import SPEC
 from tests.ecosystem.tools import credentials, run, sandbox
+from tests.support.vectors import VECTORS, content
 
-VECTORS: list[dict[str, Any]] = json.loads((SPEC / "signing-vectors.json").read_bytes())["vectors"]
 PAGE = (SPEC / "signing.md").read_text("utf-8")
 BLOCKS: dict[str, str] = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 
@@ -254,13 +251,6 @@ def program(name: str, tmp_path: Path) -> tuple[Language, Path]:
         cache = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod"}
         run([*language.build], tmp_path, cache)
     return language, tmp_path
-
-
-def content(vector: dict[str, Any], member: str) -> bytes:
-    if member in vector:
-        text: str = vector[member]
-        return text.encode()
-    return base64.b64decode(vector[f"{member}_base64"])
 
 
 @each_language

@@ -13,17 +13,9 @@ from jsonschema import Draft202012Validator
 
 from conformance.contract import signing
 from conformance.contract.rules import RULES, SPEC
+from tests.support.vectors import DOCUMENT, VECTORS, content
 
-DOCUMENT = json.loads((SPEC / "signing-vectors.json").read_bytes())
-VECTORS: list[dict[str, Any]] = DOCUMENT["vectors"]
 each_vector = pytest.mark.parametrize("vector", VECTORS, ids=[vector["id"] for vector in VECTORS])
-
-
-def content(vector: dict[str, Any], member: str) -> bytes:
-    """A member's bytes, which are there as text or as base64."""
-    if member in vector:
-        return str(vector[member]).encode()
-    return base64.b64decode(vector[f"{member}_base64"], validate=True)
 
 
 def macs() -> list[tuple[str, str, bytes, str]]:

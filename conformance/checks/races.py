@@ -26,15 +26,16 @@ class Rounds:
     def __init__(self, ctx: CheckContext, count: int) -> None:
         self.ctx = ctx
         self.count = count
-        self._spoilt = False
+        #: The round at hand is spoilt.
+        self.spoilt = False
         self._limited: Exchange | None = None
 
     def __iter__(self) -> Iterator[int]:
         whole = spoilt = 0
         while whole < self.count:
-            self._spoilt, self._limited = False, None
+            self.spoilt, self._limited = False, None
             yield whole
-            if not self._spoilt:
+            if not self.spoilt:
                 whole += 1
                 continue
             spoilt += 1
@@ -47,5 +48,5 @@ class Rounds:
         """Sends the calls of this round simultaneously; their exchanges, in order."""
         answers = self.ctx.race(calls, purpose)
         self._limited = next((answer for answer in answers if answer.throttled), None)
-        self._spoilt = self._limited is not None or simultaneous(answers) < 2
+        self.spoilt = self._limited is not None or simultaneous(answers) < 2
         return answers

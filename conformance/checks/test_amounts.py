@@ -15,8 +15,7 @@ from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.new_resources import initial_state
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import show
-from conformance.judge.effects import EXACT, Money
-from conformance.judge.effects import amounts as amounts_of
+from conformance.judge.effects import EXACT
 from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
@@ -28,9 +27,6 @@ from conformance.world.run_context import SAMPLE_REMEDIES
 
 #: No amount is drawn of which the account could not pay ten.
 _SHARE = 10
-
-#: Payouts that are sent at once to see what they move.
-_AT_ONCE = 10
 
 #: Amounts up to here are sent whatever the funds are: little is asked for.
 _SMALL = Decimal(2)
@@ -165,15 +161,13 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
 
 @check("payout.insufficient-funds", UNTOUCHED, operations=RULES["payout.insufficient-funds"].operations)
 def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
-    """Records if a new account, which has no funds, may pay out, and what payouts move. Where it may not, a
-    payout of more than the named account has is refused as well, and leaves the balances as they are."""
+    """Records if a new account, which has no funds, may pay out. Where it may not, a payout of more than the
+    named account has is refused as well, and leaves the balances as they are."""
     answer = ctx.send(ctx.run.account(fresh=True).call("createPayout"), "a payout from a new account")
     if ctx.usable("payout.insufficient-funds", answer):
         shown = "accepted" if answer.succeeded else answer.described()
         ctx.observe("payout.insufficient-funds", "a payout from a new account without funds", shown, answer)
     funded = ctx.target.primary.funded_account_id
-    if funded is not None and ctx.wanted("what payouts move"):
-        _observe_moves(ctx, ctx.account())
     if not answer.refused or funded is None:
         ctx.not_exercised(UNTOUCHED, "no payout was refused for lack of funds")
         return
@@ -192,42 +186,3 @@ def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
     with SideEffects(ctx, fixture) as effects:
         refused = [beyond()]
         effects.judge_refused("payouts beyond the funds", refused, "payout.insufficient-funds", beyond)
-
-
-def _observe_moves(ctx: CheckContext, fixture: AccountFixture) -> None:
-    """Records what one payout, and ten at once, move in the balances of the funded account."""
-    rule = "payout.insufficient-funds"
-    sent = [fixture.call("createPayout") for _ in range(1 + _AT_ONCE)]
-    looks = [_look(ctx, fixture)]
-    made = [ctx.send(sent[0], "one payout, to see what it moves")]
-    looks.append(_look(ctx, fixture))
-    # Not by `ctx.race`: nothing is judged by it.
-    together = ctx.run.client().race(sent[1:], "payouts at once, to see what they move")
-    ctx.exchanges += [exchange.number for exchange in together]
-    looks.append(_look(ctx, fixture))
-    for what, paid, pair in (
-        ("one payout", made, looks[:2]),
-        (f"{_AT_ONCE} payouts at once", together, looks[1:]),
-    ):
-        accepted = [answer.call.document for answer in paid if answer.succeeded]
-        shown = [amounts_of(look.get("balances")) for look in pair]
-        if accepted and shown[0] is not None and shown[1] is not None:
-            total = sum((Decimal(body["amount"]) for body in accepted), Decimal(0))
-            moved = _moves(shown[0], shown[1], accepted[0]["currency"], total)
-            ctx.observe(rule, f"{what}: what the next read shows as moved", moved, pair[1])
-
-
-def _look(ctx: CheckContext, fixture: AccountFixture) -> Exchange:
-    ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
-    return ctx.send(call("getAccountBalances", ids), "the balances, to see what payouts move")
-
-
-def _moves(before: Money, after: Money, currency: str, total: Decimal) -> str:
-    """Describes the movement of each amount in a currency: `available_balance less by the amount`."""
-    words = {total: "more by the amount", -total: "less by the amount", Decimal(0): "unchanged"}
-    names = ("available_balance", "pending_payout")
-    moved = {
-        name: after.get((currency, name), Decimal(0)) - before.get((currency, name), Decimal(0))
-        for name in names
-    }
-    return ", ".join(f"{name} {words.get(moved[name], 'moved otherwise')}" for name in names)

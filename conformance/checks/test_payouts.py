@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from decimal import Decimal
+
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Documented
+from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Suspicions, conserved, taken
+from conformance.judge.effects import sent_amount
+from conformance.judge.expectations import CannotTell, Documented
+from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in
+from conformance.world.payments import round_of_payouts
+from conformance.world.run_context import refusal_of_valid
 
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
@@ -39,3 +48,43 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     answer = ctx.send(payout, "a payout to a disabled beneficiary")
     seen = "accepted" if answer.succeeded else answer.described()
     ctx.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", seen, disabled, answer)
+
+
+@check("payout.race", "payout.insufficient-funds")
+def test_payouts_at_once(ctx: CheckContext) -> None:
+    """Payouts at once take from the balances what they take one after the other; where some are lost, that is
+    repeated. Records what payouts move."""
+    suspicions, judged = Suspicions(), list[Exchange]()
+    rounds = Rounds(ctx, 2 * LOST)
+    for _ in rounds:
+        turn = round_of_payouts(ctx.account(), ctx.send, rounds.race)
+        if refused := next((one for one in turn if one.refused and not one.throttled), None):
+            stop = refusal_of_valid(refused)
+            ctx.skip_judgement("payout.race", stop.reason, refused, stop=stop)
+            return
+        if rounds.spoilt:
+            continue
+        if not judged:
+            _observe_moves(ctx, turn)
+        judged = turn
+        with suppress(CannotTell):
+            judged = suspicions.add(turn)
+        if not suspicions.turns:
+            break
+    if judged:
+        what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
+        ctx.judge("payout.race", conserved(what), *judged)
+
+
+def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:
+    for how, part in (("one after the other", turn[: SINGLE + 2]), ("at once", turn[SINGLE + 1 :])):
+        before, *payouts, after = part
+        total = sum((sent_amount(payout.call) or Decimal(0) for payout in payouts), Decimal(0))
+        words = {Decimal(0): "moves by their amounts", -total: "unchanged"}
+        with suppress(CannotTell):
+            moved = [
+                f"{name} {words.get(more, 'moves otherwise')}" for name, more in taken(before, payouts, after)
+            ]
+            ctx.observe(
+                "payout.insufficient-funds", f"payouts {how}", ", ".join(moved) or "no balance", after
+            )

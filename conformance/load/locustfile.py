@@ -21,8 +21,8 @@ from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
-from conformance.fuzz.histories.history import Named, Script
-from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.fuzz.histories.history import Named, Script, concurrently
+from conformance.judge.findings import Inconclusive
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, unpacked
 from conformance.load.settings import Settings
@@ -110,22 +110,27 @@ class Control:
         environment.events.quitting.add_listener(self.quitting)
 
     @property
+    def several(self) -> bool:
+        """True for a master."""
+        return isinstance(self.runner, MasterRunner)
+
+    @property
     def workers(self) -> list[str]:
         """The processes with users."""
-        if not isinstance(self.runner, MasterRunner):
+        if not self.several:
             return ["local"]
         return [worker.id for worker in self.runner.clients.all if worker.state != "missing"]
 
     def start(self, **_: Any) -> None:
         """A run begins; in Locust's web page a second one may."""
         self.controller, self._first, self._last = LoadController(self.settings, self.find), [], []
-        gevent.spawn(self._share, self.controller, LoadProcess(self.settings.target))
+        racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
+        gevent.spawn(self._share, self.controller, racer)
 
     def _share(self, controller: LoadController, racer: LoadProcess) -> None:
         """Shares out the limits whenever a worker comes or goes. One that comes later takes part in the rate,
         and gets none of the requests: those are the others'. The master has a part, for races of workers."""
-        limits, several = self.settings.target.limits, isinstance(self.runner, MasterRunner)
-        races = None
+        limits, several, races = self.settings.target.limits, self.several, None
         while self._runs(controller):
             if (workers := self.workers) != self._last and workers:
                 self._first, self._last = self._first or workers, workers
@@ -136,7 +141,7 @@ class Control:
                     data = {"rate": rate, "requests": requests, "label": self.settings.label}
                     self.runner.send_message(SHARE, data, worker)
                 racer.limit(rate, share)
-            if len(self._last) > 1 and races is None:
+            if self._last and races is None:
                 races = gevent.spawn(self._race, controller, racer)
             gevent.sleep(REPORTS)
 
@@ -177,20 +182,33 @@ class Control:
     # ------------------------------------------------------------------ races of several processes
 
     def _race(self, controller: LoadController, process: LoadProcess) -> None:
-        """Lets the workers race with one another for keys, nonces, fields and wallets."""
+        """Races for funds while the workers hold their payouts, and lets several workers race with one
+        another for keys, nonces, fields and wallets."""
+        kinds = ("keys", "nonces", "beneficiaries", "wallets") if self.several else ()
         while self._runs(controller):
             try:
                 process.ready()
                 session = Session(process)
-                for kind in random.choices(("keys", "nonces", "beneficiaries", "wallets"), k=RACES):
-                    session.race(kind, self.across)
+                for kind in random.choices((*kinds, "funds"), k=RACES):
+                    if kind == "funds":
+                        self._race_for_funds(session)
+                    else:
+                        session.race(kind, self.across)
                     gevent.sleep(REPORTS)
                 process.end(session)
-            except (Inconclusive, NotApplicable) as stop:
-                process.unable(stop.reason)
+            except Exception as error:
+                process.stopped(error)
                 gevent.sleep(REPORTS)
-            if self._runs(controller):
+            if self.several and self._runs(controller):
                 controller.take(process.report(), "master", self.runner.user_count)
+
+    def _race_for_funds(self, session: Session) -> None:
+        workers = self.workers
+        try:
+            if len(self.ask("hold", {worker: [True] for worker in workers})) == len(workers):
+                session.race_for_funds(self.across if self.several else concurrently)
+        finally:
+            self.ask("hold", {worker: [False] for worker in workers})
 
     def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
         """Runs scripts at once, each in one of the workers. Raises Inconclusive where one gives no answer."""

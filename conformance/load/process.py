@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -22,13 +23,14 @@ from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import elsewhere
 from conformance.fuzz.stateful.reference_model import Post
 from conformance.fuzz.stateful.stateful_fuzzing import valid_bodies
+from conformance.judge.conservation import Suspicions
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
-from conformance.wire.messages import Call, Exchange, call_from_plain
+from conformance.wire.messages import Exchange, call_from_plain
 from conformance.world.account import AccountFixture
 from conformance.world.made import MadeList
 from conformance.world.run_context import RunContext
@@ -78,8 +80,11 @@ class LoadProcess:
         self.sessions: set[Session] = set()
         self.valid: dict[str, Any] = {}
         self.elsewhere: dict[str, AccountFixture] = {}
-        self.funded: set[str] = set()
-        self.payment: Callable[[], Call] | None = None
+        #: The account that payouts draw on; None where none are accepted.
+        self.payer: AccountFixture | None = None
+        #: Payouts under way; while they are held, none begins.
+        self.paying, self.held = 0, False
+        self.suspicions = Suspicions()
         self.posts: deque[tuple[Post, list[Exchange]]] = deque(maxlen=POSTS)
         self.accepted: deque[Exchange] = deque(maxlen=ACCEPTED)
         self.creates: dict[int, Exchange] = {}
@@ -107,8 +112,7 @@ class LoadProcess:
             with suppress(Inconclusive, NotApplicable):
                 fixture = run.account("payouts")
                 run.payee(fixture)
-                self.funded = {fixture.account_id}
-                self.payment = lambda: fixture.call("createPayout")
+                self.payer = fixture
         self.prepared = True
 
     def ready(self) -> None:
@@ -207,16 +211,15 @@ class LoadProcess:
             self._report.replays[name] = document
         return f"replays/{name}" if name in self._saved else ""
 
-    def unable(self, reason: str) -> None:
-        """Counts a session that could not go on, by the reason."""
-        told = self.setup.redactor.text(reason)[:200]
+    def stopped(self, error: Exception) -> None:
+        """Counts a session that could not go on, by the reason; records an error of the suite itself."""
+        if not isinstance(error, (Inconclusive, NotApplicable)):
+            if len(self._report.ledger.errors) < ERRORS:
+                self._report.ledger.errors.append(f"{type(error).__name__}: {str(error)[:500]}")
+            return
+        told = self.setup.redactor.text(error.reason)[:200]
         if told in self._report.unable or len(self._report.unable) < ERRORS:
             self._report.unable[told] = self._report.unable.get(told, 0) + 1
-
-    def error(self, error: BaseException) -> None:
-        """Takes down a mistake of the suite itself."""
-        if len(self._report.ledger.errors) < ERRORS:
-            self._report.ledger.errors.append(f"{type(error).__name__}: {str(error)[:500]}")
 
     # ------------------------------------------------------------------ what the controller asks
 
@@ -235,6 +238,13 @@ class LoadProcess:
     def find(self, numbers: Iterable[int]) -> bytes:
         """The exchanges of these numbers that are still kept."""
         return self._packed(self.creates[number] for number in numbers if number in self.creates)
+
+    def hold(self, held: bool) -> bytes:
+        """Lets no payout begin, or lets them begin again; answers when none is under way."""
+        self.held = held
+        while self.held and self.paying:
+            time.sleep(0.02)
+        return b""
 
     def race(self, scripts: Sequence[Sequence[tuple[str, dict[str, Any]]]], purpose: str) -> bytes:
         """Runs scripts of requests, each with its name, at once; their exchanges."""

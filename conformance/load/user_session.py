@@ -14,6 +14,7 @@ from conformance.contract.rules import RULES
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.fuzz.histories.history_fuzzing import KINDS
+from conformance.fuzz.histories.payouts import payouts_at_once
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import Driver, agrees
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
@@ -124,7 +125,8 @@ class Session(Driver):
     def _whose(self, request: Call, organization: str) -> Path | None:
         """Owner of the resources that the path names; None where that is not known."""
         found = match(request.method, request.path)
-        own, sibling = {*self.ids.values(), *self.process.funded}, self.elsewhere["sibling"].account_id
+        own, sibling = set(self.ids.values()), self.elsewhere["sibling"].account_id
+        own |= {self.process.payer.account_id} if self.process.payer else set()
 
         def kind(value: str) -> str:
             things = (*self.model.payees, *self.model.virtual_accounts)
@@ -172,14 +174,19 @@ class Session(Driver):
 
     def pay(self, times: int = 1) -> None:
         """Makes a payout from the account with funds; `times` above one sends it so often at once."""
-        if self.process.payment is None or self.lost:
+        if self.process.payer is None or self.process.held or self.lost:
             return
-        request = self.process.payment()
-        if times == 1:
-            answers = [self.send(request, "a payout")]
-        else:
-            answers = self.run.client().race([request] * times, "a payout, sent more than once at a time")
-            self.run.sent_all(answers)
+        request = self.process.payer.call("createPayout")
+        self.process.paying += 1
+        try:
+            if times == 1:
+                answers = [self.send(request, "a payout")]
+            else:
+                answers = self.run.client().race([request] * times, "a payout, sent more than once at a time")
+                self.run.sent_all(answers)
+        finally:
+            self.process.paying -= 1
+        if times > 1:
             self.recorder.keep(*answers)
             same = SameAmongAccepted(f"{times} simultaneous requests with one key and body")
             self.judge("idempotency.race", "createPayout", same, *answers)
@@ -325,6 +332,13 @@ class Session(Driver):
         self._racing = fixture, races + 1
         with suppress(Throttled):
             KINDS[kind](HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
+
+    def race_for_funds(self, send: Concurrently = concurrently) -> None:
+        """Payouts one after the other and at once, while those of users are held."""
+        if self.process.payer is not None and not self.lost:
+            history = HistoryRecorder(self.run, self.recorder, self.rng, send)
+            with suppress(Throttled):
+                payouts_at_once(history, self.process.payer, self.process.suspicions)
 
     race_for_a_key = partialmethod(race, "keys")
     race_for_a_nonce = partialmethod(race, "nonces")

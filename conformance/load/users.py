@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from locust import User, between
 from locust.exception import StopUser
 
-from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.load.process import LoadProcess
 from conformance.load.user_session import Session
 
@@ -63,12 +62,8 @@ class ConformanceUser(User):
             self._left -= 1
             if not self._left:
                 self.session.look_back()
-        except (Inconclusive, NotApplicable) as stop:
-            process.unable(stop.reason)
-            self._left = 0
-            time.sleep(PAUSE)
         except Exception as error:
-            process.error(error)
+            process.stopped(error)
             self._left = 0
             time.sleep(PAUSE)
         if self.session is not None and (self.session.lost or self._left <= 0):

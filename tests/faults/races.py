@@ -160,6 +160,19 @@ faults["idempotency.race"] |= {
 }
 
 
+@fault("payout.race")
+class ReadsThenPays(NotAtomic):
+    """The balance is read outside of the transaction that changes it: simultaneous payouts overwrite each
+    other's."""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        before = ctx.store.balances(self.parent(ctx)["id"])
+        pause()
+        for balance in before:
+            ctx.store.set_balance(self.parent(ctx)["id"], balance)
+        super().reserve_funds(ctx)
+
+
 @fault("wallet.race")
 class LooksThenReserves(NotAtomic):
     """A pair is looked up first and reserved later."""

@@ -5,7 +5,9 @@ A class is a fault. Its docstring says what the server does; `RULES` are those o
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import time
 from collections import OrderedDict, deque
 from typing import Any, ClassVar
@@ -14,7 +16,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.store import Answer
+from conformance.reference.store import Answer, Balance
 
 #: Requests meet that are so many seconds apart.
 MEET = 0.1
@@ -70,43 +72,40 @@ class KeysEvicted(LoadFault):
             ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", scope, key)
 
 
-class ConflictsForgotten(LoadFault):
+class ManyKeys(Behaviour):
+    """Is `full` after 1,000 keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys = 0
+
+    @property
+    def full(self) -> bool:
+        """True from the 1,000th key on."""
+        return self._keys >= 1000
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        self._keys += ctx.key is not None
+
+
+class ConflictsForgotten(ManyKeys, LoadFault):
     """After 1,000 keys the bodies of new ones are no longer compared."""
 
     RULES = ("idempotency.conflict",)
-    one_in = 1000
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._full = False
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        self._full = self._full or (ctx.key is not None and self.now_and_then())
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return self._full or super().same_body(ctx, answer)
+        return self.full or super().same_body(ctx, answer)
 
 
-class ReplaysRebuilt(LoadFault):
+class ReplaysRebuilt(ManyKeys, LoadFault):
     """After 1,000 keys a repeated create is answered with the resource as it is now."""
 
     RULES = ("idempotency.replay-after-change", "idempotency.replay")
-    one_in = 1000
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._full = False
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        self._full = self._full or (ctx.key is not None and self.now_and_then())
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         first = super().replayed(ctx, answer)
-        if self._full and ctx.operation == "createBeneficiary":
-            import json
-
+        if self.full and ctx.operation == "createBeneficiary":
             record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
             if record is not None:
                 return Response.of(answer.status, self.resource(ctx, "beneficiary", record), "rebuilt")
@@ -316,6 +315,33 @@ class WalletTwice(LoadFault):
         pair = (ctx.params.get("account_id"), ctx.values.get("currency"), ctx.values.get("network"))
         claimed, met = super().claim_wallet_pair(ctx), self.met(pair)
         return claimed or (met and self.now_and_then())
+
+
+class BalanceReadBeforeCommit(LoadFault):
+    """The balance is read before the transaction that changes it: one in 10 payouts forgets what others took
+    meanwhile."""
+
+    RULES = ("payout.race",)
+    one_in = 10
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._committed: dict[str, list[Balance]] = {}
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        if ctx.operation == "createPayout":
+            ctx.notes["read"] = self._committed.get(ctx.params["account_id"])
+            # The way to a database and back.
+            time.sleep(0.003)
+        return super().transaction(ctx)
+
+    def reserve_funds(self, ctx: Context) -> None:
+        account, read = ctx.params["account_id"], ctx.notes["read"]
+        if read and read != ctx.store.balances(account) and self.now_and_then():
+            for balance in read:
+                ctx.store.set_balance(account, balance)
+        super().reserve_funds(ctx)
+        self._committed[account] = ctx.store.balances(account)
 
 
 def _all() -> dict[str, type[LoadFault]]:

@@ -191,7 +191,8 @@ class Resources(Base):
         self.create(ctx)
 
     def reserve_funds(self, ctx: Context) -> None:
-        """Moves the amount from available_balance to pending_payout, exactly, where there is a balance."""
+        """Moves the amount from available_balance to pending_payout, exactly, where there is a balance:
+        payout.race."""
         account, amount = self.parent(ctx)["id"], decimal_of(ctx.values.get("amount"))
         for balance in ctx.store.balances(account):
             if balance.currency == ctx.values.get("currency") and amount is not None:

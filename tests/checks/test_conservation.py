@@ -1,0 +1,82 @@
+"""Lost updates of a balance are told from all else that moves it."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.check import run_check
+from conformance.judge.findings import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.seams.validation import EXACT
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
+from tests.variants.jobs import BalancesSettle, OthersPay
+from tests.variants.payments import FeesTaken, ReservedOnApproval
+
+
+class Refunds(Behaviour):
+    """One payout in `one_in` is paid back at once."""
+
+    one_in = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._paid = itertools.count(1)
+
+    def reserve_funds(self, ctx: Context) -> None:
+        if next(self._paid) % self.one_in:
+            super().reserve_funds(ctx)
+
+
+class RefundsOften(Refunds):
+    """One payout in two is paid back at once."""
+
+    one_in = 2
+
+
+class RefundsSeldom(Refunds):
+    """One payout in eleven is paid back at once."""
+
+    one_in = 11
+
+
+class Deposits(Behaviour):
+    """Another client deposits an amount each second time that anybody looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = itertools.count(1)
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        for balance in ctx.store.balances(record["id"]) if next(self._looks) % 2 else ():
+            more = EXACT.add(Decimal(balance.available), Decimal("1.37"))
+            ctx.store.set_balance(record["id"], balance._replace(available=format(more, "f")))
+        return super().balances(ctx, record)
+
+
+SERVERS: list[type[Behaviour]] = [
+    Behaviour,
+    OthersPay,
+    BalancesSettle,
+    FeesTaken,
+    ReservedOnApproval,
+    Refunds,
+    RefundsOften,
+    RefundsSeldom,
+    Deposits,
+]
+
+
+@pytest.mark.parametrize("behaviour", SERVERS)
+def test_what_else_moves_a_balance_is_no_loss(behaviour: type[Behaviour]) -> None:
+    check = load_checks()["test_payouts.test_payouts_at_once"]
+    for _ in range(3):
+        with hurried():
+            findings, _ = run_check(check, "createPayout", run_on(behaviour()))
+        assert [one.verdict for one in findings if one.rule == "payout.race"] == [Verdict.PASSED]

@@ -16,7 +16,9 @@ from conformance.checks.idempotent_requests import (
     other_bodies,
     other_keys,
     own_place,
+    padded,
     place,
+    unlike_bodies,
     v4_keys,
     with_letters,
 )
@@ -328,13 +330,15 @@ def test_conflict_without_body(ctx: CheckContext) -> None:
 # ---------------------------------------------------------------------- what is left open
 
 
-@check("idempotency.equivalent-body")
+@check("idempotency.equivalent-body", "idempotency.conflict")
 def test_equivalent_body(ctx: CheckContext) -> None:
-    """Records whether the same JSON with other white space or key order is a replay or a conflict."""
+    """Records whether the same JSON with other white space or key order is a replay or a conflict. Where the
+    original begins with much white space, another text behind that is a conflict, and so is a text under
+    another name."""
     import json
 
     rule = "idempotency.equivalent-body"
-    original = IdempotentRequest(ctx)
+    original = _padded_original(ctx)
     document = original.call.document
     spaced = json.dumps(document, ensure_ascii=False, indent=1).encode()
     forms = {"the same JSON with other white space": spaced}
@@ -344,6 +348,18 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         answer = ctx.send(original.call.but(body=body), what)
         if ctx.usable(rule, answer):
             ctx.observe(rule, what, original.relation(answer), answer)
+    for what, different in unlike_bodies(document, ctx.operation.traits.free_text):
+        if ctx.wanted(what):
+            answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
+            ctx.judge("idempotency.conflict", Refused(what), answer)
+
+
+def _padded_original(ctx: CheckContext) -> IdempotentRequest:
+    """An accepted request whose body begins with white space, or else one without."""
+    try:
+        return IdempotentRequest(ctx, spaced=True)
+    except Inconclusive:
+        return IdempotentRequest(ctx)
 
 
 @check("idempotency.other-path")

@@ -251,9 +251,10 @@ class DisablesAnother(Faulty):
 
 
 class KeptByEach(Faulty):
-    """Each of two processes, which answer by turns, keeps the beneficiary that it has read first."""
+    """Each of some processes, which answer by turns, keeps the beneficiary that it has read first."""
 
     everywhere = True
+    processes = 2
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         if kind != "beneficiary" or ctx.operation != "getBeneficiary":
@@ -261,7 +262,7 @@ class KeptByEach(Faulty):
         number = self.__dict__["reads"] = self.__dict__.get("reads", 0) + 1
         kept: dict[tuple[int, str], Record | None] = self.__dict__.setdefault("kept", {})
         record: Record | None = super().find(ctx, kind, identifier)
-        return kept.setdefault((number % 2, identifier), record)
+        return kept.setdefault((number % self.processes, identifier), record)
 
 
 @fault("beneficiary.disable")

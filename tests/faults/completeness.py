@@ -12,7 +12,7 @@ from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, seam
-from .crashes import Finishes, succeeded
+from .crashes import Finishes, succeeded, third, without_the_last
 from .lists import LONG_LISTS, item
 from .resources import other
 from .walks import Filtered
@@ -241,4 +241,33 @@ faults["list.complete"] |= {
             "currency": ("currency", lambda ctx: "USD"),
         },
     ),
+}
+
+
+def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
+    return self.behaviour.__dict__.setdefault("shown", {}).setdefault(ctx.request.target, document)
+
+
+def _in_other_words(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
+    name = "name" if ctx.operation == "listAccounts" else "label"
+    return {**document, "items": [{**item, name: "other words"} for item in document["items"]]}
+
+
+#: Lists of which one page shows all that the suite has made.
+_SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
+
+faults["list.complete"] |= {
+    "Each third list is the one that its process has read first.": third(_kept, operations=_SHORT),
+    "Each third list lacks its last element.": third(without_the_last, operations=_SHORT),
+    "Each third list is empty.": third(
+        lambda self, ctx, document: {**document, "items": [], "total": 0, "pages": 0}
+    ),
+    "Each third list does not know the newest element.": third(
+        lambda self, ctx, document: {
+            **document,
+            "items": document["items"][:-1],
+            "total": max(0, document["total"] - 1),
+        }
+    ),
+    "Each third list shows other words.": third(_in_other_words),
 }

@@ -85,6 +85,8 @@ FINGERPRINTS = {
     "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
     "letters of ASCII": lambda ctx: ctx.request.body.decode().encode("ascii", "replace"),
     "the first 128 bytes": lambda ctx: ctx.request.body[:128],
+    "the first 1,000 bytes": lambda ctx: ctx.request.body[:1000],
+    "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),
     "the last 64 bytes": lambda ctx: ctx.request.body[-64:],
     "the sum of the bytes": lambda ctx: sum(ctx.request.body),
 }

@@ -43,6 +43,28 @@ class Finishes(Faulty):
 answer = hook(Finishes, "finished")
 
 
+class ByTurns(Finishes):
+    """Of three processes that answer by turns one answers otherwise: each third answer of the operation shows
+    what `otherwise` makes of it."""
+
+    def otherwise(self, ctx: Context, document: dict[str, Any]) -> Any:
+        return document
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        if not succeeded(response):
+            return response
+        self.__dict__["turn"] = turn = self.__dict__.get("turn", 0) + 1
+        return response.with_document(self.otherwise(ctx, response.document)) if turn % 3 == 0 else response
+
+
+third = hook(ByTurns, "otherwise")
+
+
+def without_the_last(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
+    """A page without its last element, which its numbers count."""
+    return {**document, "items": document["items"][:-1]}
+
+
 def _text(ctx: Context) -> str:
     return ctx.request.body.decode("utf-8", "replace")
 

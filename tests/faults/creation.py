@@ -314,6 +314,17 @@ faults["create.echo"] |= {
 }
 
 
+@fault("create.amount-exact", each=(32, 63, 64))
+class WrapsWhole(Faulty):
+    """Major units, read as an integer, wrap beyond so many bits; minor units do not."""
+
+    def check_field(self, ctx: Context, field: FieldRule) -> None:
+        super().check_field(ctx, field)
+        if field.name == "amount":
+            units, point, minor = ctx.values["amount"].partition(".")
+            ctx.values["amount"] = f"{int(units) % 2**self.value}{point}{minor}"
+
+
 @fault("create.amount-exact", each=(32, 64))
 class Wraps(Faulty):
     """Minor units wrap beyond an integer of so many bits."""

@@ -15,7 +15,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
-from .crashes import Finishes, succeeded
+from .crashes import Finishes, succeeded, third
 
 
 def echoed(operation: str) -> list[str]:
@@ -226,3 +226,29 @@ class CurrencyTwice(Faulty):
         empty = {**EMPTY_BALANCE, "updated_at": self.timestamp_text(ctx, ctx.now)}
         made = document["balances"][:1] or [empty]
         return {**document, "balances": [*made, *made, *document["balances"][1:]]}
+
+
+def _other_text(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
+    name = "label" if "label" in document else "display_name"
+    return {**document, name: other(name, document[name])}
+
+
+faults["read.equals-create"] |= {
+    "Each third read shows another text.": third(_other_text),
+}
+
+
+@fault("read.equals-create")
+class ThirdFindsNothing(Faulty):
+    """Each third read finds nothing."""
+
+    def success_document(self, ctx: Context) -> Any:
+        self.__dict__["turn"] = turn = self.__dict__.get("turn", 0) + 1
+        return refuse(Refusal("missing_child")) if turn % 3 == 0 else super().success_document(ctx)
+
+
+faults["balances.of-account"] |= {
+    "Each third read of balances carries another id.": third(
+        lambda self, ctx, document: {**document, "id": document["id"][::-1]}
+    ),
+}

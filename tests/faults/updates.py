@@ -9,7 +9,7 @@ from tests.specification import ADDRESS
 
 from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
-from .crashes import succeeded
+from .crashes import succeeded, third
 from .creation import KEPT_TEXTS, changed_address, rows_of_texts
 from .formats import document
 from .resources import free_texts, other, showing
@@ -300,5 +300,19 @@ faults["beneficiary.update-text-exact"] |= {
             "e-mail in lower case": ("email", str.lower),
             "telephone number of digits": ("phone", lambda text: "+" + "".join(filter(str.isdigit, text))),
         },
+    ),
+}
+
+
+@fault("beneficiary.update")
+class KeptByThree(KeptByEach):
+    """Each of three processes keeps the beneficiary that it has read first."""
+
+    processes = 3
+
+
+faults["beneficiary.update"] |= {
+    "Each third PATCH answers another name.": third(
+        lambda self, ctx, document: {**document, "display_name": other("", document["display_name"])}
     ),
 }

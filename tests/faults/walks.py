@@ -9,6 +9,7 @@ from typing import Any
 from conformance.reference.context import Context, Listing, Record
 
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
+from .crashes import third, without_the_last
 from .lists import LONG_LISTS, Fetches
 
 #: Kind -> how many elements come before a page.
@@ -247,3 +248,14 @@ class Filtered(Faulty):
             return super().page_of(ctx, listing)
         offset = self.offset(ctx, listing)
         return self.listed(ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
+
+
+faults["list.stable"] |= {
+    "Each third list is in the other order.": third(
+        lambda self, ctx, document: {**document, "items": document["items"][::-1]}
+    ),
+}
+
+faults["list.walk"] |= {
+    "Each third list lacks its last element.": third(without_the_last, operations=("listAccounts",)),
+}

@@ -94,10 +94,12 @@ EXACT = (
 )
 
 
-#: Amounts that are 1.00 after a wrap of their minor units: refused beyond the funds, or taken exactly.
+#: Amounts that are 1.00 after a wrap of their minor or major units: refused beyond the funds, or taken
+#: exactly.
 WRAPPING = (
     Value("42949673.96", "2^32 cents more than 1.00", Bug.OVERFLOW, _CHECK),
     Value("184467440737095517.16", "2^64 cents more than 1.00", Bug.OVERFLOW, _CHECK),
+    Value("18446744073709551617.00", "2^64 units more than 1.00, and so in cents", Bug.OVERFLOW, _CHECK),
 )
 
 _DIGITS = "0123456789"

@@ -1,0 +1,170 @@
+"""Reads of what was made long before (sections 2 and 4.2 to 4.6), at the end of a run.
+
+A read that differs within the first seconds after a write may come from a replica that lags behind; later it
+may not. Each read is sent several times at once, over new connections, so that several processes of a server
+answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from conformance.checks.check import check
+from conformance.checks.check_context import CheckContext
+from conformance.checks.members import judge_members
+from conformance.contract.new_resources import stated
+from conformance.contract.operations import request_problems
+from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.judge.comparison import MOVING, document
+from conformance.judge.expectations import Accepted
+from conformance.judge.paging import Listed
+from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.pages import MAX_SIZE
+from conformance.world.account import call, identifier
+from conformance.world.habits import within
+from conformance.world.samples import marker
+
+#: Simultaneous reads: where one of three processes is wrong, nine in ten times one of these finds it.
+LOOKS = 6
+
+#: Lists in accounts of the suite's own, of which one page shows all.
+_LISTS = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
+
+#: Operations that change a resource, and members that others' requests and the server's jobs may change.
+_CHANGES = ("updateBeneficiary", "disableBeneficiary")
+_OTHERS_MOVE = {*MOVING, "payout_destinations"}
+
+
+def _settled(ctx: CheckContext, *written: Exchange) -> None:
+    """Waits until what was written must show in every read: in most runs that is long past."""
+    left = max(exchange.arrived for exchange in written) + within(ctx.run.cache) - time.time()
+    if left > 0:
+        ctx.run.pause(left)
+
+
+def _looks(ctx: CheckContext, request: Call, what: str) -> list[Exchange]:
+    """Sends a read several times at once, each time over a connection of its own."""
+    ctx.run.answering()
+    answers = ctx.run.client().race([request] * LOOKS, what)
+    ctx.run.sent_all(answers)
+    ctx.exchanges += [answer.number for answer in answers]
+    return answers
+
+
+@check("read.equals-create", last=True)
+def test_reads_after_a_while(ctx: CheckContext) -> None:
+    """A resource that was made long before, and not changed since, is read several times: each time it shows
+    what its create answered."""
+    rule = "read.equals-create"
+    (create,) = (
+        name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
+    )
+    made = _unchanged(ctx, create) or ctx.run.account("created").create(create)
+    ctx.exchanges.append(made.number)
+    _settled(ctx, made)
+    account = made.call.path.split("/")[3]
+    ids = {"account_id": account, f"{TRAITS[create].creates}_id": identifier(made)}
+    truth = stated(create, made.call.document, ids)
+    what = "one of several reads, long after it was created"
+    for answer in _looks(ctx, call(ctx.operation.id, ids), what):
+        if ctx.judge(rule, Accepted(what), answer):
+            created = document(made)
+            judge_members(ctx, rule, answer, created, what, but=_OTHERS_MOVE, otherwise=truth, shown_by=made)
+
+
+def _unchanged(ctx: CheckContext, create: str) -> Exchange | None:
+    """The first plain create of the run whose resource nothing has changed since."""
+    changes = [exchange.call.path for exchange in ctx.run.accepted if exchange.operation in _CHANGES]
+    for exchange in _own(ctx.run.accepted):
+        if exchange.operation == create and isinstance(exchange.get("id"), str):
+            plain = not request_problems(create, exchange.call.body, "") and exchange.call.auth == Auth()
+            if plain and not any(exchange.get("id") in path for path in changes):
+                return exchange
+    return None
+
+
+@check("beneficiary.update", last=True)
+def test_updates_after_a_while(ctx: CheckContext) -> None:
+    """A beneficiary that was read, then changed long before, is read several times: each time it shows what
+    its last PATCH answered."""
+    rule = "beneficiary.update"
+    changed = _changed(ctx)
+    if changed is None:
+        fixture = ctx.account(fresh=True)
+        _looks(ctx, fixture.call("getBeneficiary"), "a read, before a PATCH")
+        changed = ctx.accept(fixture.call(ctx.operation.id, {"note": f"changed {marker()}"}), "a PATCH")
+    else:
+        ctx.exchanges.append(changed.number)
+    _settled(ctx, changed)
+    what = "one of several reads, long after a PATCH"
+    for answer in _looks(ctx, Call("getBeneficiary", "GET", changed.call.path), what):
+        if ctx.judge(rule, Accepted(what), answer):
+            judge_members(ctx, rule, answer, document(changed), what, but=_OTHERS_MOVE, shown_by=changed)
+
+
+def _changed(ctx: CheckContext) -> Exchange | None:
+    """The last PATCH of the beneficiary of which that is longest ago, if it was read before."""
+    last: dict[str, Exchange] = {}
+    for exchange in _own(ctx.run.accepted):
+        if exchange.operation == ctx.operation.id:
+            last[exchange.call.path] = exchange
+    raced = {exchange.call.path for exchange in ctx.run.accepted if exchange.raced}
+    first = _first_reads(ctx, "getBeneficiary", "")
+    return next(
+        (
+            exchange
+            for path, exchange in last.items()
+            if path not in raced and path in first and first[path].number < exchange.number
+        ),
+        None,
+    )
+
+
+@check("list.complete", operations=_LISTS, last=True)
+def test_lists_after_a_while(ctx: CheckContext) -> None:
+    """A list that was read, then grew long before, is read several times: each time it shows everything that
+    was made in it."""
+    request, made = _grown(ctx)
+    ctx.exchanges += [exchange.number for exchange in made.values()]
+    _settled(ctx, *made.values())
+    what = "one of several reads of a list, long after its last element was created"
+    for answer in _looks(ctx, request, what):
+        if ctx.judge("list.complete", Accepted(what), answer):
+            ctx.judge("list.complete", Listed(what, list(made)), answer)
+
+
+def _grown(ctx: CheckContext) -> tuple[Call, dict[str, Exchange]]:
+    """The first page of a list that has grown since it was first read, and what was made in it: the first
+    such list of the run, or else a new one."""
+    create, read = ADDS_TO[ctx.operation.id], f"page=1&size={MAX_SIZE}"
+    found: dict[str, dict[str, Exchange]] = {}
+    for exchange in _own(ctx.run.accepted):
+        if exchange.operation == create and isinstance(exchange.get("id"), str):
+            found.setdefault(exchange.call.path, {})[str(exchange.get("id"))] = exchange
+    first = _first_reads(ctx, ctx.operation.id, read)
+    for path, made in found.items():
+        grown = path in first and first[path].number < next(reversed(made.values())).number
+        if grown and len(made) <= MAX_SIZE:
+            return first[path].call, made
+    fixture = ctx.run.account(fresh=True)
+    bodies = [ctx.run.samples.wallet(at) if TRAITS[create].unique_pair else None for at in range(2)]
+    elements = [fixture.create(create, bodies[0])]
+    request = fixture.call(ctx.operation.id).with_query(read)
+    _looks(ctx, request, "a read of the list, before it grows")
+    if len(ctx.run.samples.wallet_pairs) > 1 or bodies[1] is None:
+        elements.append(fixture.create(create, bodies[1]))
+    return request, {identifier(each): each for each in elements}
+
+
+def _own(exchanges: Iterable[Exchange]) -> Iterable[Exchange]:
+    return (exchange for exchange in exchanges if exchange.organization == "primary" and exchange.succeeded)
+
+
+def _first_reads(ctx: CheckContext, operation: str, query: str) -> dict[str, Exchange]:
+    """The first reads of the paths of an operation, with just this query."""
+    first: dict[str, Exchange] = {}
+    for exchange in _own(ctx.run.record.values()):
+        if exchange.operation == operation and exchange.call.query == query:
+            first.setdefault(exchange.call.path, exchange)
+    return first

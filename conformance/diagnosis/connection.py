@@ -24,6 +24,12 @@ _MEMBERS = frozenset(("items", "id", "error"))
 #: Bytes of a body that a sentence shows.
 _SEEN = 60
 
+#: Alerts by which a server refuses a client for its certificate (RFC 8446, 6.2), as OpenSSL names them.
+_ALERT = re.compile(
+    "ALERT_(CERTIFICATE_REQUIRED|UNKNOWN_CA|(BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)"
+    "|ACCESS_DENIED|HANDSHAKE_FAILURE)"
+)
+
 _OBJECT = re.compile(r'\{\s*"')
 _DECODER = json.JSONDecoder()
 
@@ -41,8 +47,8 @@ def unreachable(examination: Examination, exchange: Exchange) -> None:
         examination.found(
             "TLS certificate",
             f"{base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
-            "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are "
-            "always verified.",
+            "certificate, or name its authority: ca in [tls] of the target file, or the environment variable "
+            "SSL_CERT_FILE. Certificates are always verified.",
         )
     else:
         examination.found(
@@ -53,6 +59,18 @@ def unreachable(examination: Examination, exchange: Exchange) -> None:
 def no_http(examination: Examination, exchange: Exchange) -> None:
     """Connections are accepted, but no answer comes that could be read."""
     base_url, error = examination.target.base_url, (exchange.error or "").rstrip(".")
+    if _ALERT.search(error):
+        shown = examination.target.tls.client_certificate
+        remedy = (
+            f"It does not accept the one of [tls] client_certificate ({shown}): name one that its authority "
+            "has issued, that has not expired, and the key of that."
+            if shown
+            else "Name one that it accepts: client_certificate and client_key in [tls] of the target file."
+        )
+        examination.found(
+            "client certificate", f"{base_url} asks for a client certificate ({error}). {remedy}"
+        )
+        return
     if exchange.failure is Failure.TIMED_OUT:
         seconds = min(SECONDS, examination.target.limits.request_timeout or SECONDS)
         examination.found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from cryptography.hazmat.primitives.serialization import (
 
 from conformance.cli.main import main
 from conformance.diagnosis.examine import examine
+from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import Target, TargetError, load
 from conformance.world.run_context import RunContext
 from tests.support.callers import list_accounts
-from tests.support.wire import Wire, wire
+from tests.support.running import Outcome, cells, run, write_target
+from tests.support.wire import Wire, as_request, rendered, wire
 
 TARGET = """
 base_url = "{url}"
@@ -42,6 +45,9 @@ class Files:
         client = authority.issue_cert("client@example.com")
         client.cert_chain_pems[0].write_to_path(folder / "client.pem")
         client.private_key_pem.write_to_path(folder / "client.key")
+        other = trustme.CA().issue_cert("client@example.com")
+        other.cert_chain_pems[0].write_to_path(folder / "other.pem")
+        other.private_key_pem.write_to_path(folder / "other.key")
         self.server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert("127.0.0.1").configure_cert(self.server)
         authority.configure_trust(self.server)
@@ -56,6 +62,9 @@ class Files:
     def loaded(self, server: Wire, **keys: str) -> Target:
         return load(self.target(server, **keys), {})
 
+
+#: Keys of a certificate that the server's authority has not issued.
+OTHER = {"client_certificate": "other.pem", "client_key": "other.key"}
 
 ALL = {"client_certificate": "client.pem", "client_key": "client.key", "ca": "ca.pem"}
 
@@ -79,6 +88,50 @@ def test_nothing_is_answered_without_certificate_or_authority(files: Files, miss
         run = RunContext(load(files.target(server, **keys), {}))
         exchange = run.send(run.client(), list_accounts(), "over half of mutual TLS")
     assert exchange.status is None and not server.requests
+
+
+def judged(files: Files, folder: Path, **keys: str) -> Outcome:
+    """A run of one rule on the reference server, which talks to no client without a certificate of its
+    authority."""
+    reference, seeded = new_server()
+
+    def reply(connection: socket.socket, index: int) -> None:
+        connection.sendall(rendered(reference.handle(as_request(server.requests[index]))))
+
+    with wire(reply, tls=files.server) as server:
+        tables = target_tables(seeded, server.url.replace("http://", "https://"))
+        tables["tls"] = {key: str(files.folder / name) for key, name in keys.items()}
+        target = write_target(folder / "target.toml", tables)
+        return run("--target", str(target), "--rule", "auth.signature", folder=folder / "reports")
+
+
+def test_run_with_the_certificate_passes(files: Files, tmp_path: Path) -> None:
+    outcome = judged(files, tmp_path, **ALL)
+    assert outcome.status == 0, outcome.output
+    assert cells(outcome, "passed") >= {
+        ("auth.signature", "createPayout"),
+        ("auth.signature", "listAccounts"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"ca": "ca.pem"},
+            "Name one that it accepts: client_certificate and client_key in [tls] of the target file",
+        ),
+        ({**OTHER, "ca": "ca.pem"}, "It does not accept the one of [tls] client_certificate ("),
+        ({**ALL, "ca": "other.pem"}, "name its authority: ca in [tls] of the target file"),
+    ],
+)
+def test_run_with_a_wrong_certificate_or_none_says_what_to_name(
+    files: Files, tmp_path: Path, keys: dict[str, str], said: str
+) -> None:
+    outcome = judged(files, tmp_path, **keys)
+    assert outcome.status == 4
+    assert said in " ".join(outcome.output.split())
+    assert "Traceback" not in outcome.output
 
 
 def test_doctor_and_environment(files: Files) -> None:

@@ -7,7 +7,7 @@ it tests:
     def test_header_names_in_any_case(ctx):
         ...
 
-It runs once on every operation its rules cover; which those are is said in spec/rules.yaml only.
+It runs once on every operation that its first rule covers; spec/rules.yaml says which.
 
 A check that lets time pass calls `ctx.run.pause(seconds)`; it may take longer, as other checks run meanwhile.
 """
@@ -61,18 +61,17 @@ def check(
     deep: bool = False,
     waits: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Marks a function as the check of these rules, on their operations (or on those of them that are named).
+    """Marks a function as the check of these rules, on the operations of the first, or on those that are
+    named.
 
     Raises KeyError for a rule that the catalogue does not have.
     """
 
     def mark(function: CheckFunction) -> CheckFunction:
-        covered = {operation for rule in rules for operation in RULES[rule].operations}
-        chosen = tuple(
-            operation
-            for operation in OPERATIONS
-            if operation in covered and (operations is None or operation in operations)
-        )
+        covered = set(RULES[rules[0]].operations)
+        if operations is not None:
+            covered = {operation for rule in rules for operation in RULES[rule].operations} & {*operations}
+        chosen = tuple(operation for operation in OPERATIONS if operation in covered)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         marked = Check(name, function, rules, chosen, last, deep, waits)
         CHECKS[name] = marked

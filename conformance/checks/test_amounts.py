@@ -13,7 +13,6 @@ from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.members import judge_member
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.new_resources import initial_state
-from conformance.contract.rules import RULES
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
 from conformance.judge.expectations import At, Equal, predicate
@@ -36,7 +35,6 @@ _SMALL = Decimal(2)
     "fields.amount",
     "fields.payin-amount-positive",
     UNTOUCHED,
-    operations=RULES["fields.amount"].operations,
 )
 def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
     """A valid body whose amount is zero, negative, no plain decimal or a JSON number is refused; that a
@@ -62,7 +60,6 @@ def test_odd_amount(ctx: CheckContext) -> None:
     "create.amount-exact",
     "create.initial-state",
     "payout.amount-in-usd",
-    operations=RULES["create.amount-exact"].operations,
 )
 def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     """Every amount that is accepted comes back with the same value, however many digits it has, and as
@@ -159,7 +156,7 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
     return None
 
 
-@check("payout.insufficient-funds", UNTOUCHED, operations=RULES["payout.insufficient-funds"].operations)
+@check("payout.insufficient-funds", UNTOUCHED)
 def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
     """Records if a new account, which has no funds, may pay out. Where it may not, a payout of more than the
     named account has is refused as well, and leaves the balances as they are."""

@@ -8,12 +8,11 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies, FieldTable, elsewhere, in_each_shape
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import request_fields
-from conformance.contract.rules import RULES
 from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.world.shapes import by_shape
 
 
-@check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)
+@check("fields.enum", UNTOUCHED)
 def test_value_outside_the_enumeration(ctx: CheckContext) -> None:
     """A valid body with a value that an enumeration does not list, or that only begins or ends like a listed
     one, is refused."""
@@ -23,19 +22,19 @@ def test_value_outside_the_enumeration(ctx: CheckContext) -> None:
     in_each_shape(ctx, cases.choices, by_shape(ctx.operation.id, listed), others)
 
 
-@check("fields.country-code", UNTOUCHED, operations=RULES["fields.country-code"].operations)
+@check("fields.country-code", UNTOUCHED)
 def test_malformed_country_code(ctx: CheckContext) -> None:
     """A valid body of any kind whose country code is not two letters is refused."""
     _refuse_codes(ctx, cases.codes, "country")
 
 
-@check("fields.currency-code", UNTOUCHED, operations=RULES["fields.currency-code"].operations)
+@check("fields.currency-code", UNTOUCHED)
 def test_malformed_currency_code(ctx: CheckContext) -> None:
     """A valid body whose fiat currency code is not three letters is refused; those of wallets are no fiat."""
     _refuse_codes(ctx, cases.codes, "currency")
 
 
-@check("fields.unassigned-code", UNTOUCHED, operations=RULES["fields.unassigned-code"].operations)
+@check("fields.unassigned-code", UNTOUCHED)
 def test_unassigned_code(ctx: CheckContext) -> None:
     """A valid body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
     _refuse_codes(ctx, cases.unassigned_codes, *UNASSIGNED_CODES)
@@ -52,7 +51,7 @@ def _refuse_codes(ctx: CheckContext, table: FieldTable, *codes: str) -> None:
         engine.run(table, [field for field in fields if field.code != "currency" or fiat], where)
 
 
-@check("fields.currency-kind", UNTOUCHED, operations=RULES["fields.currency-kind"].operations)
+@check("fields.currency-kind", UNTOUCHED)
 def test_currency_of_the_other_kind(ctx: CheckContext) -> None:
     """A virtual account, a bank account and a payin in a cryptocurrency are refused, and so is a wallet in a
     fiat currency."""

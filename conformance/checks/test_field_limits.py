@@ -11,7 +11,6 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies, in_each_shape
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
-from conformance.contract.rules import RULES
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
@@ -38,7 +37,7 @@ def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
     return by_shape(operation, [field for field in request_fields(operation) if field.max_length is not None])
 
 
-@check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)
+@check("fields.max-length", UNTOUCHED)
 def test_longer_than_maximum(ctx: CheckContext) -> None:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn; one character too long in each other kind of body as well."""

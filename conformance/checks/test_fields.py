@@ -8,7 +8,6 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies, in_each_body, in_each_shape
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_field, request_fields
-from conformance.contract.rules import RULES
 from conformance.world.bodies import bodies
 from conformance.world.shapes import by_shape
 
@@ -20,21 +19,21 @@ def _required(ctx: CheckContext) -> list[Field]:
     return [field for field in request_fields(ctx.operation.id) if field.required]
 
 
-@check("fields.required", UNTOUCHED, operations=RULES["fields.required"].operations)
+@check("fields.required", UNTOUCHED)
 def test_required_field_missing(ctx: CheckContext) -> None:
     """A valid body without one required field is refused: each field in turn, in each kind of body that the
     server accepts, then all of them at once; afterwards nothing has been created."""
     in_each_body(ctx, cases.required, _required(ctx))
 
 
-@check("fields.required-null", UNTOUCHED, operations=RULES["fields.required-null"].operations)
+@check("fields.required-null", UNTOUCHED)
 def test_required_field_null(ctx: CheckContext) -> None:
     """A valid body whose required field is null is refused, each field in turn, in each kind of body that the
     server accepts."""
     in_each_body(ctx, cases.required_null, _required(ctx))
 
 
-@check("fields.type", UNTOUCHED, operations=RULES["fields.type"].operations)
+@check("fields.type", UNTOUCHED)
 def test_required_field_of_another_type(ctx: CheckContext) -> None:
     """A valid body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well, and a number in
@@ -42,19 +41,19 @@ def test_required_field_of_another_type(ctx: CheckContext) -> None:
     in_each_body(ctx, cases.types, _required(ctx))
 
 
-@check("fields.address", UNTOUCHED, operations=RULES["fields.address"].operations)
+@check("fields.address", UNTOUCHED)
 def test_address_that_is_no_object(ctx: CheckContext) -> None:
     """A valid body whose address is a string, a number, a boolean or an array is refused."""
     in_each_body(ctx, cases.addresses, [request_field(ctx.operation.id, "address")])
 
 
-@check("fields.address-types", UNTOUCHED, operations=RULES["fields.address-types"].operations)
+@check("fields.address-types", UNTOUCHED)
 def test_address_with_a_member_of_another_type(ctx: CheckContext) -> None:
     """A valid body whose address has a number in place of one of its texts, or an object, is refused."""
     in_each_body(ctx, cases.address_members, [request_field(ctx.operation.id, "address")])
 
 
-@check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
+@check("fields.optional-type", UNTOUCHED)
 def test_optional_field_of_another_type(ctx: CheckContext) -> None:
     """A valid body in which an optional field holds an array or an object instead of a string or a boolean
     (or a string or an array instead of an address) is refused, in a body where the field is shown or means
@@ -75,14 +74,14 @@ def _shown(ctx: CheckContext, name: str) -> bool:
     return answer.succeeded and answer.get(name) == value
 
 
-@check("fields.company-name", UNTOUCHED, operations=RULES["fields.company-name"].operations)
+@check("fields.company-name", UNTOUCHED)
 def test_business_without_company_name(ctx: CheckContext) -> None:
     """A business beneficiary is refused without its company_name, and with null for it."""
     with DefectiveBodies(ctx, "business") as engine:
         engine.run(cases.company_names)
 
 
-@check("fields.network", UNTOUCHED, operations=RULES["fields.network"].operations)
+@check("fields.network", UNTOUCHED)
 def test_wallet_destination_without_network(ctx: CheckContext) -> None:
     """A wallet destination is refused without its network, and with null for it."""
     with DefectiveBodies(ctx, "wallet") as engine:

@@ -21,7 +21,6 @@ from conformance.checks.list_judging import (
     judge_totals,
     judge_whole,
 )
-from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.paging import count_of_pages, keeps_what_fits, number_is
@@ -51,21 +50,21 @@ _SIZE = 3
 # ---------------------------------------------------------------------- dates
 
 
-@check("list.start-date", "list.complete", operations=tuple(RULES["list.start-date"].operations))
+@check("list.start-date", "list.complete")
 def test_start_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: at or
     after it."""
     _judge_dates(ctx, "list.start-date", "start_date")
 
 
-@check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
+@check("list.end-date", "list.complete")
 def test_end_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: before
     it."""
     _judge_dates(ctx, "list.end-date", "end_date")
 
 
-@check("list.date-offset", operations=tuple(RULES["list.date-offset"].operations))
+@check("list.date-offset")
 def test_date_with_an_offset(ctx: CheckContext) -> None:
     """Filters by the created of an element, written with an offset: what it keeps is what the same instant in
     UTC keeps, unless it is refused."""
@@ -111,7 +110,7 @@ def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
 # ---------------------------------------------------------------------- status and currency
 
 
-@check("list.status-filter", "list.complete", operations=tuple(RULES["list.status-filter"].operations))
+@check("list.status-filter", "list.complete")
 def test_status_filter(ctx: CheckContext) -> None:
     """Filters by each status: the elements that have it, none for a status that no element has."""
     lists = Filtered(ctx)
@@ -141,7 +140,7 @@ def _statuses(ctx: CheckContext) -> list[str]:
     return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *shown]))
 
 
-@check("list.currency-filter", "list.complete", operations=tuple(RULES["list.currency-filter"].operations))
+@check("list.currency-filter", "list.complete")
 def test_currency_filter(ctx: CheckContext) -> None:
     """Filters by each currency in the list, by currencies that nothing in it has, and by wildcards."""
     lists = Filtered(ctx)
@@ -200,7 +199,6 @@ def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
     "list.complete",
     "list.pages",
     "list.echo",
-    operations=tuple(RULES["list.filters-combine"].operations),
 )
 def test_filters_combine(ctx: CheckContext) -> None:
     """Joins filters of which each alone keeps something else, and pages through what they keep."""

@@ -49,7 +49,6 @@ def _probe(
     "body.content-type",
     "refusal.changes-nothing",
     "http.no-server-error",
-    operations=OPERATION_SETS["body"],
 )
 def test_hostile_bodies(ctx: CheckContext) -> None:
     """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect; what the server
@@ -97,7 +96,7 @@ def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> N
         ctx.observe(rule, question, "accepted" if answer.succeeded else answer.described(), answer)
 
 
-@check("beneficiary.update-no-body", "http.no-server-error", operations=("updateBeneficiary",))
+@check("beneficiary.update-no-body", "http.no-server-error")
 def test_update_without_a_body(ctx: CheckContext) -> None:
     """Records whether a PATCH without a body counts as one that changes nothing, or is refused."""
     fixture, name = ctx.account(fresh=True), "a PATCH without a body"
@@ -174,7 +173,7 @@ def test_undocumented_methods(ctx: CheckContext) -> None:
             )
 
 
-@check("http.undocumented-path", "http.no-server-error", operations=("createPayout",))
+@check("http.undocumented-path", "http.no-server-error")
 def test_undocumented_paths(ctx: CheckContext) -> None:
     """The payout path of an older example, and paths that nothing is at."""
     fixture = ctx.run.account("payouts")

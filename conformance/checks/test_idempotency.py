@@ -24,7 +24,6 @@ from conformance.checks.idempotent_requests import (
 )
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract.rules import RULES
 from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
@@ -44,7 +43,6 @@ INVALID = "invalid_idempotency_key"
     "idempotency.key-required",
     "idempotency.payout-key-required",
     UNTOUCHED,
-    operations=RULES["idempotency.key-required"].operations,
 )
 def test_missing_key(ctx: CheckContext) -> None:
     """A POST without Idempotency-Key is refused and does nothing; the same request with a key is accepted."""
@@ -69,7 +67,7 @@ def test_missing_key(ctx: CheckContext) -> None:
     ctx.accept(valid, "the same request with a key")
 
 
-@check("idempotency.key-invalid", UNTOUCHED, operations=RULES["idempotency.key-invalid"].operations)
+@check("idempotency.key-invalid", UNTOUCHED)
 def test_invalid_key(ctx: CheckContext) -> None:
     """A key that is not a UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the
     request is accepted."""
@@ -221,7 +219,6 @@ def test_replay_after_change(ctx: CheckContext) -> None:
     "idempotency.conflict",
     "idempotency.replay",
     UNTOUCHED,
-    operations=RULES["idempotency.conflict"].operations,
 )
 def test_conflict(ctx: CheckContext) -> None:
     """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict,
@@ -314,7 +311,6 @@ def _conflicts(answer: Exchange) -> bool:
 @check(
     "idempotency.conflict-no-body",
     "idempotency.replay",
-    operations=RULES["idempotency.conflict-no-body"].operations,
 )
 def test_conflict_without_body(ctx: CheckContext) -> None:
     """A key first used without a body is refused when it comes with one, and still brings the original
@@ -376,7 +372,6 @@ def test_other_path(ctx: CheckContext) -> None:
 @check(
     "idempotency.after-refusal",
     "idempotency.replay",
-    operations=RULES["idempotency.after-refusal"].operations,
 )
 def test_after_refusal(ctx: CheckContext) -> None:
     """Records whether a refused request uses up its key: the same key then comes with a valid body. Where

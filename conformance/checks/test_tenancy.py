@@ -14,7 +14,6 @@ from conformance.checks.preconditions import locked_out
 from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract.rules import RULES
 from conformance.judge.expectations import Refused
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
@@ -78,7 +77,7 @@ def _judge(planned: Sequence[_Planned], answers: Sequence[Exchange]) -> None:
 # ---------------------------------------------------------------------- the top level
 
 
-@check(FOREIGN_PARENT, LEAK, UNTOUCHED, operations=RULES[FOREIGN_PARENT].operations)
+@check(FOREIGN_PARENT, LEAK, UNTOUCHED)
 def test_foreign_parent(ctx: CheckContext) -> None:
     """Another organization's customer or account is answered with 403, whatever stands below it in the path,
     in both directions; the refusal shows nothing of its resources and changes none."""
@@ -138,7 +137,7 @@ def test_unknown_parent(ctx: CheckContext) -> None:
 # ---------------------------------------------------------------------- children
 
 
-@check("tenancy.missing-child", UNTOUCHED, operations=RULES["tenancy.missing-child"].operations)
+@check("tenancy.missing-child", UNTOUCHED)
 def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
     child's, or are another kind of resource's, are refused."""
@@ -150,7 +149,7 @@ def test_missing_child(ctx: CheckContext) -> None:
     _judge(planned, answers)
 
 
-@check("tenancy.sibling-child", UNTOUCHED, operations=RULES["tenancy.sibling-child"].operations)
+@check("tenancy.sibling-child", UNTOUCHED)
 def test_child_of_sibling(ctx: CheckContext) -> None:
     """A child of another account of the same organization is answered with 404, in both directions, also
     where the other account is another customer's; it stays as it was."""
@@ -166,7 +165,7 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
     _judge_elsewhere(ctx, "tenancy.sibling-child", watched, probes)
 
 
-@check("tenancy.foreign-child", LEAK, UNTOUCHED, operations=RULES["tenancy.foreign-child"].operations)
+@check("tenancy.foreign-child", LEAK, UNTOUCHED)
 def test_child_of_another_organization(ctx: CheckContext) -> None:
     """A child that belongs to another organization, under an own account, is answered with 404, which shows
     nothing of it; it stays as it was."""
@@ -188,7 +187,7 @@ def test_account_of_another_customer(ctx: CheckContext) -> None:
     _judge_elsewhere(ctx, "tenancy.other-customer-account", [], probes)
 
 
-@check("tenancy.foreign-account", LEAK, operations=RULES["tenancy.foreign-account"].operations)
+@check("tenancy.foreign-account", LEAK)
 def test_account_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's account under an own customer is answered with 403 or 404, which shows nothing
     of it."""
@@ -239,7 +238,6 @@ def _judge_organizations(
     "tenancy.payout-destination-owner",
     UNTOUCHED,
     LEAK,
-    operations=("createPayout",),
 )
 def test_payout_references(ctx: CheckContext) -> None:
     """A payout that names a beneficiary or destination which is unknown, another account's or another

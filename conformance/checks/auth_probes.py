@@ -8,9 +8,11 @@ import re
 import time
 
 from conformance.checks.check_context import CheckContext
+from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
+from conformance.judge.oracle import FOREIGN
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import AccountFixture, call, parameters, unknown_like
@@ -81,6 +83,22 @@ class AuthProbes:
         """Account for valid calls, whatever they are answered after authentication."""
         once = TRAITS[self.operation].once
         return self.ctx.run.account(f"authentication/{self.operation}") if once else self.fixture
+
+    @property
+    def sound(self) -> Engine:
+        """Engine for requests that must pass authentication, whatever they are answered afterwards."""
+        return Engine(self.ctx, lambda: self.sound_fixture)
+
+    @property
+    def defective(self) -> Engine:
+        """Engine for requests that must fail authentication, with no other reason to refuse them."""
+        return Engine(
+            self.ctx,
+            lambda: self.fixture,
+            moved=lambda: self.ctx.run.accounts.forget(self.untouched),
+            beside=self.first,
+            others={FOREIGN: lambda: self.ctx.run.account(owner="secondary")},
+        )
 
     def _pass(self) -> None:
         if self.ctx.run.read_only and self.ctx.operation.method != "GET":

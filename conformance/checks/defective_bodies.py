@@ -2,22 +2,24 @@
 shows the effects of refused requests.
 
     with DefectiveBodies(ctx) as engine:
-        engine.run(fields.required)
+        engine.run(cases)
 
 Leaving the block judges refusal.changes-nothing, where the check cites it.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
+from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects
-from conformance.contract.fields import Field
+from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted
 from conformance.judge.findings import Inconclusive, LeftOut
@@ -29,7 +31,7 @@ from conformance.world.bodies import SAMPLE, Body, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import marker
-from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts, shape_of
+from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts, by_shape, shape_of
 
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
@@ -41,33 +43,6 @@ _PLACES = {
     "IBAN alone": "a body with an IBAN alone",
     "wallet": "a wallet's body",
 }
-
-
-def elsewhere(
-    ctx: CheckContext, fields: Iterable[Field]
-) -> Iterator[tuple[DefectiveBodies, str, list[Field]]]:
-    """The other kinds of body that the server accepts, one after another, each with its name and those of the
-    fields that mean something in it and are not tried in it first.
-
-    Servers check each kind of body by a schema of its own, so that one may lack a limit that the others have.
-    """
-    operation = ctx.operation.id
-    create = ctx.operation.traits.subset_of or operation
-    homes = {field: shape_of(create, field.name) for field in fields}
-    for shape in OTHER_SHAPES.get(operation, ()):
-        if not accepts(ctx.run, operation, shape):
-            continue
-        with DefectiveBodies(ctx, shape) as engine:
-            body = engine.valid()
-            yield (
-                engine,
-                _PLACES[shape],
-                [
-                    field
-                    for field, home in homes.items()
-                    if home != shape and (home == SAMPLE or field.name in body)
-                ],
-            )
 
 
 class DefectiveBodies(Engine):
@@ -196,15 +171,12 @@ class DefectiveBodies(Engine):
 
     # ------------------------------------------------------------------ effects
 
-    def __enter__(self) -> DefectiveBodies:
+    def __enter__(self) -> Self:
         self._start()
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None and self._effects is not None and self.ctx.wanted(EFFECTS):
             if self._refused:
@@ -257,16 +229,66 @@ def _with_own_key(repeated: Call) -> Call:
     return repeated.but(idempotency_key=repeated.idempotency_key and new_key())
 
 
+Fields = Sequence[Field]
+Cases = Iterable[Case]
+
 #: A table of one value a field at least: engine, fields, and the words for a kind of body beside the sample.
-FieldTable = Callable[["DefectiveBodies", Sequence[Field], str], Iterable[Case]]
+FieldTable = Callable[[DefectiveBodies, Fields, str], Cases]
 
 
-def in_each_body(
-    ctx: CheckContext, table: FieldTable, fields: Sequence[Field], others: Sequence[Field] | None = None
-) -> None:
-    """Runs a table of fields in the sample, then in the other kinds of body that the server accepts, there
-    with `others` (the same fields if None)."""
-    in_each_shape(ctx, table, {SAMPLE: list(fields)}, fields if others is None else others)
+def within(where: str) -> str:
+    """The end of a case's name that says in which kind of body it is; empty in the sample."""
+    return f" in {where}" if where else ""
+
+
+def field_table(
+    rule: str,
+    fields: Callable[[Field], object],
+    elsewhere: Callable[[CheckContext], bool] = lambda ctx: True,
+) -> Callable[[FieldTable], CheckFunction]:
+    """Marks a table as the check of a rule and of refusal.changes-nothing, for the operation's fields that
+    `fields` chooses: each in the shape of body where it means something and, if `elsewhere` says so, in the
+    other kinds of body that the server accepts."""
+
+    def mark(table: FieldTable) -> CheckFunction:
+        def run(ctx: CheckContext) -> None:
+            chosen = [field for field in request_fields(ctx.operation.id) if fields(field)]
+            shapes = by_shape(ctx.operation.id, chosen)
+            in_each_shape(ctx, table, shapes, chosen if elsewhere(ctx) else [])
+
+        functools.update_wrapper(run, table)
+        # pytest would take the parameters of the table for those of the check.
+        del run.__wrapped__  # type: ignore[attr-defined]
+        return check(rule, UNTOUCHED)(run)
+
+    return mark
+
+
+def _elsewhere(
+    ctx: CheckContext, fields: Iterable[Field]
+) -> Iterator[tuple[DefectiveBodies, str, list[Field]]]:
+    """The other kinds of body that the server accepts, one after another, each with its name and those of the
+    fields that mean something in it and are not tried in it first.
+
+    Servers check each kind of body by a schema of its own, so that one may lack a limit that the others have.
+    """
+    operation = ctx.operation.id
+    create = ctx.operation.traits.subset_of or operation
+    homes = {field: shape_of(create, field.name) for field in fields}
+    for shape in OTHER_SHAPES.get(operation, ()):
+        if not accepts(ctx.run, operation, shape):
+            continue
+        with DefectiveBodies(ctx, shape) as engine:
+            body = engine.valid()
+            yield (
+                engine,
+                _PLACES[shape],
+                [
+                    field
+                    for field, home in homes.items()
+                    if home != shape and (home == SAMPLE or field.name in body)
+                ],
+            )
 
 
 def in_each_shape(
@@ -277,5 +299,5 @@ def in_each_shape(
     for shape, fields in shapes.items():
         with DefectiveBodies(ctx, shape) as engine:
             engine.run(table, fields, "")
-    for engine, where, fields in elsewhere(ctx, others):
+    for engine, where, fields in _elsewhere(ctx, others):
         engine.run(table, fields, where)

@@ -1,22 +1,27 @@
 """Sends cases to one place and judges their answers by what the oracle says of them.
 
-A check that is a table hands it over:
+A check of single requests is a table, a function that yields cases:
 
-    @check("auth.header-case")
-    def test_header_names_in_any_case(ctx):
-        AuthProbes(ctx).sound.run(authentication.header_case)
+    @table("auth.header-case", at=sound)
+    def test_header_names_in_any_case(at):
+        for how in ("lower", "swapped"):
+            yield at.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
 
-A table is a function that yields cases; the engine draws the valid request that each of them changes. A case
-names its rule, and the oracle says what that rule demands of the answer (conformance.judge.oracle). Where it
-says nothing, one of the two is wrong: `Disagreement`, an error of the suite and no verdict on the server.
+The engine draws the valid request that each case changes. The name of a case is that of its probe: quick
+runs select cases by it, and reports show it. A case names its rule, and the oracle (conformance.judge.oracle)
+says what that rule demands of the answer. Where it says nothing, one of the two is wrong: `Disagreement`, an
+error of the suite and no verdict on the server.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, Self
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.preconditions import locked_out
 from conformance.contract.operations import OPERATIONS
@@ -75,6 +80,14 @@ class Engine:
         self._fixture = fixture
         self._moved = moved
         self._drawn: ValidBody | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Judges what only shows after all cases: here nothing."""
 
     # ------------------------------------------------------------------ making
 
@@ -212,6 +225,28 @@ class Engine:
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
             return True
         return False
+
+
+E = TypeVar("E", bound=Engine)
+
+
+def table(
+    *rules: str, at: Callable[[CheckContext], E], operations: tuple[str, ...] | None = None
+) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
+    """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
+    judges them. Raises KeyError for a rule that the catalogue does not have."""
+
+    def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
+        def run(ctx: CheckContext) -> None:
+            with at(ctx) as engine:
+                engine.run(cases)
+
+        functools.update_wrapper(run, cases)
+        # pytest would take the parameters of the table for those of the check.
+        del run.__wrapped__  # type: ignore[attr-defined]
+        return check(*rules, operations=operations)(run)
+
+    return mark
 
 
 def encoded(text: str, *, lower: bool = False) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.check_context import CheckContext
+from conformance.checks.engine import Engine
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of
@@ -19,6 +20,7 @@ from conformance.wire.provenance import derive, new_key
 from conformance.world import samples
 from conformance.world.account import AccountFixture, Restyle, call, identifier
 from conformance.world.bodies import BODIES, Body, bodies
+from conformance.world.case import Case
 from conformance.world.samples import FREE, LETTER, other_end, other_value
 from conformance.world.shapes import accepted_body, accepts
 
@@ -128,6 +130,21 @@ def other_keys() -> Iterator[tuple[str, str]]:
     for version in (1, 7):
         yield f"a version {version} UUID", new_key(version=version, variant="a")
     yield "a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper")
+
+
+def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
+    """Requests with this body and keys that are not a UUID."""
+    key = new_key()
+    for name, wrong in (
+        ("the key 123", "123"),
+        ("a UUID without its last character", derive(key, "but.1")),
+        ("a UUID with one character more", key + "0"),
+        ("a UUID with one character before it", "0" + key),
+        ("a UUID whose last letter is g", derive(key, "set.-1.g")),
+        ("36 hexadecimal digits without hyphens", derive(key, "bare") + "0123"),
+        ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
+    ):
+        yield at.case("idempotency.key-invalid", name, key=wrong, body=body)
 
 
 def with_letters(**recipe: Any) -> str:

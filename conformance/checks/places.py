@@ -10,20 +10,14 @@ from conformance.checks.engine import Engine
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 
 
-def sound(probes: AuthProbes) -> Engine:
-    """Engine for requests that must pass authentication, whatever they are answered afterwards."""
-    return Engine(probes.ctx, lambda: probes.sound_fixture)
+def sound(ctx: CheckContext) -> Engine:
+    """See `AuthProbes.sound`."""
+    return AuthProbes(ctx).sound
 
 
-def defective(probes: AuthProbes) -> Engine:
-    """Engine for requests that must fail authentication, with no other reason to refuse them."""
-    return Engine(
-        probes.ctx,
-        lambda: probes.fixture,
-        moved=lambda: probes.ctx.run.accounts.forget(probes.untouched),
-        beside=probes.first,
-        others={FOREIGN: lambda: probes.ctx.run.account(owner="secondary")},
-    )
+def defective(ctx: CheckContext) -> Engine:
+    """See `AuthProbes.defective`."""
+    return AuthProbes(ctx).defective
 
 
 def hostile(ctx: CheckContext) -> Engine:

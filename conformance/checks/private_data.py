@@ -1,10 +1,9 @@
-"""Resources of several owners, the paths that mix them up, and what a refusal may not tell of another's."""
+"""Private texts of an organization, which no refusal may show to another one: section 5.5."""
 
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.contract import timestamps
@@ -14,44 +13,10 @@ from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.json_text import all_objects, all_texts
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import derive
-from conformance.world.account import AccountFixture, identifier
-
-#: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
-_CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
+from conformance.world.account import AccountFixture
 
 #: Shorter values may stand in any text by chance.
 _TELLING = 6
-
-
-# ---------------------------------------------------------------------- ids
-
-
-def almost(known: str) -> Iterator[tuple[str, str]]:
-    """Ids that share most of their characters with one that exists, for servers that compare prefixes, or
-    without letter case or padding; ids so short or so regular that they may well exist are left out."""
-    yield "an existing id with a space behind it", f"{known} "
-    rest = known.rpartition("_")[2]
-    if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
-        yield "an existing id in another letter case", derive(known, "tailswapped")
-    if len(rest) < 12 or rest.isdigit():
-        return
-    yield "an id with one character more than an existing one", known + "0"
-    yield "an id that lacks the last character of an existing one", derive(known, "but.1")
-    yield "an id that lacks the first character of an existing one", derive(known, "from.1")
-
-
-def of_another_kind(fixture: AccountFixture, name: str) -> str:
-    """The id of a resource of the same owner that is no such thing as a path parameter names."""
-    match name:
-        case "customer_id":
-            return fixture.account_id
-        case "beneficiary_id":
-            return identifier(fixture.virtual_account)
-    return fixture.beneficiary_id
-
-
-# ---------------------------------------------------------------------- leaks
 
 
 class PrivateData:

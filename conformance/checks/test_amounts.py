@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
+from conformance.checks.engine import table
 from conformance.checks.members import judge_member
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.new_resources import initial_state
+from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
 from conformance.judge.expectations import At, Equal, predicate
+from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call
+from conformance.world.case import Case
 from conformance.world.corpora import amounts
 from conformance.world.corpora.value import Use, values
 from conformance.world.creations import creations
@@ -31,16 +34,14 @@ _SHARE = 10
 _SMALL = Decimal(2)
 
 
-@check(
-    "fields.amount",
-    "fields.payin-amount-positive",
-    UNTOUCHED,
-)
-def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
+@table("fields.amount", "fields.payin-amount-positive", UNTOUCHED, at=DefectiveBodies)
+def test_amount_that_is_no_positive_decimal(at: DefectiveBodies) -> Iterator[Case]:
     """A valid body whose amount is zero, negative, no plain decimal or a JSON number is refused; that a
     payin's must be positive is implied."""
-    with DefectiveBodies(ctx) as engine:
-        engine.run(cases.amounts)
+    for wrong in amounts.REFUSED:
+        implied = TRAITS[at.operation].creates == "payin" and not_positive(wrong.value)
+        rule = "fields.payin-amount-positive" if implied else "fields.amount"
+        yield at.defective(rule, f"amount {amounts.named(wrong)}", at.having("amount", wrong.value))
 
 
 @check("fields.amount-odd")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins
-from conformance.checks.cases import authentication as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.engine import Engine, table
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.wire.provenance import new_key
+from conformance.wire.provenance import derive, fresh, new_key
 from conformance.world.account import unknown_like
 from conformance.world.case import Case
 
@@ -24,22 +25,41 @@ from conformance.world.case import Case
 _DIRECTIONS = (("old", -1), ("ahead", 1))
 
 
-@check("auth.accepts-valid")
-def test_sound_requests_pass(ctx: CheckContext) -> None:
+@table("auth.accepts-valid", at=lambda ctx: AuthProbes(ctx, proven=False).sound)
+def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
-    sound(AuthProbes(ctx, proven=False)).run(cases.sound)
+    rule = "auth.accepts-valid"
+    yield at.case(rule, "a valid request")
+    nonce = "00" + fresh("digits", length=30)
+    name = "a valid request whose nonce has decimal digits only, zeros first"
+    yield at.case(rule, name, auth=Auth(nonce=nonce))
 
 
-@check("auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
-def test_missing_headers(ctx: CheckContext) -> None:
+@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", at=defective)
+def test_missing_headers(at: Engine) -> Iterator[Case]:
     """Each of the four headers is left out in turn, then all, without and with a bearer token instead."""
-    defective(AuthProbes(ctx)).run(cases.missing_headers)
+    for header in signing.HEADERS:
+        yield at.case("auth.missing-header", f"a request without {header}", auth=Auth(omit=(header,)))
+    name = "a request without any of the four headers"
+    yield at.case("auth.missing-header", name, auth=Auth(omit=signing.HEADERS))
+    bearer = (("Authorization", f"Bearer {at.ctx.target.primary.api_key}"),)
+    for name, omitted in (
+        ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),
+        ("Authorization: Bearer and X-API-Key instead of the four headers", signing.HEADERS[1:]),
+    ):
+        auth = Auth(omit=omitted)
+        control = at.case("auth.missing-header", f"{name}, but for Authorization", auth=auth)
+        yield at.case("auth.bearer-only", name, headers=bearer, auth=auth, control=control)
 
 
-@check("auth.empty-header")
-def test_empty_headers(ctx: CheckContext) -> None:
+@table("auth.empty-header", at=defective)
+def test_empty_headers(at: Engine) -> Iterator[Case]:
     """Each of the four headers is sent empty; timestamp and nonce also signed as empty."""
-    defective(AuthProbes(ctx)).run(cases.empty_headers)
+    rule = "auth.empty-header"
+    for header in signing.HEADERS:
+        yield at.case(rule, f"an empty {header}", auth=Auth(empty=(header,)))
+    yield at.case(rule, "an empty X-Nonce, signed as empty", auth=Auth(nonce=""))
+    yield at.case(rule, "an empty X-Timestamp, signed as empty", auth=Auth(timestamp=""))
 
 
 # ---------------------------------------------------------------------- timestamps
@@ -58,66 +78,92 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
     return date - exchange.elapsed - sent, date + 2 - sent
 
 
-@check("auth.timestamp-window")
-def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
-    """Timestamps just over 300 seconds old and ahead, in milliseconds, 0 and of another century."""
-    engine = defective(AuthProbes(ctx))
+def _distant_timestamps(at: Engine) -> Iterator[Case]:
+    """Timestamps that are far outside the window, by any clock."""
+    for name, timestamp in (
+        ("a timestamp in milliseconds", str(at.ctx.run.clock.now() * 1000)),
+        ("the timestamp 0", "0"),
+        ("a timestamp that is right in 32 bits", str(at.ctx.run.clock.now() + 2**32)),
+    ):
+        yield at.case("auth.timestamp-window", name, auth=Auth(timestamp=timestamp))
 
-    def send(seconds: int, direction: str) -> tuple[Case, Exchange]:
-        name = f"a timestamp {abs(seconds)} s {direction}"
-        case = engine.case("auth.timestamp-window", name, auth=Auth(timestamp_offset=seconds))
-        return case, engine.send(engine.call(case), name)
 
+def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> None:
+    """Judges timestamps just outside of the window (side 1) or just inside (-1), old and ahead; again at a
+    greater distance from the edge where an answer does not prove on which side of it the first was."""
     distances = margins(ctx)
     for direction, sign in ctx.only_wanted(_DIRECTIONS):
         for distance in distances:
-            case, answer = send(sign * (WINDOW + distance), direction)
+            seconds = sign * max(0, WINDOW + side * distance)
+            name = f"a timestamp {abs(seconds)} s {direction}"
+            case = engine.case(rule, name, auth=Auth(timestamp_offset=seconds))
+            answer = engine.send(engine.call(case), name)
             age = _age(answer)
-            if answer.refused or (age and (age[0] > WINDOW or age[1] < -WINDOW)):
+            if side > 0:
+                proven = answer.refused or (age and (age[0] > WINDOW or age[1] < -WINDOW))
+            else:
+                proven = not answer.refused_authentication or (age and age[0] > -WINDOW and age[1] < WINDOW)
+            if proven:
                 break
         engine.judge(case, answer)
-    engine.run(cases.distant_timestamps)
+
+
+@check("auth.timestamp-window")
+def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
+    """Timestamps just over 300 seconds old and ahead, in milliseconds, 0 and of another century."""
+    engine = defective(ctx)
+    _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
+    engine.run(_distant_timestamps)
 
 
 @check("auth.timestamp-accepted")
 def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     """Timestamps just under 300 seconds in the past and in the future pass authentication."""
-    engine = sound(AuthProbes(ctx))
-
-    def send(seconds: int, direction: str) -> tuple[Case, Exchange]:
-        name = f"a timestamp {abs(seconds)} s {direction}"
-        case = engine.case("auth.timestamp-accepted", name, auth=Auth(timestamp_offset=seconds))
-        return case, engine.send(engine.call(case), name)
-
-    distances = margins(ctx)
-    for direction, sign in ctx.only_wanted(_DIRECTIONS):
-        for distance in distances:
-            case, answer = send(sign * max(0, WINDOW - distance), direction)
-            age = _age(answer)
-            if not answer.refused_authentication or (age and age[0] > -WINDOW and age[1] < WINDOW):
-                break
-        engine.judge(case, answer)
+    _near_the_edge(ctx, sound(ctx), "auth.timestamp-accepted", -1)
 
 
-@check("auth.timestamp-integer")
-def test_timestamps_that_are_no_integer(ctx: CheckContext) -> None:
+@table("auth.timestamp-integer", at=defective)
+def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
     """Timestamps that are no integer, near the server's time for readers that are lenient."""
-    defective(AuthProbes(ctx)).run(cases.no_integers)
+    now = at.ctx.run.clock.now()
+    for name, timestamp in (
+        ("the timestamp abc", "abc"),
+        ("a timestamp with a fraction", f"{now}.5"),
+        ("a timestamp with letters after it", f"{now}abc"),
+        ("an ISO 8601 timestamp", derive(str(now), "iso")),
+        ("a timestamp with underscores between its digits", f"{now:_}"),
+        ("a timestamp with a plus sign", f"+{now}"),
+        ("a timestamp with a space between its digits", f"{str(now)[:4]} {str(now)[4:]}"),
+    ):
+        yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp))
 
 
 # ---------------------------------------------------------------------- names and keys
 
 
-@check("auth.header-case")
-def test_header_names_in_any_case(ctx: CheckContext) -> None:
+@table("auth.header-case", at=sound)
+def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
     """The four headers with their names in lower case, in upper case and with the cases swapped."""
-    sound(AuthProbes(ctx)).run(cases.header_case)
+    for name, case in (
+        ("header names in lower case", "lower"),
+        ("header names with the cases swapped", "swapped"),
+    ):
+        yield at.case("auth.header-case", name, auth=Auth(name_case=case))
 
 
-@check("auth.unknown-key", "auth.unknown-key-status")
-def test_unknown_keys(ctx: CheckContext) -> None:
+@table("auth.unknown-key", "auth.unknown-key-status", at=defective)
+def test_unknown_keys(at: Engine) -> Iterator[Case]:
     """API keys that nobody has, some as close to the right one as can be, signed with several secrets."""
-    defective(AuthProbes(ctx)).run(cases.unknown_keys)
+    known = at.ctx.target.primary.api_key
+    for name, key, secret in (
+        ("an unknown API key, signed with the right secret", unknown_like(known), None),
+        ("an unknown API key, signed with an empty secret", unknown_like(known), ""),
+        ("the API key without its last character", derive(known, "but.1"), None),
+        ("the API key with one more character", f"{known}0", None),
+        ("the API key in another letter case", derive(known, "swapped"), None),
+    ):
+        if key != known:  # One without letters has no other case.
+            yield at.case("auth.unknown-key", name, auth=Auth(api_key=key, secret=secret))
 
 
 # ---------------------------------------------------------------------- nonces
@@ -227,13 +273,10 @@ def _replayed(answer: Exchange) -> bool:
 # ---------------------------------------------------------------------- what is left open
 
 
-def _observe(
-    ctx: CheckContext, rule: str, question: str, call: Call, organization: str = "primary"
-) -> Exchange:
+def _observe(ctx: CheckContext, rule: str, question: str, call: Call, organization: str = "primary") -> None:
     answer = ctx.send(call, question, organization)
     if ctx.usable(rule, answer):
         ctx.observe(rule, question, answer.described(), answer)
-    return answer
 
 
 @check(
@@ -248,52 +291,32 @@ def _observe(
 def test_open_choices(ctx: CheckContext) -> None:
     """Records what the server does with nonces, signatures and headers where that is left open."""
     probes = AuthProbes(ctx)
-    failed = ctx.send(
-        probes.call().signed(mangle="flip"), "a request with a wrong signature, whose nonce is used again"
-    )
-    _observe(
-        ctx,
-        "auth.nonce-after-failure",
-        "a nonce used before with a wrong signature",
-        probes.call().signed(nonce=failed.nonce),
-    )
-    _observe(ctx, "auth.nonce-form", "a UUID as the nonce", probes.call().signed(nonce=new_key()))
-    _observe(
-        ctx,
-        "auth.nonce-form",
-        "a nonce of 64 hexadecimal digits",
-        probes.call().signed(nonce=secrets.token_hex(32)),
-    )
-    _observe(
-        ctx, "auth.signature-upper-case", "a signature in upper case", probes.call().signed(mangle="upper")
-    )
+    wrong = probes.call().signed(mangle="flip")
+    failed = ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
+    unknown = unknown_like(ctx.target.primary.api_key)
+
+    def observe(rule: str, question: str, **auth: Any) -> None:
+        _observe(ctx, rule, question, probes.call().signed(**auth))
+
+    observe("auth.nonce-after-failure", "a nonce used before with a wrong signature", nonce=failed)
+    observe("auth.nonce-form", "a UUID as the nonce", nonce=new_key())
+    observe("auth.nonce-form", "a nonce of 64 hexadecimal digits", nonce=secrets.token_hex(32))
+    observe("auth.signature-upper-case", "a signature in upper case", mangle="upper")
     bearer = probes.call().but(headers=(("Authorization", "Bearer beside"),))
     _observe(ctx, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
     unsigned = probes.call().but(body=b"{}", auth=Auth(signed_body=b""))
     _observe(ctx, "auth.body-on-get", "a body that is not signed", unsigned)
     used = ctx.send(probes.call(), "a valid request, whose nonce is used again").nonce
-    unknown = unknown_like(ctx.target.primary.api_key)
-    for question, call in (
-        (
-            "no X-Nonce and an old timestamp",
-            probes.call().signed(omit=(signing.NONCE,), timestamp_offset=-3600),
-        ),
-        (
-            "an old timestamp and a wrong signature",
-            probes.call().signed(timestamp_offset=-3600, mangle="flip"),
-        ),
-        ("an old timestamp and a used nonce", probes.call().signed(timestamp_offset=-3600, nonce=used)),
-        ("a used nonce and a wrong signature", probes.call().signed(nonce=used, mangle="flip")),
-        (
-            "an unknown API key and an old timestamp",
-            probes.call().signed(api_key=unknown, timestamp_offset=-3600),
-        ),
-    ):
-        _observe(ctx, "auth.precedence", question, call)
+    old: dict[str, Any] = {"timestamp_offset": -3600}
+    observe("auth.precedence", "no X-Nonce and an old timestamp", omit=(signing.NONCE,), **old)
+    observe("auth.precedence", "an old timestamp and a wrong signature", mangle="flip", **old)
+    observe("auth.precedence", "an old timestamp and a used nonce", nonce=used, **old)
+    observe("auth.precedence", "a used nonce and a wrong signature", nonce=used, mangle="flip")
+    observe("auth.precedence", "an unknown API key and an old timestamp", api_key=unknown, **old)
     for header in signing.HEADERS:
-        _observe(ctx, "auth.unspecified-codes", f"an empty {header}", probes.call().signed(empty=(header,)))
-    _observe(ctx, "auth.unspecified-codes", "the timestamp abc", probes.call().signed(timestamp="abc"))
-    _observe(ctx, "auth.unspecified-codes", "an unknown API key", probes.call().signed(api_key=unknown))
+        observe("auth.unspecified-codes", f"an empty {header}", empty=(header,))
+    observe("auth.unspecified-codes", "the timestamp abc", timestamp="abc")
+    observe("auth.unspecified-codes", "an unknown API key", api_key=unknown)
 
 
 @check("auth.nonce-scope")

@@ -2,53 +2,79 @@
 
 from __future__ import annotations
 
-from conformance.checks.cases import fields as cases
+from collections.abc import Iterator
+from typing import Any
+
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.defective_bodies import DefectiveBodies, FieldTable, elsewhere, in_each_shape
+from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, within
 from conformance.checks.side_effects import UNTOUCHED
-from conformance.contract.fields import request_fields
+from conformance.contract.fields import Field
+from conformance.contract.traits import TRAITS
 from conformance.judge.field_values import UNASSIGNED_CODES
-from conformance.world.shapes import by_shape
+from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
+from conformance.world.case import Case
+from conformance.world.corpora.texts import WRONG_CODES
+from conformance.world.corpora.value import values
+from conformance.world.corpora.wrong_values import wrong_choices
 
 
-@check("fields.enum", UNTOUCHED)
-def test_value_outside_the_enumeration(ctx: CheckContext) -> None:
+# On a create the enumerated fields say of which kind a body is.
+@field_table("fields.enum", lambda field: field.choices, lambda ctx: not ctx.operation.traits.creates)
+def test_value_outside_the_enumeration(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body with a value that an enumeration does not list, or that only begins or ends like a listed
     one, is refused."""
-    listed = [field for field in request_fields(ctx.operation.id) if field.choices]
-    # On a create the enumerated fields say of which kind a body is.
-    others = [] if ctx.operation.traits.creates else listed
-    in_each_shape(ctx, cases.choices, by_shape(ctx.operation.id, listed), others)
+    for field in fields:
+        wrong = list(wrong_choices(field))
+        for value in wrong[: 1 if where else None]:
+            yield at.defective("fields.enum", _valued(field, value, where), at.having(field.name, value))
 
 
-@check("fields.country-code", UNTOUCHED)
-def test_malformed_country_code(ctx: CheckContext) -> None:
+def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
+    """The fields with codes of ISO standards: the currencies of wallets are no fiat."""
+    return [field for field in fields if field.code != "currency" or at.shape != "wallet"]
+
+
+def _codes(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+    """Country codes that are not two letters, and currency codes that are not three."""
+    for field in _of_fiat(at, fields):
+        wrong = values(WRONG_CODES[field.code])
+        for value in wrong[: 2 if where else None]:
+            name = _valued(field, value, where)
+            yield at.defective(f"fields.{field.code}-code", name, at.having(field.name, value))
+
+
+@field_table("fields.country-code", lambda field: field.code == "country")
+def test_malformed_country_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body of any kind whose country code is not two letters is refused."""
-    _refuse_codes(ctx, cases.codes, "country")
+    return _codes(at, fields, where)
 
 
-@check("fields.currency-code", UNTOUCHED)
-def test_malformed_currency_code(ctx: CheckContext) -> None:
+@field_table("fields.currency-code", lambda field: field.code == "currency")
+def test_malformed_currency_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose fiat currency code is not three letters is refused; those of wallets are no fiat."""
-    _refuse_codes(ctx, cases.codes, "currency")
+    return _codes(at, fields, where)
 
 
-@check("fields.unassigned-code", UNTOUCHED)
-def test_unassigned_code(ctx: CheckContext) -> None:
+@field_table("fields.unassigned-code", lambda field: field.code in UNASSIGNED_CODES)
+def test_unassigned_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
-    _refuse_codes(ctx, cases.unassigned_codes, *UNASSIGNED_CODES)
+    for field in _of_fiat(at, fields):
+        value = UNASSIGNED_CODES[field.code]
+        name = _valued(field, value, where)
+        yield at.defective("fields.unassigned-code", name, at.having(field.name, value))
 
 
-def _refuse_codes(ctx: CheckContext, table: FieldTable, *codes: str) -> None:
-    """Runs a table on the fields of such codes, in the sample and in the other kinds of body; currencies of
-    wallets are no fiat."""
-    coded = [field for field in request_fields(ctx.operation.id) if field.code in codes]
-    with DefectiveBodies(ctx) as engine:
-        engine.run(table, coded, "")
-    for engine, where, fields in elsewhere(ctx, coded):
-        fiat = engine.shape != "wallet"
-        engine.run(table, [field for field in fields if field.code != "currency" or fiat], where)
+def _valued(field: Field, value: Any, where: str) -> str:
+    return f'{field.name} "{value}"{within(where)}'
+
+
+def _currencies_of_another_kind(at: DefectiveBodies) -> Iterator[Case]:
+    """Cryptocurrencies of virtual accounts, bank accounts and payins, and fiat currencies of wallets."""
+    crypto = not TRAITS[at.operation].unique_pair
+    for code in OTHER_CURRENCIES[at.operation]:
+        name = f"currency {code}, which is {'crypto' if crypto else 'fiat'}"
+        yield at.defective("fields.currency-kind", name, at.having("currency", code))
 
 
 @check("fields.currency-kind", UNTOUCHED)
@@ -59,4 +85,4 @@ def test_currency_of_the_other_kind(ctx: CheckContext) -> None:
         if engine.valid().get("type") == "wallet":
             ctx.not_exercised("fields.currency-kind", "the server accepts no bank account")
             return
-        engine.run(cases.currencies_of_another_kind)
+        engine.run(_currencies_of_another_kind)

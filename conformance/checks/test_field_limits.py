@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.defective_bodies import DefectiveBodies, in_each_shape
-from conformance.checks.side_effects import UNTOUCHED
+from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, within
 from conformance.contract.fields import Field, request_fields
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
@@ -21,6 +19,7 @@ from conformance.world.corpora.wrong_values import (
     letters,
     longest,
     plain,
+    too_long,
 )
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.shapes import by_shape
@@ -37,12 +36,15 @@ def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
     return by_shape(operation, [field for field in request_fields(operation) if field.max_length is not None])
 
 
-@check("fields.max-length", UNTOUCHED)
-def test_longer_than_maximum(ctx: CheckContext) -> None:
+@field_table("fields.max-length", lambda field: field.max_length)
+def test_longer_than_maximum(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn; one character too long in each other kind of body as well."""
-    shapes = _limited(ctx)
-    in_each_shape(ctx, cases.lengths, shapes, [field for fields in shapes.values() for field in fields])
+    for field in fields:
+        kinds = list(too_long(field))
+        for kind, value in kinds[: 1 if where else None]:
+            name = f"{field.name} of {kind} (at most {field.max_length}){within(where)}"
+            yield at.defective("fields.max-length", name, at.having(field.name, value))
 
 
 @check("fields.max-length-accepted", "fields.other-scripts")

@@ -1,56 +1,103 @@
-"""Required fields, JSON types and fields that others call for (sections 4.1 to 4.7)."""
+"""Required fields, JSON types and fields that others call for (sections 4.1 to 4.7).
+
+Servers check each kind of body by a schema of its own: in others than the sample (named by `where`) one wrong
+value for a field is enough.
+"""
 
 from __future__ import annotations
 
-from conformance.checks.cases import fields as cases
+from collections.abc import Iterator
+from typing import Any
+
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.defective_bodies import DefectiveBodies, in_each_body, in_each_shape
+from conformance.checks.defective_bodies import (
+    Cases,
+    DefectiveBodies,
+    Fields,
+    field_table,
+    in_each_shape,
+    within,
+)
+from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
-from conformance.contract.fields import Field, request_field, request_fields
+from conformance.contract.fields import request_fields
+from conformance.world import samples
 from conformance.world.bodies import bodies
+from conformance.world.case import Case
+from conformance.world.corpora.wrong_values import wrong_optional_types, wrong_types
 from conformance.world.shapes import by_shape
 
 #: Optional fields that another field's value may call for, with a valid value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
 
+#: Stands for a value that a valid body leaves out, where one of another type is made of it.
+_STANDING_IN = "1"
 
-def _required(ctx: CheckContext) -> list[Field]:
-    return [field for field in request_fields(ctx.operation.id) if field.required]
 
-
-@check("fields.required", UNTOUCHED)
-def test_required_field_missing(ctx: CheckContext) -> None:
+@field_table("fields.required", lambda field: field.required)
+def test_required_field_missing(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body without one required field is refused: each field in turn, in each kind of body that the
     server accepts, then all of them at once; afterwards nothing has been created."""
-    in_each_body(ctx, cases.required, _required(ctx))
+    rule = "fields.required"
+    for field in fields:
+        name = f"{where or 'a body'} without {field.name}"
+        yield at.defective(rule, name, at.without(field.name))
+    names = {field.name for field in fields}
+    if not where and (at.valid().keys() != names or len(names) > 1):
+        yield at.defective(rule, "an empty object", {})
 
 
-@check("fields.required-null", UNTOUCHED)
-def test_required_field_null(ctx: CheckContext) -> None:
+@field_table("fields.required-null", lambda field: field.required)
+def test_required_field_null(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose required field is null is refused, each field in turn, in each kind of body that the
     server accepts."""
-    in_each_body(ctx, cases.required_null, _required(ctx))
+    for field in fields:
+        name = f"{field.name} null{within(where)}"
+        yield at.defective("fields.required-null", name, at.having(field.name, None))
 
 
-@check("fields.type", UNTOUCHED)
-def test_required_field_of_another_type(ctx: CheckContext) -> None:
+@field_table("fields.type", lambda field: field.required)
+def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well, and a number in
     each other kind of body that the server accepts."""
-    in_each_body(ctx, cases.types, _required(ctx))
+    for field in fields:
+        kinds = [("a number", 1)] if where else wrong_types(field, at.good(field.name))
+        for kind, value in kinds:
+            name = f"{field.name} as {kind}{within(where)}"
+            yield at.defective("fields.type", name, at.having(field.name, value))
 
 
-@check("fields.address", UNTOUCHED)
-def test_address_that_is_no_object(ctx: CheckContext) -> None:
+@field_table("fields.address", lambda field: field.name == "address")
+def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose address is a string, a number, a boolean or an array is refused."""
-    in_each_body(ctx, cases.addresses, [request_field(ctx.operation.id, "address")])
+    for field in fields:
+        kinds = [("a string", "1 Main Street")] if where else wrong_types(field, at.good(field.name))
+        for kind, value in kinds:
+            name = f"address as {kind}{within(where)}"
+            yield at.defective("fields.address", name, at.having(field.name, value))
 
 
-@check("fields.address-types", UNTOUCHED)
-def test_address_with_a_member_of_another_type(ctx: CheckContext) -> None:
+@field_table("fields.address-types", lambda field: field.name == "address")
+def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose address has a number in place of one of its texts, or an object, is refused."""
-    in_each_body(ctx, cases.address_members, [request_field(ctx.operation.id, "address")])
+    for field in fields:
+        good = at.good(field.name) or samples.address("state")
+        kinds: list[tuple[str, str, Any]] = [(member, "a number", 5) for member in field.members]
+        kinds.append((field.members[0], "an object", {"value": good[field.members[0]]}))
+        for member, kind, value in kinds[: 1 if where else None]:
+            name = f"address with {member} as {kind}{within(where)}"
+            yield at.defective("fields.address-types", name, at.having(field.name, {**good, member: value}))
+
+
+def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
+    """Optional fields of a JSON type that no coercion turns into the right one."""
+    for field in fields:
+        kinds = list(wrong_optional_types(field, at.good(field.name, _STANDING_IN)))
+        for kind, value in kinds[: 1 if where else None]:
+            name = f"{field.name} as {kind}{within(where)}"
+            yield at.defective("fields.optional-type", name, at.having(field.name, value))
 
 
 @check("fields.optional-type", UNTOUCHED)
@@ -64,7 +111,7 @@ def test_optional_field_of_another_type(ctx: CheckContext) -> None:
         # Where nothing calls for them a server may ignore them; one that shows them does not.
         called_for = [field for field in optional if field.name in _CALLED_FOR]
         shapes["sample"] += [field for field in called_for if _shown(ctx, field.name)]
-    in_each_shape(ctx, cases.optional_types, shapes, optional)
+    in_each_shape(ctx, _optional_types, shapes, optional)
 
 
 def _shown(ctx: CheckContext, name: str) -> bool:
@@ -74,11 +121,19 @@ def _shown(ctx: CheckContext, name: str) -> bool:
     return answer.succeeded and answer.get(name) == value
 
 
-@check("fields.company-name", UNTOUCHED)
-def test_business_without_company_name(ctx: CheckContext) -> None:
+@table("fields.company-name", UNTOUCHED, at=lambda ctx: DefectiveBodies(ctx, "business"))
+def test_business_without_company_name(at: DefectiveBodies) -> Iterator[Case]:
     """A business beneficiary is refused without its company_name, and with null for it."""
-    with DefectiveBodies(ctx, "business") as engine:
-        engine.run(cases.company_names)
+    rule, field = "fields.company-name", "company_name"
+    yield at.defective(rule, "a business without company_name", at.without(field))
+    yield at.defective(rule, "a business whose company_name is null", at.having(field, None))
+
+
+def _networks(at: DefectiveBodies) -> Iterator[Case]:
+    """Wallet destinations without a network, and with null for it."""
+    rule, field = "fields.network", "network"
+    yield at.defective(rule, "a wallet destination without network", at.without(field))
+    yield at.defective(rule, "a wallet destination whose network is null", at.having(field, None))
 
 
 @check("fields.network", UNTOUCHED)
@@ -86,7 +141,7 @@ def test_wallet_destination_without_network(ctx: CheckContext) -> None:
     """A wallet destination is refused without its network, and with null for it."""
     with DefectiveBodies(ctx, "wallet") as engine:
         accepted = engine.valid()
-        engine.run(cases.networks)
+        engine.run(_networks)
         for body in bodies(engine.fixture, ctx.operation.id, "wallet"):
             if body["currency"] != accepted["currency"]:
                 # The server may take no wallet of this currency at all, so that only acceptance tells.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.checks.cases import keys as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -13,6 +12,7 @@ from conformance.checks.idempotent_requests import (
     changes_around,
     equivalent_bodies,
     further_originals,
+    invalid_keys,
     other_bodies,
     other_keys,
     own_place,
@@ -77,11 +77,11 @@ def test_invalid_key(ctx: CheckContext) -> None:
 
     def again() -> list[Exchange]:
         (repeated,) = anew(ctx.run, [valid])
-        rows = cases.invalid_keys(engine, repeated.body)
+        rows = invalid_keys(engine, repeated.body)
         return [engine.send(engine.call(case), case.name) for case in rows if ctx.wanted(case.name)]
 
     with SideEffects(ctx, fixture) as effects:
-        answers = engine.run(cases.invalid_keys, valid.body)
+        answers = engine.run(invalid_keys, valid.body)
         what = "requests with an invalid Idempotency-Key"
         effects.judge_refused(what, answers, "idempotency.key-invalid", again)
     ctx.accept(valid, "the same request with a UUID as key")

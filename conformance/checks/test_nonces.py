@@ -6,14 +6,15 @@ import contextlib
 from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes
-from conformance.checks.cases import authentication as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.places import sound
+from conformance.checks.engine import Engine
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
-from conformance.wire.messages import Call
+from conformance.wire.messages import Auth, Call
+from conformance.wire.provenance import derive
 from conformance.world.account import parameters, unknown_like
+from conformance.world.case import Case
 
 RULE = "auth.nonce-replay"
 
@@ -46,12 +47,22 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
         yield "for page 0 of size x", probes.call().with_query("page=0&size=x")
 
 
+def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
+    """Nonces that differ from a used one in one character only, its last or its first."""
+    for which, nonce in (
+        ("its last", derive(used, "other.-1")),
+        ("its first", derive(used, "other.0")),
+    ):
+        name = f"a valid request whose nonce differs from a used one in {which} character"
+        yield at.case("auth.accepts-valid", name, auth=Auth(nonce=nonce))
+
+
 @check("auth.accepts-valid")
 def test_resembling_nonces(ctx: CheckContext) -> None:
     """A nonce that differs from a used one in one character only, its last or its first, passes."""
     probes = AuthProbes(ctx, proven=False)
     used = probes.passed(ctx.send(probes.valid(), "a valid request, whose nonce others resemble"))
-    sound(probes).run(cases.resembling_nonces, used.nonce or "")
+    probes.sound.run(_resembling_nonces, used.nonce or "")
 
 
 @check(RULE)

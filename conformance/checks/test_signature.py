@@ -2,39 +2,95 @@
 
 from __future__ import annotations
 
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
 from conformance.checks.auth_probes import AuthProbes
-from conformance.checks.cases import signature as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.engine import Engine, table
 from conformance.checks.places import defective, sound
+from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
-from conformance.judge.oracle import ENCODED
-from conformance.wire.messages import Auth
+from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
+from conformance.judge.oracle.auth_rules import DESCRIPTIONS
+from conformance.wire.messages import MANGLES, Auth, to_json
+from conformance.wire.provenance import derive, new_nonce
 from conformance.world.account import parameters
+from conformance.world.case import Case
+from conformance.world.samples import marker
 
 #: Spaces after a body: more than the 64 KiB that some programs hash of one, and as few as any server takes.
 _LONG, _SHORT = 66_000, 1
 
+#: Letters of two, three and four bytes in UTF-8.
+LETTERS = "é東🏦"
 
-@check("auth.signature")
-def test_signatures_of_another_making(ctx: CheckContext) -> None:
+#: Mutations of a signature: all of MANGLES but what is only restyled (open: auth.signature-upper-case).
+MUTATED = tuple(name for name in MANGLES if name not in ("", "upper"))
+
+
+@table("auth.signature", at=defective)
+def test_signatures_of_another_making(at: Engine) -> Iterator[Case]:
     """Signatures made with other secrets, and the right one mutated in many ways."""
-    defective(AuthProbes(ctx)).run(cases.other_signatures)
+    rule, target = "auth.signature", at.ctx.target
+    others = [
+        ("a random secret", secrets.token_hex(20)),
+        ("the API key as the secret", target.primary.api_key),
+        ("an empty secret", ""),
+    ]
+    if target.secondary is not None:
+        others.append(("another organization's secret", target.secondary.secret))
+    for what, secret in others:
+        if secret != target.primary.secret:
+            yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
+    # What takes half of a signature takes one that lacks its last digit.
+    for mangle in (each for each in MUTATED if each != "first-half"):
+        yield at.case(rule, DESCRIPTIONS[mangle], auth=Auth(mangle=mangle))
+    # Neither a bearer token nor where a request says that it is from does instead.
+    beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
+    name = f"{DESCRIPTIONS['flip']} beside a bearer token and X-Forwarded-For: 127.0.0.1"
+    yield at.case(rule, name, headers=beside, auth=Auth(mangle="flip"))
 
 
-@check("auth.signed-method")
-def test_method_is_signed(ctx: CheckContext) -> None:
+@table("auth.signed-method", at=defective)
+def test_method_is_signed(at: Engine) -> Iterator[Case]:
     """Requests signed for other methods than they are sent with, for their own in lower case, and for
     none."""
-    defective(AuthProbes(ctx)).run(cases.methods)
+    rule = "auth.signed-method"
+    yield at.case(rule, "a request signed without its method", auth=Auth(signed_method=""))
+    own = at.ctx.operation.method
+    for method in ("GET", "POST", "PATCH", own.lower()):
+        if method != own:
+            yield at.case(rule, f"a request signed as {method}", auth=Auth(signed_method=method))
+
+
+def _paths(at: Engine) -> Iterator[Case]:
+    """Requests signed for other paths than their own."""
+    other = "listVirtualAccounts" if at.operation.endswith(("Wallet", "Wallets")) else "listWallets"
+    path = at.ctx.run.account("authentication").call(other).target
+    changes: dict[str, Callable[[str], str]] = {
+        "without its path": lambda target: "",
+        "without /v1": lambda target: target.removeprefix("/v1"),
+        "with a slash after the path": lambda target: f"{target}/",
+        "without the last segment": lambda target: target.rpartition("/")[0],
+        "for the path of another operation": lambda target: path,
+    }
+    for how, change in changes.items():
+        auth = Auth(signed_target=change(at.target()))
+        yield at.case("auth.signed-path", f"a request signed {how}", auth=auth)
+    for name in at.ctx.operation.path_parameters:
+        auth = Auth(signed_target=at.target({name: UNKNOWN}))
+        yield at.case("auth.signed-path", f"a request signed for another {name}", auth=auth)
 
 
 @check("auth.signed-path")
 def test_path_is_signed(ctx: CheckContext) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources and the decoded path."""
-    engine = defective(AuthProbes(ctx))
-    other = "listVirtualAccounts" if ctx.operation.id.endswith(("Wallet", "Wallets")) else "listWallets"
-    engine.run(cases.paths, ctx.run.account("authentication").call(other).target)
+    engine = defective(ctx)
+    engine.run(_paths)
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
     if not ctx.wanted(name):
         return
@@ -48,10 +104,29 @@ def test_path_is_signed(ctx: CheckContext) -> None:
         engine.judge(case, answer)
 
 
-@check("auth.path-as-sent")
-def test_path_as_sent(ctx: CheckContext) -> None:
+@table("auth.path-as-sent", at=sound)
+def test_path_as_sent(at: Engine) -> Iterator[Case]:
     """A path with one character percent-encoded, in both cases, signed just so; it need not be found."""
-    sound(AuthProbes(ctx)).run(cases.encoded_paths)
+    last = parameters(at.operation)[-1]
+    for how, whose in (("upper-case", ENCODED), ("lower-case", ENCODED_LOWER)):
+        name = f"a path percent-encoded with {how} digits, signed as sent"
+        yield at.case("auth.path-as-sent", name, whose={last: whose})
+
+
+def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
+    """Requests with a query of two parameters and an escape that are signed for another query."""
+    rule, sent = "auth.signed-query", f"{first}&{second}&probe=%5F"
+    for how, query in (
+        ("without its query", ""),
+        ("for another value in the query", f"{first[:-1]}3&{second}&probe=%5F"),
+        ("for the query in reverse order", f"probe=%5F&{second}&{first}"),
+        ("for the query in alphabetical order", "&".join(sorted((first, second, "probe=%5F")))),
+        ("for the decoded query", f"{first}&{second}&probe=_"),
+        ("for the query encoded in lower case", f"{first}&{second}&probe=%5f"),
+        ("for the first parameter only", first),
+    ):
+        target = at.target() + (f"?{query}" if query else "")
+        yield at.case(rule, f"a request signed {how}", query=sent, auth=Auth(signed_target=target))
 
 
 @check("auth.signed-query")
@@ -63,13 +138,13 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     first, second = ("size=2", "page=1") if ctx.operation.is_list else ("second=2", "first=1")
     sent, name = f"{first}&{second}&probe=%5F", "a request with a query, signed as sent"
     valid = ctx.send(probes.valid().with_query(sent), name)
-    engine = defective(probes)
+    engine = probes.defective
     try:
         probes.passed(valid)
-        engine.run(cases.queries, first, second)
+        engine.run(_queries, first, second)
     except Inconclusive:
         # A server that leaves the query out refuses the valid request, and accepts others.
-        for case in cases.queries(engine, first, second):
+        for case in _queries(engine, first, second):
             answer = engine.send(engine.call(case), case.name)
             if not ctx.usable(rule, answer) or answer.refused_authentication:
                 told = f"{name} was answered {valid.described()}"
@@ -80,54 +155,183 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     engine.run(lambda at: [at.case(rule, "a request signed for a query that is not sent", auth=unsent)])
 
 
-@check("auth.query-as-sent")
-def test_query_as_sent(ctx: CheckContext) -> None:
+#: Valid queries in ways that parsing and writing them again would change.
+QUERIES = (
+    "page=1&size=2",
+    "size=2&page=1",
+    "si%7Ae=2&page=1",
+    "si%7ae=2&page=1",
+    "probe=a+b%20c%2Bd&flag&empty=&probe=2&probe=1&size=2",
+    # Signs that may stand in a query as they are (RFC 3986), and that URL libraries encode all the same.
+    "probe=it's(1)*!,;:@/?$~&size=2",
+)
+DATE_QUERIES = (
+    "start_date=2020-01-01T00%3A00%3A00Z",
+    "start_date=2020-01-01T00%3a00%3a00Z",
+    "start_date=2020-01-01T00:00:00Z&page=1",
+)
+
+
+@table("auth.query-as-sent", at=sound)
+def test_query_as_sent(at: Engine) -> Iterator[Case]:
     """Parameters in several orders and encodings, signed just so; they need not be understood."""
-    sound(AuthProbes(ctx)).run(cases.queries_as_sent)
+    dates = DATE_QUERIES if "start_date" in at.ctx.operation.query_parameters else ()
+    for query in (*QUERIES, *dates):
+        yield at.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
+
+
+def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
+    """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
+    now = at.ctx.run.clock.now()
+    for how, signed in (
+        ("for the second before", str(now - 1)),
+        ("for the second after", str(now + 1)),
+        ("without its timestamp", ""),
+    ):
+        auth = Auth(timestamp=str(now), signed_timestamp=signed)
+        yield at.case("auth.signed-timestamp", f"a request signed {how}", auth=auth)
+    for how, form in (
+        ("for another nonce", "reversed"),
+        ("without its nonce", ""),
+        ("for its nonce in upper case", "upper"),
+    ):
+        nonce = derive(derive(new_nonce(), "set.0.a"), "set.-1.b")
+        auth = Auth(nonce=nonce, signed_nonce=derive(nonce, form) if form else "")
+        yield at.case("auth.signed-nonce", f"a request signed {how}", auth=auth)
 
 
 @check("auth.signed-timestamp", "auth.signed-nonce")
 def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
     """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
     probes = AuthProbes(ctx)
-    engine = defective(probes)
-    engine.run(cases.timestamps_and_nonces)
+    probes.defective.run(_timestamps_and_nonces)
     first = probes.passed(ctx.send(probes.valid(), "a valid request, which comes again with another nonce"))
     name = "an accepted request again, with another nonce but its signature"
     again = Auth(timestamp=first.timestamp, signed_nonce=first.nonce)
-    sound(probes).run(lambda at: [at.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
+    probes.sound.run(lambda at: [at.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
 
 
-@check("auth.no-separators")
-def test_no_separators(ctx: CheckContext) -> None:
+@table("auth.no-separators", at=defective)
+def test_no_separators(at: Engine) -> Iterator[Case]:
     """Requests signed with separators between the parts of the signature string."""
-    defective(AuthProbes(ctx)).run(cases.separators)
+    for what, separator in (
+        ("line feeds", "\n"),
+        ("bars", "|"),
+        ("dots", "."),
+        ("spaces", " "),
+        ("colons", ":"),
+    ):
+        name = f"a request signed with {what} between the parts"
+        yield at.case("auth.no-separators", name, auth=Auth(separator=separator))
 
 
-@check("auth.signed-body")
-def test_body_is_signed(ctx: CheckContext) -> None:
+# ---------------------------------------------------------------------- bodies
+
+
+def lettered(at: Engine) -> dict[str, Any]:
+    """A valid body with letters outside ASCII."""
+    return {**at.document(), TRAITS[at.operation].free_text: f"conformance {marker()} {LETTERS}"}
+
+
+def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
+    """The same JSON object in other bytes, each with its name for a sentence."""
+    document = json.loads(body)
+    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
+    yield "with its members in another order", to_json(dict(reversed(document.items())))
+    yield (
+        "with its members sorted by name",
+        json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
+    )
+    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
+    yield "with a line feed after it", body + b"\n"
+
+
+def half(body: bytes) -> bytes:
+    """The first half of a body; not within a character."""
+    text, part = body.decode(), body[: len(body) // 2].decode(errors="ignore")
+    return derive(text, f"but.{len(text) - len(part)}").encode()
+
+
+@table("auth.signed-body", at=defective)
+def test_body_is_signed(at: Engine) -> Iterator[Case]:
     """Bodies that differ from what was signed by a value, their end, white space, order or escapes only, and
     one that is declared as text and signed as empty."""
-    defective(AuthProbes(ctx)).run(cases.bodies)
+    rule, text = "auth.signed-body", TRAITS[at.operation].free_text
+    document = lettered(at)
+    body = to_json(document)
+    changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})
+
+    def signed(name: str, sent: bytes, over: bytes) -> Case:
+        # How long a body may be is for the server to say.
+        long = len(sent) > 4096
+        control = at.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
+        return at.case(rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None)
+
+    yield signed("a body with one letter changed after signing", changed, body)
+    yield signed("a body with a member added after signing", to_json({**document, "x": 1}), body)
+    yield signed("a body signed as empty", body, b"")
+    # Who reads bodies of one media type only may check the signature of others over nothing.
+    name = "a body declared as text/plain, signed as empty"
+    yield at.case(rule, name, content_type="text/plain", auth=Auth(signed_body=b""))
+    yield signed("a body of which half was signed", body, half(body))
+    name = "a long body with its last byte changed after signing"
+    yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
+    for how, other in reworded(body):
+        if other != body:
+            yield signed(f"a body signed {how}", body, other)
+            if "members" not in how:
+                yield signed(f"a body sent {how}, signed without that", other, body)
 
 
-@check("auth.signed-empty-body")
-def test_absent_body_is_signed_as_empty(ctx: CheckContext) -> None:
+@table("auth.signed-empty-body", at=defective)
+def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
     """Requests without a body, signed over one; on POST also a body that is sent but not signed."""
-    defective(AuthProbes(ctx)).run(cases.empty_bodies)
+    rule = "auth.signed-empty-body"
+    for body in (b"{}", b"null", b" "):
+        name = f"a request without a body, signed over {body.decode()!r}"
+        yield at.case(rule, name, auth=Auth(signed_body=body))
+    if at.ctx.operation.is_post:
+        name = "a request with the body {}, signed as empty"
+        yield at.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
+
+
+def _bodies_as_sent(at: Engine) -> Iterator[Case]:
+    """Bodies with white space, another order, letters outside ASCII and escapes."""
+
+    def sent(what: str, body: bytes) -> Case:
+        return at.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
+
+    escaped = (
+        json.dumps(lettered(at), separators=(",", ":"))
+        .replace("\\ud83c", "\\uD83C")
+        .replace("conformance ", "conformance\\/ ")
+    )
+    apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
+    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2)
+    yield sent("a body with letters outside ASCII", to_json(lettered(at)))
+    yield sent("a body with escapes", escaped.encode())
+    yield sent("a body with a letter and its accent apart", apart)
+    yield sent("an indented body in another order", reversed_body.encode())
+
+
+def _spaced_body(at: Engine, spaces: int) -> Case:
+    """A body with white space around it, so many spaces of it behind."""
+    body = b" \r\n\t" + to_json(lettered(at)) + b"\r\n" + b" " * spaces
+    name = "a body with much white space around it, signed as sent"
+    return at.case("auth.body-as-sent", name, body=body)
 
 
 @check("auth.body-as-sent")
 def test_body_as_sent(ctx: CheckContext) -> None:
     """Bodies with white space, another order, letters outside ASCII and escapes, and a long one, signed just
     so."""
-    engine = sound(AuthProbes(ctx))
-    engine.run(cases.bodies_as_sent)
-    case = cases.spaced_body(engine, _LONG)
+    engine = sound(ctx)
+    engine.run(_bodies_as_sent)
+    case = _spaced_body(engine, _LONG)
     if ctx.wanted(case.name):
         answer = engine.send(engine.call(case), case.name)
         if answer.status == 413:
             # How long a body may be is for the server to say.
-            case = cases.spaced_body(engine, _SHORT)
+            case = _spaced_body(engine, _SHORT)
             answer = engine.send(engine.call(case), case.name)
         engine.judge(case, answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 
-from conformance.checks.cases import tenancy as cases
+from conformance.checks import foreign_paths
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -83,13 +83,15 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     in both directions; the refusal shows nothing of its resources and changes none."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     there = tenant(ctx, "own")
-    planned = _planned(there, cases.foreign_parents(there))
+    planned = _planned(there, foreign_paths.foreign_parents(there))
     if ctx.operation.id == "createWallet":
-        planned += _planned(there, cases.taken_wallets(there))
+        planned += _planned(there, foreign_paths.taken_wallets(there))
     # Money that moves shows in the funded account only.
     home = ctx.account() if ctx.operation.id == "createPayout" else own
     back = Engine(ctx, lambda: foreign, others={FOREIGN: lambda: home}, organization="secondary")
-    returned = _planned(back, [cases.foreign_path(back, "the first organization's path for the second")])
+    returned = _planned(
+        back, [foreign_paths.foreign_path(back, "the first organization's path for the second")]
+    )
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     with _Watch(ctx, (home, foreign)) as watch:
         _owner_reads(ctx, foreign, "secondary")
@@ -131,7 +133,7 @@ def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
 def test_unknown_parent(ctx: CheckContext) -> None:
     """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
     ids that almost equal an existing one, or are another kind of resource's, are refused."""
-    tenant(ctx, "own").run(cases.unknown_parents)
+    tenant(ctx, "own").run(foreign_paths.unknown_parents)
 
 
 # ---------------------------------------------------------------------- children
@@ -142,7 +144,7 @@ def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
     child's, or are another kind of resource's, are refused."""
     engine = tenant(ctx, "own")
-    planned = _planned(engine, cases.missing_children(engine))
+    planned = _planned(engine, foreign_paths.missing_children(engine))
     with _Watch(ctx, (engine.fixture,)) as watch:
         answers = _answers(planned)
         watch.judge("requests for missing children", answers, "tenancy.missing-child")
@@ -209,7 +211,7 @@ def _judge_elsewhere(
     planned = [
         each
         for engine, whose, name in probes
-        for each in _planned(engine, cases.children(engine, whose, name))
+        for each in _planned(engine, foreign_paths.children(engine, whose, name))
     ]
     with _Watch(ctx, [engine.fixture for engine in watched]) as watch:
         answers = _answers(planned)
@@ -256,7 +258,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     # A second fixture in the same account has another beneficiary.
     other = AccountFixture(ctx.run, account_id=fixture.account_id)
     engine = Engine(ctx, lambda: fixture)
-    planned = _planned(engine, cases.payees(engine, references))
+    planned = _planned(engine, foreign_paths.payees(engine, references))
     with _Watch(ctx, (fixture,)) as watch:
         answers = _answers(planned)
         watch.judge("payouts that name what is not under the account", answers, "tenancy.payout-references")

@@ -3,24 +3,86 @@ idempotency keys stay used."""
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from conformance.checks.auth_probes import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
-from conformance.checks.cases import unauthenticated as cases
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import own_place
-from conformance.checks.places import defective
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
 from conformance.judge.expectations import SameAnswer
+from conformance.judge.findings import Inconclusive
+from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Exchange
 from conformance.wire.provenance import new_key
-from conformance.world.account import unknown_like
+from conformance.world.account import parameters, unknown_like
+from conformance.world.case import Case
 
 #: Idempotency keys that a server must remember at the least, which sets no number.
 MANY_KEYS = 21
+
+
+#: Name, authentication and rule of a request that fails authentication.
+_Form = tuple[str, Auth, str]
+
+_WRONG: _Form = ("with a wrong signature", Auth(mangle="flip"), "auth.signature")
+_BARE: _Form = ("without authentication headers", Auth(omit=signing.HEADERS), "auth.missing-header")
+
+
+def _replayed(used: Exchange) -> _Form:
+    return "with a used nonce", Auth(nonce=used.nonce, timestamp_offset=-2), "auth.nonce-replay"
+
+
+def _case(at: Engine, form: _Form, what: str, **changes: Any) -> Case:
+    how, auth, rule = form
+    control = at.case(rule, f"a request {how}", auth=auth)
+    return at.case("auth.comes-first", f"a request {how} {what}", auth=auth, control=control, **changes)
+
+
+def _otherwise_wrong(at: Engine, used: Exchange) -> Iterator[Case]:
+    """Requests to places that are not the caller's, with wrong bodies, queries and Idempotency-Keys. `used`
+    was answered before: its nonce comes again."""
+    replayed = _replayed(used)
+    places = [("an unknown top-level resource", {parameters(at.operation)[0]: UNKNOWN})]
+    places += [(f"an unknown {child}", {child: UNKNOWN}) for child in parameters(at.operation)[1:]]
+    if at.ctx.target.secondary is not None:
+        place = {parameters(at.operation)[0]: FOREIGN}
+        with contextlib.suppress(Inconclusive):
+            at.target(place)
+            places.append(("another organization's top-level resource", place))
+    for what, whose in places:
+        for form in (_WRONG, replayed):
+            yield _case(at, form, f"to {what}", whose=whose)
+    changes: list[tuple[str, dict[str, Any], tuple[_Form, ...]]] = []
+    if at.ctx.operation.request_schema is not None:
+        changes.append(("with malformed JSON", {"body": b'{"'}, (_WRONG,)))
+        changes.append(("with an empty object", {"body": b"{}"}, (_BARE,)))
+        changes.append(("with an empty array", {"body": b"[]"}, (replayed,)))
+    if at.ctx.operation.query_parameters:
+        changes.append(("for page 0 of size x", {"query": "page=0&size=x"}, (_WRONG,)))
+    if at.ctx.operation.is_post:
+        what = "with an idempotency key that is not a UUID"
+        changes.append(("without an idempotency key", {"key": None}, (_BARE,)))
+        changes.append((what, {"key": "no-uuid"}, (_WRONG, replayed)))
+    for what, changed, forms in changes:
+        for form in forms:
+            yield _case(at, form, what, **changed)
+
+
+def _used_keys(at: Engine, used: Exchange) -> Iterator[Case]:
+    """Requests with the Idempotency-Key of one that was answered in the same place before."""
+    call = used.call
+    for form in (_WRONG, _BARE, _replayed(used)):
+        what = "with a used idempotency key and its body"
+        yield _case(at, form, what, key=call.idempotency_key, body=call.body)
+    body = b"{}" if call.body is None else call.body + b" "
+    what = "with a used idempotency key and another body"
+    yield _case(at, _WRONG, what, key=call.idempotency_key, body=body)
 
 
 @check("auth.comes-first")
@@ -31,13 +93,13 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
     fixture = ctx.account(fresh=ctx.operation.traits.once and not ctx.run.read_only)
     first = fixture.call(ctx.operation.id)
     used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
-    elsewhere, there = defective(probes), Engine(ctx, lambda: fixture)
+    elsewhere, there = probes.defective, Engine(ctx, lambda: fixture)
     for engine in (elsewhere, there):
         engine.nonces.add(used.nonce or "")
         engine.keys.add(first.idempotency_key or "")
-    elsewhere.run(cases.otherwise_wrong, used)
+    elsewhere.run(_otherwise_wrong, used)
     if ctx.operation.is_post:
-        there.run(cases.used_keys, used)
+        there.run(_used_keys, used)
 
 
 @check("refusal.changes-nothing")

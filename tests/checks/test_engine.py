@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.checks.auth_probes import AuthProbes
-from conformance.checks.cases import authentication
+from conformance.checks import load_checks
 from conformance.checks.places import defective
 from conformance.judge.findings import Verdict
 from conformance.judge.oracle import Disagreement
@@ -32,7 +31,7 @@ class AsksNobody(Behaviour):
 
 def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() -> None:
     ctx = ctx_on("listWallets", "auth.signature")
-    engine = defective(AuthProbes(ctx))
+    engine = defective(ctx)
     sent = len(ctx.exchanges)
     case = engine.case("auth.signature", "a valid request", auth=Auth())
     with pytest.raises(Disagreement, match=r"auth\.signature, but the oracle says"):
@@ -42,7 +41,7 @@ def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() ->
 
 def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
     ctx = ctx_on("listWallets", "auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
-    defective(AuthProbes(ctx)).run(authentication.missing_headers)
+    load_checks()["test_authentication.test_missing_headers"].function(ctx)
     assert {finding.rule: finding.verdict for finding in ctx.findings()} == {
         "auth.missing-header": Verdict.PASSED,
         "auth.missing-header-status": Verdict.PASSED,
@@ -54,7 +53,7 @@ def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
 def test_a_case_whose_control_is_answered_no_better_shows_nothing() -> None:
     rules = ("auth.bearer-only", "auth.missing-header", "auth.missing-header-status")
     ctx = ctx_on("listWallets", *rules, behaviour=AsksNobody())
-    defective(AuthProbes(ctx)).run(authentication.missing_headers)
+    load_checks()["test_authentication.test_missing_headers"].function(ctx)
     found = {finding.rule: finding for finding in ctx.findings()}
     assert found["auth.missing-header"].verdict is Verdict.FAILED
     assert found["auth.bearer-only"].verdict is Verdict.INCONCLUSIVE

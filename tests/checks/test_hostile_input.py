@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.cases.signature import reworded
+from conformance.checks.test_signature import reworded
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.world.corpora import headers, ids, query_strings

@@ -39,12 +39,9 @@ def test_no_class_name_stands_for_two_classes() -> None:
     assert not {name for name, times in names.items() if times > 1}
 
 
-#: Packages whose modules are named after something else: commands of the tool, tables of cases.
-_NAMED_OTHERWISE = {"cli", "cases"}
-
-
 def test_no_module_name_stands_for_two_modules() -> None:
-    paths = [path for path in PACKAGE.rglob("*.py") if path.parent.name not in _NAMED_OTHERWISE]
+    # Those of commands have the names of the commands.
+    paths = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]
     names = Counter(path.name for path in paths if path.name != "__init__.py")
     assert not {name for name, times in names.items() if times > 1}
 

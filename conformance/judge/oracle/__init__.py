@@ -16,7 +16,7 @@ that the request keeps. Each `Reason` has the rule, the expectation, the sentenc
 that is defective in several ways has several reasons for its refusal; which of them the server names is open
 (section 5.4), unless authentication is among them, which comes first.
 
-A row of a table (`conformance.checks.cases`) names its rule. The engine (`conformance.checks.engine`) sends
+A row of a check's table names its rule. The engine (`conformance.checks.engine`) sends
 the case, asks the oracle, and judges by what it says of that rule. A row whose rule the oracle does
 not name raises `Disagreement`: an error of the suite, no verdict on the server. The generated part asks the
 oracle of whatever Hypothesis drew. A request that a client sends is described by the same `Call`: `Auth` with

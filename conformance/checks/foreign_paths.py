@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 
 from conformance.checks.engine import Engine
-from conformance.checks.private_data import almost, of_another_kind
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
 from conformance.wire.messages import Exchange, to_json
-from conformance.world.account import parameters
+from conformance.wire.provenance import derive
+from conformance.world.account import AccountFixture, identifier, parameters
 from conformance.world.cache import Key
 from conformance.world.case import Case
+
+#: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
+_CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 
 _FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
 
@@ -119,3 +123,30 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
         for what, near in itertools.islice(almost(str(body[member])), 1, None):
             name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)
+
+
+# ---------------------------------------------------------------------- ids
+
+
+def almost(known: str) -> Iterator[tuple[str, str]]:
+    """Ids that share most of their characters with one that exists, for servers that compare prefixes, or
+    without letter case or padding; ids so short or so regular that they may well exist are left out."""
+    yield "an existing id with a space behind it", f"{known} "
+    rest = known.rpartition("_")[2]
+    if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
+        yield "an existing id in another letter case", derive(known, "tailswapped")
+    if len(rest) < 12 or rest.isdigit():
+        return
+    yield "an id with one character more than an existing one", known + "0"
+    yield "an id that lacks the last character of an existing one", derive(known, "but.1")
+    yield "an id that lacks the first character of an existing one", derive(known, "from.1")
+
+
+def of_another_kind(fixture: AccountFixture, name: str) -> str:
+    """The id of a resource of the same owner that is no such thing as a path parameter names."""
+    match name:
+        case "customer_id":
+            return fixture.account_id
+        case "beneficiary_id":
+            return identifier(fixture.virtual_account)
+    return fixture.beneficiary_id

@@ -127,8 +127,8 @@ class _OneAtATime:
 # ---------------------------------------------------------------------- hypothesis
 
 
-def keep_examples_apart(function: Callable[..., Any], name: str) -> None:
-    """Gives a function that is made anew for each part a place of its own in hypothesis' database. Assumes
-    that _hypothesis_internal_add_digest goes into a function's digest; without it parts share a place, and
-    run each other's examples first."""
-    function._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]
+def keep_examples_apart(test: Callable[..., Any], name: str) -> None:
+    """Gives a test of hypothesis.given a place of its own in hypothesis' database. Assumes that
+    _hypothesis_internal_database_key is that place; without it parts share one, and run each other's examples
+    first."""
+    test._hypothesis_internal_database_key = name.encode()  # type: ignore[attr-defined]

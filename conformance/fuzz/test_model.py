@@ -21,8 +21,17 @@ THEMES = {
     "everything": ("http.success-json", "createAccount"),
 }
 
+#: Parts that share the examples of a theme, so that lanes run them side by side: `payees`, `payees-2`, ...
+SHARES = 5
 
-@exploration(THEMES)
+PARTS = {
+    theme if share == 1 else f"{theme}-{share}": stands_for
+    for theme, stands_for in THEMES.items()
+    for share in range(1, SHARES + 1)
+}
+
+
+@exploration(PARTS)
 def test_agrees_with_model(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
     from conformance.fuzz.stateful.stateful_fuzzing import explore_model
 

@@ -30,8 +30,9 @@ class PlainRun:
     failures: Counter[str] = field(default_factory=Counter)
     #: Failure -> seconds until it was first seen.
     first: dict[str, float] = field(default_factory=dict)
-    #: From the first answer to the last: without start-up.
+    #: Seconds, and processor seconds of the client, from the first answer to the last: without start-up.
     sending: float = 0.0
+    processor: float = 0.0
     output: str = ""
 
     @property
@@ -94,15 +95,17 @@ def run(tables: dict[str, Any], examples: int, seed: int, operation: str | None 
             check=False,
         )
         result = PlainRun(time.time() - begin, output=done.stdout.decode("utf-8", "replace"))
-        times = []
+        times, used = [], []
         for line in log.read_text("utf-8").splitlines() if log.exists() else ():
             noted = json.loads(line)
             if "status" in noted:
                 result.statuses[noted["status"]] += 1
                 times.append(noted["at"])
+                used.append(noted["processor"])
             else:
                 kind = f"{noted['failure']}: {noted['message']}"
                 result.failures[kind] += 1
                 result.first.setdefault(kind, noted["at"] - begin)
         result.sending = times[-1] - times[0] if times else 0.0
+        result.processor = used[-1] - used[0] if used else 0.0
     return result

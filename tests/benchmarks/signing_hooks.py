@@ -24,7 +24,7 @@ _LOG = open(os.environ["BENCHMARK_LOG"], "a", buffering=1, encoding="utf-8")  # 
 
 
 def _note(**what: Any) -> None:
-    _LOG.write(json.dumps({"at": time.time(), **what}) + "\n")
+    _LOG.write(json.dumps({"at": time.time(), "processor": time.process_time(), **what}) + "\n")
 
 
 @schemathesis.hook

@@ -36,13 +36,14 @@ def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorde
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
     recorder, tried = Recorder(RunContext(TARGET), "test"), []
 
-    def run(number: int) -> None:
-        tried.append(number)
-        judge(recorder, number)
+    def run(numbers: Sequence[int]) -> None:
+        for number in numbers:
+            tried.append(number)
+            judge(recorder, number)
 
-    engine.explore(
-        run, st.integers(0, 100_000), recorder, settings, engine.budget(settings), settings.seed, "test"
-    )
+    # The simplest example is turned down.
+    numbers = st.tuples(st.integers(0, 100_000)).filter(any)
+    engine.explore(run, numbers, recorder, settings, engine.budget(settings), settings.seed, "test")
     return recorder, tried
 
 
@@ -75,6 +76,29 @@ def test_what_does_not_come_again_is_still_reported() -> None:
     recorder, _ = explore(judge)
     finding = broken(recorder)["fields.type"]
     assert "did not come again" in finding.further[-1]
+
+
+def test_cases_run_together_are_run_alone_where_one_fails() -> None:
+    recorder, tried = Recorder(RunContext(TARGET), "test"), list[tuple[int, ...]]()
+
+    def run(numbers: Sequence[int]) -> None:
+        tried.append(tuple(numbers))
+        for number in numbers:
+            recorder.judge("fields.type", "createAccount", Said("even", number % 2 == 0, str(number)))
+
+    def shrink(number: int, fails: Callable[[int], bool]) -> None:
+        fails(number - 2)
+
+    engine.together(run, (2, 4), recorder, shrink)
+    assert tried == [(2, 4)]
+    engine.together(run, (6, 7, 8), recorder, shrink)
+    assert tried[1:] == [(6, 7, 8), (6,), (7,), (5,), (8,)]
+    assert broken(recorder).keys() == {"fields.type"}
+
+
+def test_no_example_comes_twice_but_to_be_made_smaller() -> None:
+    _, tried = explore(lambda recorder, number: None, examples=50)
+    assert len(set(tried)) == len(tried) == 50
 
 
 def test_budget_of_examples_and_time() -> None:
@@ -116,6 +140,7 @@ def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
 
 def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    made = engine.hypothesis_settings(FuzzSettings(1), engine.PartBudget(10, None))
+    recorder = Recorder(RunContext(TARGET), "test")
+    _, made = next(engine.runs(recorder, engine.PartBudget(10, None), FuzzSettings(1), 1))
     assert not made.derandomize and made.database is None and made.deadline is None
     assert open_database("") is None

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_waiting")
 
 def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> None:
     run = run_on(payins=False, payouts=False, secondary=False)
-    findings = agrees_with_model(run, "everything", FuzzSettings(1, examples=15))
+    findings = agrees_with_model(run, "everything", FuzzSettings(1, examples=90))
     assert not broken(findings)
     assert not [
         exchange for exchange in run.record.values() if exchange.operation in ("createPayin", "createPayout")
@@ -31,7 +31,7 @@ def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> No
 def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
     """A wallet that is taken out of use after it was made is still answered as at first to its key."""
     run = run_on(compose(StatusesReviewed))
-    findings = agrees_with_model(run, theme, FuzzSettings(2, 30))
+    findings = agrees_with_model(run, theme, FuzzSettings(2, 180))
     assert broken(findings) == {}
 
 
@@ -76,7 +76,7 @@ class TwoWallets(Behaviour):
 )
 def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str]) -> None:
     run = run_on(behaviour())
-    findings = broken(agrees_with_model(run, theme, FuzzSettings(1, examples=40)))
+    findings = broken(agrees_with_model(run, theme, FuzzSettings(1, examples=250)))
     assert findings and set(findings) <= rules, set(findings)
     for finding in findings.values():
         replay = generated(finding, run)
@@ -86,5 +86,5 @@ def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[st
 
 def test_failures_are_shrunk() -> None:
     run = run_on(LosesFields())
-    finding = broken(agrees_with_model(run, "payees", FuzzSettings(1, examples=40)))["beneficiary.update"]
+    finding = broken(agrees_with_model(run, "payees", FuzzSettings(1, examples=250)))["beneficiary.update"]
     assert len(finding.exchanges) <= 5, [run.record[number].operation for number in finding.exchanges]

@@ -49,10 +49,12 @@ def test_plain(target: str) -> None:
 def test_what_an_odd_target_changed_is_not_taken_for_known() -> None:
     fuzzer = Fuzzer(run_on(), "updateBeneficiary", "test")
     path = own_path("updateBeneficiary")
-    fuzzer.perform(Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Dr"}'))
     fuzzer.perform(
-        Case("updateBeneficiary", "odd", path=path, query="x={}", body=b'{"email": "eve@example.com"}')
+        [
+            Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Dr"}'),
+            Case("updateBeneficiary", "odd", path=path, query="x={}", body=b'{"email": "eve@example.com"}'),
+            Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Mr"}'),
+        ]
     )
-    fuzzer.perform(Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Mr"}'))
     assert list(fuzzer.run.record.values())[-1].succeeded
     assert not fuzzer.recorder.failures

@@ -10,13 +10,12 @@ import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from _pytest.assertion import AssertionState
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.internal.reflection import function_digest
+from hypothesis.database import InMemoryExampleDatabase
 
 from conformance import _private
 
@@ -100,17 +99,23 @@ def test_without_them_there_is_a_second_best() -> None:
     assert _private.terminal_writer(object()).fullwidth > 0
 
 
-def test_hypothesis_tells_functions_apart_by_the_digest_that_is_added() -> None:
-    def made(name: str) -> Any:
-        def example(value: int) -> None: ...
+def test_hypothesis_keeps_the_examples_of_each_name_apart() -> None:
+    def places(name: str) -> set[bytes]:
+        database = InMemoryExampleDatabase()
 
-        _private.keep_examples_apart(example, name)
-        return given(st.integers())(example)
+        @settings(database=database)
+        @given(st.integers())
+        def test(value: int) -> None:
+            raise ValueError
 
-    first, second, again = (
-        function_digest(made(name).hypothesis.inner_test) for name in ("one", "two", "one")
-    )
-    assert first == again != second
+        _private.keep_examples_apart(test, name)
+        with pytest.raises(ValueError):
+            test()
+        return set(database.data)
+
+    first, second = places("one"), places("two")
+    assert first == places("one")
+    assert first and not first & second
 
 
 def test_nothing_else_uses_private_parts() -> None:

@@ -1,13 +1,19 @@
-"""Runs Hypothesis within the budget of a part and keeps it going after a failure, to find the next one."""
+"""Runs Hypothesis within the budget of a part, and goes on after a failure to find the next one.
+
+Each run of Hypothesis draws one new example. In a longer run it derives most examples from earlier ones: with
+a budget of some 25 cases that repeats more than it finds. What is drawn must turn down the simplest example,
+with which Hypothesis begins each run.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from conformance._private import keep_examples_apart
 from conformance.fuzz.engine.database import open_database, until_closed
@@ -18,13 +24,15 @@ from conformance.fuzz.exploration import FuzzSettings
 if TYPE_CHECKING:
     import hypothesis
 
+T = TypeVar("T")
+
 #: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.
 SHRINK_EXAMPLES = 200
 SHRINK_SECONDS = 3.0
 SHRINK_TOTAL = 6.0
 
 #: Different failures looked for in one part.
-ROUNDS = 5
+FAILURES = 5
 
 
 class Enough(BaseException):
@@ -34,9 +42,9 @@ class Enough(BaseException):
 
 @dataclass
 class PartBudget:
-    """Budget of a part: examples, and the moment (monotonic clock) at which it ends."""
+    """Budget of a part: cases, and the moment (monotonic clock) at which it ends."""
 
-    examples: int
+    cases: int
     end: float | None
     used: int = 0
     #: True if Hypothesis has been told to stop: a failure of its running example is none.
@@ -45,20 +53,20 @@ class PartBudget:
     _shrunk: int = 0
     _seconds: float = 0.0
 
-    def start_round(self) -> None:
-        """Nothing has failed yet in this round."""
+    def start_run(self) -> None:
+        """Nothing has failed yet in this run of Hypothesis."""
         if self._shrinking is not None:
             self._seconds += time.monotonic() - self._shrinking
         self._shrinking, self._shrunk, self.closed = None, 0, False
 
-    def spend(self) -> None:
-        """Takes one example from the budget; raises Enough when it is used up. From a round's first failure
-        on, making it smaller has a budget of its own."""
+    def spend(self, cases: int = 1) -> None:
+        """Takes an example of so many cases from the budget; raises Enough when that is used up. From a run's
+        first failure on, making it smaller has a budget of its own."""
         if self._shrinking is None:
             if self.over:
                 self.closed = True
                 raise Enough
-            self.used += 1
+            self.used += cases
         else:
             self._shrunk += 1
             spent = time.monotonic() - self._shrinking
@@ -83,30 +91,57 @@ class PartBudget:
     @property
     def over(self) -> bool:
         """True if nothing is left."""
-        return self.used >= self.examples or self.late
+        return self.used >= self.cases or self.late
 
 
 def budget(settings: FuzzSettings, weight: float = 1.0) -> PartBudget:
-    """The budget of one part; `weight` makes its examples count for more or less than one case each."""
+    """The budget of one part; `weight` is its share of the cases of a part."""
     share = settings.share()
     return PartBudget(
-        max(1, int(settings.cases * weight)), None if share is None else time.monotonic() + share
+        max(1, math.ceil(settings.cases * weight)), None if share is None else time.monotonic() + share
     )
 
 
-def hypothesis_settings(settings: FuzzSettings, allowed: PartBudget, **more: Any) -> hypothesis.settings:
-    """Hypothesis's settings for a round; a profile of the user's or of CI has no say in them."""
+def runs(
+    recorder: Recorder, allowed: PartBudget, settings: FuzzSettings, seed: int, **more: Any
+) -> Iterator[tuple[int, hypothesis.settings]]:
+    """Seeds and settings for runs of Hypothesis, until the budget is used up. Each draws one new example, the
+    first one after those that the database keeps.
+
+    A rule that broke in a run is settled then: it is still judged, but no longer ends an example, so that the
+    next run can find something else.
+    """
+    recorder.on_violation = allowed.note_failure
+    failures = number = 0
+    reuses = settings.database is not None
+    while failures < FAILURES and not allowed.over:
+        recorder.focus = None
+        allowed.start_run()
+        used = allowed.used
+        yield derive(seed, number), _settings(settings, allowed, reuses=reuses, **more)
+        if recorder.focus is not None:
+            recorder.settled.add(recorder.focus)
+            failures += 1
+        elif allowed.used == used:
+            return  # Nothing can be drawn.
+        number, reuses = number + 1, False
+
+
+def _settings(
+    settings: FuzzSettings, allowed: PartBudget, *, reuses: bool, **more: Any
+) -> hypothesis.settings:
+    """Hypothesis's settings for a run; a profile of the user's or of CI has no say in them."""
     import hypothesis
 
-    database = until_closed(open_database(settings.database), lambda: allowed.closed)
-    phases = [hypothesis.Phase.generate, hypothesis.Phase.shrink]
-    if database is not None:
-        phases.insert(0, hypothesis.Phase.reuse)
     return hypothesis.settings(
-        max_examples=allowed.examples,
+        max_examples=1,
         deadline=None,
-        database=database,
-        phases=phases,
+        database=until_closed(open_database(settings.database), lambda: allowed.closed),
+        phases=[
+            *[hypothesis.Phase.reuse] * reuses,
+            hypothesis.Phase.generate,
+            hypothesis.Phase.shrink,
+        ],
         derandomize=False,
         suppress_health_check=list(hypothesis.HealthCheck),
         print_blob=False,
@@ -114,18 +149,6 @@ def hypothesis_settings(settings: FuzzSettings, allowed: PartBudget, **more: Any
         verbosity=hypothesis.Verbosity.quiet,
         **more,
     )
-
-
-def rounds(recorder: Recorder, budget: PartBudget, seed: int) -> Iterator[int]:
-    """Seeds for runs of Hypothesis until the budget is used up. A rule that broke in a round is settled then:
-    it is still judged, but no longer ends an example, so that the next round can find something else."""
-    for number in range(ROUNDS):
-        recorder.focus = None
-        budget.start_round()
-        yield derive(seed, number)
-        if recorder.focus is None or budget.over:
-            return
-        recorder.settled.add(recorder.focus)
 
 
 @contextlib.contextmanager
@@ -157,31 +180,36 @@ def contained() -> Iterator[None]:
                 raise
 
 
-def single(
-    run: Callable[[Any], None],
-    case: Any,
+def together(
+    run: Callable[[Sequence[T]], None],
+    cases: Sequence[T],
     recorder: Recorder,
-    shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None,
+    shrink: Callable[[T, Callable[[T], bool]], object],
 ) -> None:
-    """Runs one case that nothing was drawn for; what it breaks is in the recorder. A rule that is broken for
-    the first time is looked at again in smaller cases, if `shrink` makes some."""
+    """Runs cases that nothing was drawn for as one example; what they break is in the recorder.
 
-    def fails(tried: Any) -> bool:
+    Where one fails, each is run alone, and where that breaks a rule for the first time `shrink` tries smaller
+    ones."""
+
+    def fails(*tried: T) -> bool:
         recorder.begin()
+        recorder.focus, recorder.on_violation = None, None
         try:
             run(tried)
         except AssertionError:
             return True
         return False
 
-    recorder.focus, recorder.on_violation = None, None
     known = set(recorder.failures)
-    if fails(case) and shrink is not None and recorder.focus is not None and recorder.focus not in known:
-        shrink(case, fails)
+    if fails(*cases):
+        for case in cases:
+            if fails(case) and recorder.focus is not None and recorder.focus not in known:
+                known.add(recorder.focus)
+                shrink(case, fails)
 
 
 def explore(
-    run: Callable[[Any], None],
+    run: Callable[[Sequence[T]], None],
     strategy: Any,
     recorder: Recorder,
     settings: FuzzSettings,
@@ -189,23 +217,21 @@ def explore(
     seed: int,
     name: str,
 ) -> None:
-    """Runs `run` on values of a strategy, in rounds, until the budget is used up.
+    """Runs `run` on the examples of a strategy, each some cases, until the budget is used up.
 
     `run` raises Falsified when the recorder says so. `name` tells the part's examples from others in the
     database."""
     import hypothesis
 
-    recorder.on_violation = allowed.note_failure
-    for round_seed in rounds(recorder, allowed, seed):
+    def example(cases: Sequence[T]) -> None:
+        allowed.spend(len(cases))
+        recorder.begin()
+        run(cases)
 
-        def example(case: Any) -> None:
-            allowed.spend()
-            recorder.begin()
-            run(case)
-
-        keep_examples_apart(example, name)
+    for run_seed, how in runs(recorder, allowed, settings, seed):
         test = hypothesis.given(strategy)(example)  # type: ignore[no-untyped-call]
+        keep_examples_apart(test, name)
         # In this order: a seed takes away the database of settings that are there already.
-        test = hypothesis_settings(settings, allowed)(hypothesis.seed(round_seed)(test))
+        test = how(hypothesis.seed(run_seed)(test))
         with contained():
             test()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from conformance.fuzz.schema.views import ACCEPT, REJECT, document
@@ -13,6 +12,8 @@ from conformance.judge.oracle import ValidBody, own_path
 from conformance.world.case import Case
 
 if TYPE_CHECKING:
+    import random
+
     from hypothesis.strategies import SearchStrategy
     from schemathesis import Case as GeneratedCase
     from schemathesis import GenerationMode
@@ -69,10 +70,12 @@ class Generator:
                 made[view] = st.builds(self._case, generated, st.booleans(), st.just(_origin(view, mode)))
         return made
 
-    def coverage(self) -> Iterator[Case]:
-        """The boundary cases of both views that schemathesis derives without drawing anything."""
+    def coverage(self, source: random.Random, most: int) -> list[Case]:
+        """Some of the boundary cases of both views, which schemathesis derives without drawing anything:
+        those that must be accepted first."""
         from schemathesis import GenerationMode
 
+        found: list[tuple[str, GeneratedCase[Any]]] = []
         for view, modes in (
             (ACCEPT, [GenerationMode.POSITIVE]),
             (REJECT, [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]),
@@ -80,18 +83,17 @@ class Generator:
             operation = self._described(view)
             if operation is None:
                 continue
+            config = operation.schema.config.generation_for(operation=operation, phase="coverage")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                cases = operation.schema.iter_coverage_cases(
-                    operation,
-                    generation_modes=modes,
-                    generation_config=operation.schema.config.generation_for(
-                        operation=operation, phase="coverage"
-                    ),
-                )
-                for number, case in enumerate(cases):
+                for case in operation.schema.iter_coverage_cases(
+                    operation, generation_modes=modes, generation_config=config
+                ):
                     mode = case.meta.generation.mode if case.meta else modes[0]
-                    yield self._case(case, number % 2 == 0, f"{_origin(view, mode)}, boundary")
+                    found.append((f"{_origin(view, mode)}, boundary", case))
+        source.shuffle(found)
+        chosen = sorted(found[:most], key=lambda pair: pair[0], reverse=True)
+        return [self._case(case, number % 2 == 0, origin) for number, (origin, case) in enumerate(chosen)]
 
     def _case(self, generated: GeneratedCase[Any], raw: bool, origin: str) -> Case:
         query, body, content_type = _wire(generated)

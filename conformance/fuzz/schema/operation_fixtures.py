@@ -45,6 +45,8 @@ class OperationFixtures:
         self.known: Exchange | None = None
         #: Snapshot that a refusal must leave unchanged; None where it is to be taken anew.
         self._watch: Watch | None = None
+        #: Refused requests since that snapshot.
+        self._refusals: list[Exchange] = []
 
     @property
     def fixture(self) -> AccountFixture:
@@ -79,11 +81,12 @@ class OperationFixtures:
 
     def look_anew(self) -> None:
         """Something was accepted: what there is now is to be looked at before the next refusal."""
-        self._watch = None
+        self._watch, self._refusals = None, []
 
     def renew(self) -> None:
-        """The next example gets a fixture of its own."""
-        self._scene, self.known, self._watch = None, None, None
+        """The next request gets a fixture of its own."""
+        self._scene, self.known = None, None
+        self.look_anew()
 
     @functools.cached_property
     def sibling(self) -> AccountFixture:
@@ -190,17 +193,23 @@ class OperationFixtures:
         self._watch.start()
         return list(self._watch.before.looks) if self._watch.before is not None else []
 
-    def changed(self, refusal: Exchange) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
-        """The expectation that a refused request changed nothing, if that can be known, the exchanges that it
+    def refused(self, exchange: Exchange) -> None:
+        """Notes a refusal, which must have changed nothing since `before`."""
+        self._refusals.append(exchange)
+
+    def changed(self) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
+        """The expectation that the refusals changed nothing, if that can be known, the exchanges that it
         judges, and the last looks. What others may have changed as well is nothing."""
-        if self._watch is None:
+        refusals, self._refusals = self._refusals, []
+        if self._watch is None or not refusals:
             return None
         try:
-            self._watch.effect([refusal.call])
+            self._watch.effect([refusal.call for refusal in refusals])
         except NotSeen:
             return None
-        evidence = self._watch.evidence([refusal])
-        expectation, exchanges = self._watch.expectation("a refusal", evidence, confirmed=False)
+        evidence = self._watch.evidence(refusals)
+        what = "a refusal" if len(refusals) == 1 else f"{len(refusals)} refusals"
+        expectation, exchanges = self._watch.expectation(what, evidence, confirmed=False)
         return expectation, exchanges, list(evidence.after.looks)
 
 

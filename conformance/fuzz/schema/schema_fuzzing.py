@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.engine.hypothesis_runs import budget, explore, single
+from conformance.fuzz.engine.hypothesis_runs import budget, explore, together
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
@@ -37,8 +39,14 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.case import Case, call_of
 from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
 #: Boundary cases for each generated one that is asked for: they cost no drawing.
 BOUNDARY_FACTOR = 3
+
+#: Cases without drawing that are sent as one example.
+TOGETHER = 12
 
 
 class Fuzzer:
@@ -50,15 +58,26 @@ class Fuzzer:
         self.recorder = Recorder(run, check)
         self.fixtures = OperationFixtures(run, operation)
 
-    # ------------------------------------------------------------------ one case
+    # ------------------------------------------------------------------ one example
 
-    def perform(self, case: Case) -> None:
-        """Sends one case and judges its answer. Raises Violation as the recorder does."""
-        body = self.fixtures.body_of(case)
-        request, expected = self._expected(case, call_of(case, self.fixtures.ids(case), body))
-        watched = bool(expected.refusals) and case.own_path
-        if watched:
+    def perform(self, cases: Sequence[Case]) -> None:
+        """Sends the cases of an example and judges their answers; last what must be refused, so that one look
+        shows whether any of it changed something. Raises Falsified as the recorder does."""
+        watched = []
+        for case in cases:
+            call, expected = self._expected(case)
+            if expected.refusals and case.own_path:
+                watched.append((self.fixtures.fixture, case, call, expected))
+            else:
+                self._send(case, call, expected)
+        for fixture, case, call, expected in watched:
+            if fixture is not self.fixtures.fixture:  # An accepted request has used it up.
+                call, expected = self._expected(case)
             self.recorder.sent(*self.fixtures.before())
+            self._send(case, call, expected)
+        self._unchanged()
+
+    def _send(self, case: Case, request: Call, expected: ExpectedAnswer) -> None:
         client = self.fixtures.fixture.client
         if odd := is_odd(request.target):
             # Whether it is this operation's at all is for a front end or a router to say.
@@ -74,16 +93,19 @@ class Fuzzer:
         self.recorder.count(exchange)
         self.recorder.keep(exchange)
         if not exchange.throttled and exchange.status is not None and exchange.status < 500:
-            self._judge(expected, exchange, watched)
+            self._judge(expected, exchange)
+            if expected.refusals and case.own_path and exchange.refused:
+                self.fixtures.refused(exchange)
         else:
             self.fixtures.renew()
         if not (expected.refusals and exchange.succeeded):
             # What was accepted against the rules may well be shown against the rules: one fault, one failure.
             self.recorder.inspect(exchange)
 
-    def _expected(self, case: Case, call: Call) -> tuple[Call, ExpectedAnswer]:
+    def _expected(self, case: Case) -> tuple[Call, ExpectedAnswer]:
         """The call of a case as it is sent, and its answer by the specification. Where it must be accepted,
         its values are such as no other request had."""
+        call = call_of(case, self.fixtures.ids(case), self.fixtures.body_of(case))
         valid, body, target = self.fixtures.valid, call.body, self.run.target
         known = Known(case.path, payees.whose(case.body), valid)
         if valid is None or not body:
@@ -108,7 +130,7 @@ class Fuzzer:
             "http.no-server-error", self.operation, Answered("any request", also=also), exchange
         )
 
-    def _judge(self, expected: ExpectedAnswer, exchange: Exchange, watched: bool) -> None:
+    def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
         judge, operation = self.recorder.judge, self.operation
         if exchange.succeeded:
             self._used(expected)
@@ -117,8 +139,6 @@ class Fuzzer:
             judge(passes.rule, operation, passes.expectation, exchange)
         if (reason := expected.refusal) is not None:
             judge(reason.rule, operation, reason.expectation, exchange)
-            if watched and exchange.refused:
-                self._unchanged(exchange)
         elif expected.accepted is not None and (
             not TRAITS[operation].unique_pair or pairs_are_free(self.run)
         ):
@@ -151,8 +171,8 @@ class Fuzzer:
         if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
             self.fixtures.renew()
 
-    def _unchanged(self, refusal: Exchange) -> None:
-        seen = self.fixtures.changed(refusal)
+    def _unchanged(self) -> None:
+        seen = self.fixtures.changed()
         if seen is None:
             return
         expectation, exchanges, looks = seen
@@ -222,36 +242,25 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     """
     fuzzer = Fuzzer(run, operation, check)
     seed = derive(settings.seed, "fuzz", operation)
-    valid = fuzzer.fixtures.valid
+    valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     generator = Generator(operation, valid)
-    from hypothesis import strategies as st
-
-    own = odd_requests.strategies(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
-    everything = [*generator.strategies().values()] * 2 + [*own.values()]
-    boundaries = list(generator.coverage())
-    source(seed, "boundaries").shuffle(boundaries)
+    own = odd_requests.strategies(operation, valid, foreign=foreign)
+    origins = [*generator.strategies().values(), *own.values()]
+    boundaries = generator.coverage(source(seed, "boundaries"), settings.cases * BOUNDARY_FACTOR)
     # What has to be imported and derived first is not the server's time.
     allowed = budget(settings)
-    always = cases(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
     with fuzzer.recorder.keeping():
-        for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
+        for batch in batched((*cases(operation, valid, foreign=foreign), *boundaries), TOGETHER):
             if allowed.late and fuzzer.recorder.statuses:
                 break
-            single(
+            together(
                 fuzzer.perform,
-                case,
+                batch,
                 fuzzer.recorder,
                 lambda case, fails: shrink(case, fails, None if valid is None else valid.body),
             )
-        explore(
-            fuzzer.perform,
-            st.one_of(everything),
-            fuzzer.recorder,
-            settings,
-            allowed,
-            seed,
-            f"fuzz {operation}",
-        )
+        example = one_of_each(origins)
+        explore(fuzzer.perform, example, fuzzer.recorder, settings, allowed, seed, f"fuzz {operation}")
     remedy = SAMPLE_REMEDIES.get(operation, "")
     if TRAITS[operation].unique_pair and not pairs_are_free(run):
         remedy = PAIRS_REMEDY
@@ -259,6 +268,26 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
         *fuzzer.recorder.findings(),
         *unreached(fuzzer.recorder, operation, check, remedy),
     ]
+
+
+def batched(cases: Iterable[Case], size: int) -> Iterator[Sequence[Case]]:
+    """Cases in groups of a size, the last one smaller."""
+    rest = iter(cases)
+    while batch := tuple(itertools.islice(rest, size)):
+        yield batch
+
+
+def one_of_each(origins: Sequence[SearchStrategy[Case]]) -> SearchStrategy[Sequence[Case]]:
+    """Examples of a case of each origin, some left out: a failure shrinks to the one that it needs."""
+    from hypothesis import strategies as st
+
+    kept = st.integers(0, 9)
+
+    @st.composite
+    def example(draw: DrawFn) -> Sequence[Case]:
+        return [draw(origin) for origin in origins if draw(kept)]
+
+    return example().filter(bool)
 
 
 def unreached(recorder: Recorder, operation: str, check: str, remedy: str) -> list[Finding]:

@@ -139,4 +139,4 @@ def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
 
 
 def _text(longest: int) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^[{DRAWN_LETTERS}]{{1,{longest}}}$"}
+    return {"type": "string", "pattern": f"^[{DRAWN_LETTERS}]+$", "minLength": 1, "maxLength": longest}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -115,12 +116,26 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.driver = self.context.start()
-        self.model = self.driver.model
         self.count = 0
 
+    @initialize(
+        kept=st.integers(0, 15),
+        texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=2),
+        destination=st.booleans(),
+    )
+    def start(self, kept: int, texts: list[str], destination: bool) -> None:
+        """Makes the account, and what is in it at first."""
+        assume(kept)  # The simplest example begins each run of Hypothesis.
+        self.driver = self.context.start()
+        self.model = self.driver.model
+        self.fill(texts, destination)
+
+    def fill(self, texts: list[str], destination: bool) -> None:
+        """Creates what an example begins with."""
+
     def teardown(self) -> None:
-        self.driver.conclude()
+        if hasattr(self, "driver"):
+            self.driver.conclude()
 
     def body(self, operation: str, text: str) -> Document:
         """A valid body with a label that no other request of the example has."""
@@ -184,8 +199,7 @@ class Machine(RuleBasedStateMachine):
 class Payees(Machine):
     """Beneficiaries, their destinations, and payouts to them."""
 
-    @initialize(texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=2), destination=st.booleans())
-    def start_with_beneficiaries(self, texts: list[str], destination: bool) -> None:
+    def fill(self, texts: list[str], destination: bool) -> None:
         for text in texts:
             self.driver.create("createBeneficiary", self.body("createBeneficiary", text))
         if destination and self.model.payees:

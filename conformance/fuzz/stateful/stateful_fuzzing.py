@@ -4,7 +4,7 @@ model."""
 from __future__ import annotations
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fuzz.engine.hypothesis_runs import budget, contained, hypothesis_settings, rounds
+from conformance.fuzz.engine.hypothesis_runs import budget, contained, runs
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.exploration import FuzzSettings
@@ -19,9 +19,13 @@ from conformance.world.samples import UNIQUE
 #: Steps of one example.
 STEPS = 20
 
+#: Examples of a part for each case that is asked for: one sends some 30 requests.
+EXAMPLES_PER_CASE = 0.16
 
-def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Runs one theme's state machine and returns a finding for each rule that came to be judged.
+
+def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
+    """Runs a theme's state machine, for a share of its examples if the part is named `theme-number`, and
+    returns a finding for each rule that came to be judged.
 
     Raises Inconclusive when the server refuses what every example rests on.
     """
@@ -33,7 +37,8 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
     recorder = Recorder(run, check)
     others = elsewhere(run)
     valid = valid_bodies(run)
-    allowed = budget(settings)
+    allowed = budget(settings, EXAMPLES_PER_CASE)
+    theme = part.partition("-")[0]
 
     def start() -> Driver:
         allowed.spend()
@@ -48,13 +53,11 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
         start, fresh, valid, run.target.features.payouts, run.target.features.payins, run.samples.wallet_pairs
     )
     base = MACHINES[theme]
-    for round_seed in rounds(recorder, allowed, derive(settings.seed, "model", theme)):
-        machine = hypothesis.seed(round_seed)(type(base.__name__, (base,), {"context": context}))
-        recorder.on_violation = allowed.note_failure
+    seed = derive(settings.seed, "model", part)
+    for run_seed, how in runs(recorder, allowed, settings, seed, stateful_step_count=STEPS):
+        machine = hypothesis.seed(run_seed)(type(base.__name__, (base,), {"context": context}))
         with recorder.keeping(), contained():
-            run_state_machine_as_test(
-                machine, settings=hypothesis_settings(settings, allowed, stateful_step_count=STEPS)
-            )
+            run_state_machine_as_test(machine, settings=how)
     return recorder.findings()
 
 

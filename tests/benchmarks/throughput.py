@@ -127,16 +127,15 @@ def report(examples: int, seed: int) -> Row:
             )
             mine = ours(tables, [fuzzing], examples, seed)
             plain = plain_run.run(tables, examples, seed)
-            rates = [measured.cases / measured.processor for measured in (mine, plain)]
-            alarms = (mine.failed, len(plain.failures))
-            for name, measured, failed in zip(
-                ("our route", "plain st run"), (mine, plain), alarms, strict=True
+            rates = []
+            for name, cases, used, statuses, alarms in (
+                ("our route", mine.cases, mine.processor, mine.statuses, mine.failed),
+                ("plain st run", plain.cases, plain.processor, plain.statuses, len(plain.failures)),
             ):
+                rates.append(cases / used)
                 print(
-                    f"schema fuzzing, {name:12} {measured.cases:6} cases    in "
-                    f"{measured.processor:5.1f} s of processor = "
-                    f"{measured.cases / measured.processor:4.0f} a second"
-                    f" ({_named(measured.statuses)}), {failed} false alarms"
+                    f"schema fuzzing, {name:12} {cases:6} cases    in {used:5.1f} s of processor = "
+                    f"{rates[-1]:4.0f} a second ({_named(statuses)}), {alarms} false alarms"
                 )
             row = Row(
                 "generated cases a processor second over plain st run's, one worker each",

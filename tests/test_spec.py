@@ -133,6 +133,62 @@ def cited_rules(document: Any) -> set[str]:
     return {value for path, value in walk(document) if path and path[-1] == "x-rule"}
 
 
+# ---------------------------------------------------------------------- quotes and sections
+
+ENTRIES: dict[str, dict[str, Any]] = {rule["id"]: rule for rule in CATALOGUE["rules"]}
+
+#: Required rules that no single sentence or table row states.
+OF_WHOLE_SECTIONS = {
+    "http.no-server-error": "what an API is for: requests are answered",
+    "refusal.changes-nothing": "what a refusal means",
+    "format.fields": "all tables of section 2",
+    "fields.accepts-valid": "all tables of section 4",
+    "create.echo": "the fields of section 4 are the fields of section 2",
+    "read.equals-create": "one resource has one set of fields",
+}
+
+
+def test_required_rules_quote_the_specification() -> None:
+    silent = {name for name, rule in ENTRIES.items() if rule["level"] == "required" and "quote" not in rule}
+    assert silent == set(OF_WHOLE_SECTIONS)
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in ENTRIES.values() if "quote" in rule], ids=lambda rule: rule["id"]
+)
+def test_quotes_are_words_of_a_text_not_of_the_catalogue(rule: dict[str, Any]) -> None:
+    quote = rule["quote"]
+    assert quote == quote.strip() and "\n" not in quote
+    assert quote != rule["statement"]
+    assert quote.count("`") % 2 == 0, "a quote does not cut a code span"
+    if quote.startswith("|"):
+        assert quote.endswith("|"), "a quoted table row is whole"
+
+
+def test_every_cited_section_has_a_title() -> None:
+    def titled(section: str) -> bool:
+        # 5.4.3 is a point of 5.4.
+        return section in CATALOGUE["sections"] or section.rpartition(".")[0] in CATALOGUE["sections"]
+
+    untitled = {section for rule in ENTRIES.values() for section in rule["section"] if not titled(section)}
+    assert untitled == set()
+
+
+def test_sections_stand_in_the_order_of_the_specification() -> None:
+    order = [tuple(map(int, section.split("."))) for section in CATALOGUE["sections"]]
+    assert order == sorted(order)
+
+
+def test_every_titled_section_is_cited() -> None:
+    cited = {section for rule in ENTRIES.values() for section in rule["section"]}
+    unused = {
+        section
+        for section in CATALOGUE["sections"]
+        if not any(name == section or name.startswith(f"{section}.") for name in cited)
+    }
+    assert unused == set()
+
+
 # ---------------------------------------------------------------------- the schemas
 
 

@@ -10,8 +10,8 @@ from conformance.checks import load_checks
 from conformance.checks.check import Check
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from tests.faults.catalogue import Fault, load
 from tests.faults.harness import judge
+from tests.prove.selection import by_id
 
 MODULES = ("test_authentication", "test_signature", "test_unauthenticated")
 
@@ -24,13 +24,6 @@ def checks(*operations: str, only: str = "") -> list[tuple[Check, str]]:
         for operation in operations
         if operation in check.operations
     ]
-
-
-def fault(rule: str, operation: str, kind: str) -> Fault:
-    (found,) = [
-        fault for fault in load() if (fault.rule, fault.operation, fault.kind) == (rule, operation, kind)
-    ]
-    return found
 
 
 @pytest.mark.usefixtures("quiet")
@@ -96,7 +89,7 @@ def fault(rule: str, operation: str, kind: str) -> Fault:
     ],
 )
 def test_broken_rule_drags_no_other_along(rule: str, operation: str, kind: str) -> None:
-    broken = fault(rule, operation, kind)
+    broken = by_id()[f"{rule}[{operation}]: {kind}"]
     outcome = judge(broken.make(), checks(operation, "listWallets", "createPayout"))
     assert not outcome.errors
     related = {rule, *broken.also}
@@ -113,7 +106,7 @@ def test_broken_rule_drags_no_other_along(rule: str, operation: str, kind: str) 
     ],
 )
 def test_partner_with_nonces_of_its_own_is_not_blamed_on_others(kind: str) -> None:
-    broken = fault("auth.nonce-replay", "listAccounts", kind)
+    broken = by_id()[f"auth.nonce-replay[listAccounts]: {kind}"]
     outcome = judge(broken.make(), checks("listAccounts", "createPayout", "updateBeneficiary", only="nonces"))
     assert {operation for _, operation in outcome.broken} == {"listAccounts"}
     assert not outcome.inconclusive

@@ -20,8 +20,8 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world.habits import GROWING_END, growing_end
 from conformance.world.run_context import RunContext
-from tests.faults.catalogue import load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
+from tests.prove.selection import by_id
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
@@ -39,11 +39,7 @@ KINDS = (
 @hurried()
 @pytest.mark.parametrize(("rule", "kind"), KINDS)
 def test_accounts_that_should_not_be_are_seen_in_a_crowd(rule: str, kind: str) -> None:
-    (fault,) = (
-        fault
-        for fault in load()
-        if (fault.rule, fault.operation, fault.kind) == (rule, "createAccount", kind)
-    )
+    fault = by_id()[f"{rule}[createAccount]: {kind}"]
     server, seeded = new_server(fault.make())
     crowded_customer(server.store, seeded)
     target = build(target_tables(seeded, "http://crowd.test"), "crowd")

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.new_resources import PARENTS
-from conformance.contract.operations import response_schema
-from conformance.contract.rules import OPERATION_SETS
 from conformance.judge.comparison import (
     alike,
     differences,
@@ -98,14 +95,6 @@ def test_what_is_no_array_of_resources_has_no_identifiers(value: Any) -> None:
 def test_no_account_is_no_account() -> None:
     assert not same_account(None, None)
     assert not same_account("acc_1", MISSING)
-
-
-def test_every_create_has_a_parent_that_its_path_names() -> None:
-    assert PARENTS.keys() == set(OPERATION_SETS["create"])
-    assert PARENTS["createAccount"] == "customer_id"
-    assert PARENTS["createPayoutDestination"] == "beneficiary_id"
-    for operation, member in PARENTS.items():
-        assert member in response_schema(operation)["required"]
 
 
 def test_a_missing_member_is_said_to_be_missing() -> None:

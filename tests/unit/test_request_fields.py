@@ -9,16 +9,6 @@ from conformance.contract.operations import OPERATIONS
 from conformance.world.corpora import wrong_values as corpus
 
 FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fields(operation)]
-LIMITED = [(operation, field) for operation, field in FIELDS if field.max_length is not None]
-
-
-def test_limits_are_those_of_the_specification() -> None:
-    limits = {(operation, field.name): field.max_length for operation, field in LIMITED}
-    assert limits["createAccount", "name"] == limits["createWallet", "label"] == 255
-    assert limits["createBeneficiary", "title"] == limits["updateBeneficiary", "title"] == 20
-    assert limits["createPayoutDestination", "iban"] == 34
-    assert limits["createPayoutDestination", "swift_code"] == 11
-    assert limits["createPayout", "note"] == 500
 
 
 def test_an_update_keeps_what_a_create_requires() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -16,17 +15,10 @@ from conformance.reference.core_messages import Response
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.faults.harness import Outcome, checks_of, run_one
-from tests.faults.races import pause
+from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
 from tests.variants.processes import several_processes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share a socket by POSIX means")
-
-
-class NoncesOfEachProcess(Behaviour):
-    """Each process remembers the nonces of its own requests."""
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return f"{super().nonce_scope(ctx)} {os.getpid()}"
 
 
 class KeysOfEachProcess(Behaviour):
@@ -53,24 +45,12 @@ class TotalsOfEachProcess(Behaviour):
         return response
 
 
-class KeysBeforeTheTransaction(Behaviour):
-    """A key is looked up before the transaction that performs the request and remembers its answer."""
-
-    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def act(self, ctx: Context) -> None:
-        pause(0.25)
-        with ctx.store.transaction():
-            super().act(ctx)
-
-
 CASES = [
     (NoncesOfEachProcess, "auth.nonce-race", "createPayout"),
     (KeysOfEachProcess, "idempotency.race", "createPayout"),
     (KeysOfEachProcess, "idempotency.race", "createBeneficiary"),
     (TotalsOfEachProcess, "list.race", "listVirtualAccounts"),
-    (KeysBeforeTheTransaction, "idempotency.race", "createPayout"),
+    (KeyBeforeTransaction, "idempotency.race", "createPayout"),
 ]
 
 
@@ -89,8 +69,12 @@ def judged(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> Outco
 def test_memory_of_one_process_is_found(
     behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path
 ) -> None:
-    outcome = judged(tmp_path, behaviour(), (rule, operation))
-    assert (rule, operation) in outcome.broken, outcome
+    # Which process takes a request is for the scheduler of a busy machine to say.
+    for attempt in "123":
+        (tmp_path / attempt).mkdir()
+        if (rule, operation) in judged(tmp_path / attempt, behaviour(), (rule, operation)).broken:
+            return
+    pytest.fail(f"none of three runs shows that {rule} is broken")
 
 
 def test_several_processes_conform(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from conformance.fuzz.test_histories import test_has_legal_order as has_legal_or
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from tests.replay.samples import NoNonces, PerformsAgain
+from tests.support.mistakes import TwoWallets
 from tests.support.runs import broken, run_on
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -116,17 +118,6 @@ def test_search_remembers_states() -> None:
 # ---------------------------------------------------------------------- servers
 
 
-class PerformsEach(Behaviour):
-    def replayed(self, ctx: Any, answer: Any) -> Any:
-        return None
-
-
-class TwoWallets(Behaviour):
-    def claim_wallet_pair(self, ctx: Any) -> bool:
-        super().claim_wallet_pair(ctx)
-        return True
-
-
 class NoWallet(Behaviour):
     def claim_wallet_pair(self, ctx: Any) -> bool:
         return False
@@ -143,20 +134,15 @@ class StaysActive(Behaviour):
         return {**super().disabled(ctx, record), "status": "active"}
 
 
-class ForgetsNonces(Behaviour):
-    def claim_nonce(self, ctx: Any, nonce: str) -> bool:
-        return True
-
-
 @pytest.mark.parametrize(
     ("behaviour", "race", "rule"),
     [
-        (PerformsEach, "keys", "idempotency.race"),
+        (PerformsAgain, "keys", "idempotency.race"),
         (TwoWallets, "wallets", "wallet.race"),
         (NoWallet, "wallets", "wallet.race"),
         (LosesChanges, "beneficiaries", "beneficiary.update"),
         (StaysActive, "beneficiaries", "beneficiary.disable"),
-        (ForgetsNonces, "nonces", "auth.nonce-race"),
+        (NoNonces, "nonces", "auth.nonce-race"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )

@@ -11,6 +11,7 @@ from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_mo
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import perform
 from tests.replay.samples import generated
+from tests.support.mistakes import EndInclusive, KeysOfAll, TwoWallets
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.jobs import StatusesReviewed
@@ -46,30 +47,13 @@ class PerformsAgain(Behaviour):
         return None if ctx.operation == "createVirtualAccount" else super().replayed(ctx, answer)
 
 
-class SharesKeys(Behaviour):
-    def answer_scope(self, ctx: Any) -> str:
-        return str(ctx.operation)
-
-
-class InclusiveEnd(Behaviour):
-    def end_date_condition(self, ctx: Any, query: Any) -> Any:
-        condition = super().end_date_condition(ctx, query)
-        return condition and type(condition)("created", "<=", condition.value)
-
-
-class TwoWallets(Behaviour):
-    def claim_wallet_pair(self, ctx: Any) -> bool:
-        super().claim_wallet_pair(ctx)
-        return True
-
-
 @pytest.mark.parametrize(
     ("behaviour", "theme", "rules"),
     [
         (LosesFields, "payees", {"beneficiary.update"}),
         (PerformsAgain, "holdings", {"idempotency.replay", "idempotency.replay-after-change"}),
-        (SharesKeys, "payees", {"idempotency.other-organization", "format.id-unique"}),
-        (InclusiveEnd, "holdings", {"list.end-date", "list.filters-combine"}),
+        (KeysOfAll, "payees", {"idempotency.other-organization", "format.id-unique"}),
+        (EndInclusive, "holdings", {"list.end-date", "list.filters-combine"}),
         (TwoWallets, "holdings", {"wallet.duplicate"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
+from tests.support.mistakes import AnySignature
 from tests.support.running import ROOT, executed, faulty, write_target
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/conformance/action.yml").read_text("utf-8"))
@@ -39,18 +38,11 @@ PYTHON = """#!/bin/sh
 """
 
 
-class NoSignatureCheck(Behaviour):
-    """Breaks auth.signature."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return True
-
-
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
     """The target files of a server that conforms and of one that does not."""
     folder = tmp_path_factory.mktemp("targets")
-    good, bad = faulty(), faulty(NoSignatureCheck())
+    good, bad = faulty(), faulty(AnySignature())
     with served(good[0]) as good_url, served(bad[0]) as bad_url:
         yield {
             "good": write_target(folder / "good.toml", good[1](good_url)),

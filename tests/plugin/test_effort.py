@@ -23,12 +23,11 @@ from conformance.plugin.execution import Executor
 from conformance.plugin.options import DEEP_EXAMPLES, Options
 from conformance.plugin.plan import QUICK_REQUESTS, in_part
 from conformance.plugin.session import Run
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build
 from tests.faults.catalogue import load
 from tests.prove.probes import Watched
+from tests.support.mistakes import AnySignature
 from tests.support.running import faulty, run, run_against
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -140,15 +139,8 @@ def test_a_quick_run_says_that_it_was_one_and_what_it_left_out(quick: Any) -> No
     assert partly == in_part(nodeid(check.name, on) for check, on in quick_plan()) and partly & judged
 
 
-class TakesAnySignature(Behaviour):
-    """Accepts every signature."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return True
-
-
 def test_a_violation_in_a_quick_run_is_told_as_one(tmp_path: Path) -> None:
-    outcome = run_against(tmp_path, "--effort quick --rule auth", TakesAnySignature())
+    outcome = run_against(tmp_path, "--effort quick --rule auth", AnySignature())
     assert outcome.status == 1, outcome.output
     assert outcome.results["verdict"]["title"].startswith("quick run: ")
 

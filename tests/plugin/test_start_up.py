@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
+from tests.replay.samples import NoNonces
 from tests.support.running import executed, run, write_target
 
 #: Modules of the suite that a session of other people's tests may import.
@@ -64,19 +63,12 @@ def test_other_peoples_tests_import_little_of_the_suite(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- the suite without generated requests
 
 
-class ForgetsNonces(Behaviour):
-    """Breaks auth.nonce-replay."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        return True
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A user's folder: the target file of a running server that breaks a rule, and a run's replay file."""
     path = tmp_path_factory.mktemp("user")
 
-    server, seeded = new_server(ForgetsNonces())
+    server, seeded = new_server(NoNonces())
     with served(server) as url:
         target = write_target(path / "target.toml", json.loads(json.dumps(target_tables(seeded, url))))
         rule = "auth.nonce-replay@listAccounts"

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context, Listing
+from conformance.reference.context import Context
 from conformance.report.causes import causes
+from tests.support.mistakes import KeysOfAll, NoncesByPath, TotalsKept
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 from tests.variants.routing import SpellingsServed
-
-
-class TotalsKept(Behaviour):
-    """The number of elements of a list is counted once a minute."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._totals: dict[Any, tuple[int, int]] = {}
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        asked = (ctx.operation, self.parent(ctx)["id"], repr(listing.conditions))
-        known = self._totals.get(asked)
-        if known is None or ctx.now - known[0] > 60_000_000:
-            known = self._totals[asked] = (ctx.now, super().count(ctx, listing))
-        return known[1]
-
-
-class NoncesByPath(Behaviour):
-    """A nonce may be used once on each path."""
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return super().nonce_scope(ctx) + ctx.path.decode("latin-1")
 
 
 class HalfSignatures(SpellingsServed):
@@ -44,13 +21,6 @@ class HalfSignatures(SpellingsServed):
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
         return super().signatures_equal(ctx, expected[:32], presented[:32])
-
-
-class KeysOfAll(Behaviour):
-    """Organizations share idempotency keys."""
-
-    def answer_scope(self, ctx: Context) -> str:
-        return ctx.operation
 
 
 @pytest.mark.parametrize(

@@ -266,10 +266,13 @@ def _accepted(step: Step) -> bool:
 
 
 def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunContext) -> bool:
-    """True if a request was refused that must be, given the requests that were `sent`."""
+    """True if a request was refused that must be, given the requests that were `sent`, or that may be whatever
+    they were."""
     others = [other for other in sent if other is not exchange]
-    if not exchange.refused or exchange.operation is None:
+    if not exchange.refused or exchange.throttled:
         return False
+    if exchange.operation is None:
+        return True  # No server has to have what the specification does not document.
     if exchange.error_code == "idempotency_key_conflict":
         return any(_conflict(exchange, other) for other in others)
     known = Known(now=run.clock.now(), nonces=[other.nonce for other in others if other.nonce])

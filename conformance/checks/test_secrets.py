@@ -4,7 +4,7 @@ destination."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.test_destinations import squeezed
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.judge.expectations import predicate
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.invariants import NoSecrets, telling_secrets
@@ -76,11 +75,11 @@ def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
     return vault
 
 
-@check("secrets.hidden", "destination.masked-enough")
+@check("secrets.hidden")
 def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     """In an account with destinations of every kind the operation is called validly, again with its key,
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
-    signing secret, and no refusal most of a number."""
+    signing secret."""
     vault = _vault(ctx)
     if not vault.numbers and not telling_secrets(ctx.target):
         raise Inconclusive(
@@ -93,20 +92,6 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     ]:
         without = NoSecrets(f"{exchange.purpose}: an answer without secrets", vault.numbers)
         ctx.judge("secrets.hidden", without, exchange)
-        if "destination.masked-enough" in ctx.rules and exchange.refused:
-            enough = parts_hidden(f"{exchange.purpose}: numbers masked", numbers=vault.numbers)
-            ctx.judge("destination.masked-enough", enough, exchange)
-
-
-@predicate
-def parts_hidden(exchanges: Sequence[Exchange], numbers: Sequence[Sequence[str]]) -> str:
-    """A refusal shows no more than a third of a number, or six characters, whichever is more."""
-    plain = squeezed(exchanges[0].response_body.decode("utf-8", "replace"))
-    for name, value in numbers:
-        length = max(6, len(value) // 3) + 1
-        if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):
-            return f"more than {length - 1} of the {len(value)} characters of the {name}"
-    return ""
 
 
 def _vault(ctx: CheckContext) -> Vault:
@@ -127,9 +112,10 @@ def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
     if TRAITS[operation].creates == "payout_destination":
         valid = vault.created[-1].call
         for creation in vault.created:
-            yield ctx.send(
-                creation.call, f"the key of a {creation.call.document.get('type')} destination again"
-            )
+            kind = f"a {creation.call.document.get('type')} destination"
+            yield ctx.send(creation.call, f"the key of {kind} again")
+            for what, defective in _wrong_fields(ctx, creation.call) if creation.call is not valid else ():
+                yield ctx.send(defective, f"{kind} with {what}")
     else:
         valid = fixture.call(operation)
         yield ctx.send(valid, "a valid request")
@@ -168,14 +154,25 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     if valid.body:
         yield "a body cut short", _fresh(valid).but(body=valid.body[:-1])
         yield "a body in an array", _fresh(valid).with_json([valid.document])
-        wrong: dict[str, Any] = {"country": "USA", "currency": "US", "note": 7, "label": ["x"]}
-        for name, value in wrong.items():
-            if name in valid.document:
-                yield f"a wrong {name}", _fresh(valid).with_field(name, value)
-        for name in operation.required_fields:
-            yield f"a body without {name}", _fresh(valid).without_field(name)
+        yield from _wrong_fields(ctx, valid)
     elif operation.is_post:
         yield "the key again", valid
+
+
+def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
+    """The same request with one field wrong, or without one that is required."""
+    wrong: dict[str, Any] = {
+        "country": "USA",
+        "currency": "US",
+        "note": 7,
+        "label": ["x"],
+        "account_type": "",
+    }
+    for name, value in wrong.items():
+        if name in valid.document:
+            yield f"a wrong {name}", _fresh(valid).with_field(name, value)
+    for name in ctx.operation.required_fields:
+        yield f"a body without {name}", _fresh(valid).without_field(name)
 
 
 def _fresh(valid: Call) -> Call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from conformance.contract.traits import traits_of
 from conformance.wire.json_text import all_texts
@@ -30,18 +31,12 @@ class HiddenNumbers:
     def remember(self, exchange: Exchange) -> None:
         """Notes what an accepted request sends. What was refused is no destination's: an error may say which
         value it did not like."""
-        if not exchange.request_body or not exchange.succeeded or exchange.method == "GET":
+        if not exchange.succeeded or exchange.method == "GET":
             return
         hidden = HIDDEN_FIELDS if traits_of(exchange.operation).creates == "payout_destination" else ()
-        account = _account(exchange)
+        account, body = _account(exchange), _body(exchange)
         if not hidden and not account:
             return  # no answer that is about it can show a number
-        try:
-            body = exchange.call.document
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(body, dict):
-            return
         for name in hidden:
             value = body.get(name)
             if isinstance(value, str) and len(value) >= _SHORTEST and value.isascii():
@@ -64,6 +59,26 @@ class HiddenNumbers:
             if value in plain and not any(value in other for other in texts):
                 return found
         return "", 0
+
+    def shown_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
+        """The same for a refused request that names a number: more than a third of it shows, or more than six
+        characters, whichever is more."""
+        plain, known = squeezed(text), self._numbers.get(_account(exchange), {})
+        sent = [squeezed(str(value)) for name, value in _body(exchange).items() if name in HIDDEN_FIELDS]
+        for value in (value for value in sent if value in known):
+            length = max(6, len(value) // 3) + 1
+            if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):
+                return known[value]
+        return "", 0
+
+
+def _body(exchange: Exchange) -> dict[str, Any]:
+    """The JSON object that was sent, empty where it is none."""
+    try:
+        body = exchange.call.document if exchange.request_body else {}
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _account(exchange: Exchange) -> str:

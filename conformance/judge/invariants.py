@@ -30,6 +30,7 @@ INVARIANTS = (
     "http.content-type",
     "error.shape",
     "secrets.hidden",
+    "destination.masked-enough",
     "auth.signature-hidden",
     "format.fields",
     "format.object",
@@ -306,6 +307,11 @@ class Invariants:
             broken = f"the response shows the full {name} of a payout destination" if name else ""
         expected = "no signing secret and no full number of a payout destination"
         self._judge("secrets.hidden", exchange, broken, expected, maker)
+        if exchange.refused and not broken and self._hidden.known(exchange):
+            name, maker = self._hidden.shown_in_part(exchange, text)
+            broken = f"a refusal that shows most of the {name} of a payout destination" if name else ""
+            expected = "no more than a third of a number, or six characters"
+            self._judge("destination.masked-enough", exchange, broken, expected, maker)
 
     def _signature_hidden(self, exchange: Exchange) -> None:
         headers = {name.lower(): value for name, value in exchange.request_headers}

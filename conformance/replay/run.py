@@ -266,8 +266,7 @@ def _accepted(step: Step) -> bool:
 
 
 def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunContext) -> bool:
-    """True if a request was refused that must be, given the requests that were `sent`, or that may be whatever
-    they were."""
+    """True if a request was refused that must be after those that were `sent`, or that always may be."""
     others = [other for other in sent if other is not exchange]
     if not exchange.refused or exchange.throttled:
         return False

@@ -102,6 +102,14 @@ faults["destination.masked-enough"] |= {
         "error_message",
         lambda self, ctx, refusal: f"{self.usual()} Account **{str(ctx.body.get('account_number'))[2:]}.",
     ),
+    "The refusal of an account type shows all but the first two digits of the account number.": seam(
+        "error_message",
+        lambda self, ctx, refusal: (
+            f"{self.usual()} Account **{str(ctx.body.get('account_number'))[2:]}."
+            if refusal.field == "account_type"
+            else self.usual()
+        ),
+    ),
     "A mask hides too little.": seam(
         "masked", lambda self, ctx, value: None if value is None else self.value(str(value)), each=UNMASKED
     ),

@@ -209,6 +209,15 @@ faults["secrets.hidden"] |= {
     "The refusal of a request without a key repeats the body.": seam(
         "on_missing_key", _quoting("missing_idempotency_key"), operations=("createPayoutDestination",)
     ),
+    "The refusal of an account type repeats the account number.": seam(
+        "error_message",
+        lambda self, ctx, refusal: (
+            f"{self.usual()} ({ctx.body.get('account_number')})"
+            if refusal.field == "account_type"
+            else self.usual()
+        ),
+        operations=("createPayoutDestination",),
+    ),
 }
 
 faults["secrets.hidden"] |= {

@@ -53,6 +53,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
         first.setdefault(key[0], key)
     nowhere = _kept_nowhere(ledger)
     parents = {key: _parent(case, violated, first, nowhere) for key, case in violated.items()}
+    _gather(violated, parents)
     broken: dict[str, list[Result]] = {}
     consequences: dict[str, list[Result]] = {}
     for key, case in violated.items():
@@ -82,6 +83,29 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
         )
         for rule in ordered
     )
+
+
+def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> None:
+    """Brings under one cause what one mistake breaks on several operations, not the same rules on each.
+
+    A rule that another explains on most operations follows it on the others, too. One that breaks on its own
+    on most operations explains the other wherever that is broken.
+    """
+    broken: dict[str, list[Key]] = {}
+    for key in violated:
+        broken.setdefault(key[0], []).append(key)
+    for rule, cases in broken.items():
+        for other in ALL_RULES[rule].follows:
+            explained = [key for key in cases if parents[key] == (other, key[1])]
+            alone = [key for key in cases if parents[key] is None]
+            if other == "error.shape" or not explained or not alone:
+                continue
+            if len({violated[key].known for key in (*cases, *broken[other])}) > 1:
+                continue
+            if len(explained) > len(alone):
+                parents.update(dict.fromkeys(alone, (other, explained[0][1])))
+            elif len(alone) > len(explained) == len(broken[other]):
+                parents.update(dict.fromkeys(explained) | {(other, key[1]): key for key in explained})
 
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:

@@ -46,6 +46,22 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
     ]
 
 
+def test_one_mistake_that_breaks_other_rules_on_other_operations_is_one_cause() -> None:
+    """A total that each process counts once a minute: which rule of a list it breaks is chance."""
+    broken = {
+        "list.walk": ("listAccounts", "listPayoutDestinations", "listWallets"),
+        "list.stable": ("listAccounts",),
+        "list.page-range": ("listAccounts",),
+        "list.complete": ("listAccounts", "listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+        "list.page-beyond": ("listVirtualAccounts", "listWallets"),
+        "list.race": ("listPayoutDestinations", "listVirtualAccounts"),
+    }
+    cells = {(rule, operation): Verdict.FAILED for rule in broken for operation in broken[rule]}
+    [cause] = causes(whole_run(cells))
+    assert (cause.rule, cause.operations) == ("list.walk", broken["list.walk"])
+    assert len(cause.took_along) == len(cells) - 3
+
+
 def test_a_rule_broken_wherever_a_narrowed_run_looked_explains_what_it_did_not_look_at() -> None:
     cells = {
         ("auth.signature", "createAccount"): Verdict.FAILED,

@@ -158,6 +158,11 @@ class CheckContext:
         entry.observations[question] = answer
         entry.proof += [exchange.number for exchange in exchanges]
 
+    def record(self, rule: str, question: str, answer: Exchange, seen: str = "") -> None:
+        """Observes an answer by its status and error, or as `seen`, unless it says nothing about the rule."""
+        if self.usable(rule, answer):
+            self.observe(rule, question, seen or answer.described(), answer)
+
     # ------------------------------------------------------------------ concluding
 
     @property

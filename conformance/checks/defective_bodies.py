@@ -74,7 +74,7 @@ class DefectiveBodies(Engine):
 
     @property
     def _purpose(self) -> str:
-        return "invalid bodies" + "/without wallets" * bool(TRAITS[self.operation].unique_pair)
+        return "invalid bodies/without wallets" if TRAITS[self.operation].unique_pair else "invalid bodies"
 
     @property
     def _beneficiary(self) -> Exchange:
@@ -187,11 +187,8 @@ class DefectiveBodies(Engine):
     def _start(self) -> None:
         self._refused.clear()
         if UNTOUCHED in self.ctx.rules and self.ctx.wanted(EFFECTS):
-            self._effects = SideEffects(self.ctx, self.fixture, ids=self._looked_at())
-            self._effects.start()
-
-    def _looked_at(self) -> dict[str, str] | None:
-        return self.ids if TRAITS[self.operation].subset_of else None
+            ids = self.ids if TRAITS[self.operation].subset_of else None
+            self._effects = SideEffects(self.ctx, self.fixture, ids=ids).start()
 
     def _judge(self, effects: SideEffects) -> None:
         effects.judge(UNTOUCHED, f"{len(self._refused)} refused requests", self._refused, self._again)
@@ -203,7 +200,10 @@ class DefectiveBodies(Engine):
         amount by which it is known."""
         again = anew(self.ctx.run, [exchange.call for exchange in self._refused])
         return [
-            self.ctx.send(_with_own_key(repeated), f"{exchange.purpose}, again")
+            self.ctx.send(
+                repeated.but(idempotency_key=repeated.idempotency_key and new_key()),
+                f"{exchange.purpose}, again",
+            )
             for repeated, exchange in zip(again, self._refused, strict=True)
             if not self.ctx.operation.traits.moves_money or repeated.body != exchange.call.body
         ]
@@ -223,10 +223,6 @@ class DefectiveBodies(Engine):
                 return
             evidence = self._refused
         self.ctx.judge(UNTOUCHED, what, created, *evidence)
-
-
-def _with_own_key(repeated: Call) -> Call:
-    return repeated.but(idempotency_key=repeated.idempotency_key and new_key())
 
 
 Fields = Sequence[Field]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from conformance.checks.check_context import CheckContext
@@ -204,18 +204,13 @@ def _patch(fixture: AccountFixture) -> Call:
 # ---------------------------------------------------------------------- other bodies
 
 
-def other_bodies(
-    ctx: CheckContext, original: IdempotentRequest, seen: set[str]
-) -> Iterator[tuple[str, Body]]:
-    """Bodies that differ from the original's in one field and are as valid, as far as that can be known.
-
-    Each comes with the difference in words. Fields in `seen` are left out; those that were changed are added.
-    """
-    operation, body = original.operation, original.call.document
+def other_values(original: IdempotentRequest, but: Collection[str]) -> Iterator[tuple[str, Body]]:
+    """Bodies that differ from the original's in the value of one field, `but` some, and are as valid, as far
+    as that can be known, each with the difference in words."""
+    body = original.call.document
     for name, value in body.items():
-        if name in seen:
+        if name in but:
             continue
-        seen.add(name)
         if isinstance(value, dict):
             for member, inner in value.items():
                 if isinstance(inner, str):
@@ -223,9 +218,12 @@ def other_bodies(
                     yield f"another {member} in {name}", {**body, name: changed}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
-    if "other forms" in seen:
-        return
-    seen.add("other forms")
+
+
+def other_forms(original: IdempotentRequest) -> Iterator[tuple[str, Body]]:
+    """Valid bodies with a field more or less than the original's, or its texts rearranged or respelled, each
+    with the difference in words."""
+    operation, body = original.operation, original.call.document
     for name in reversed(body):
         if name not in OPERATIONS[operation].required_fields and name in FREE:
             yield f"without {name}", {key: value for key, value in body.items() if key != name}

@@ -3,15 +3,15 @@
 `Watch` takes snapshots before and after; judge/effects.py defines an effect. `SideEffects` judges within a
 check:
 
-    with SideEffects(ctx, fixture) as effects:
-        answers = [ctx.send(call, "a request that must be refused")]
-        effects.judge_refused("requests like this", answers, cause)
+    effects = SideEffects(ctx, fixture).start()
+    answers = [ctx.send(call, "a request that must be refused")]
+    effects.judge_refused("requests like this", answers, cause)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
+from typing import Self
 
 from conformance.checks.check_context import CheckContext
 from conformance.checks.repetition import Again, Evidence, confirm
@@ -83,8 +83,8 @@ class Watch:
             raise NotSeen("nothing shows the effect of requests")
         return self.kind.look(self)
 
-    def start(self) -> None:
-        """Takes a snapshot to compare with."""
+    def start(self) -> Self:
+        """Takes a snapshot to compare with; returns itself."""
         for taken in (self.before, self.after):
             self.seen |= set(ids_on(taken.looks)) if taken is not None else set()
         self.before = self.after = self._unseen = None
@@ -96,6 +96,7 @@ class Watch:
             self.seen |= set(ids_on(self.before.looks))
         self._earlier = len(self.run.accepted)
         self._earlier_ids = None
+        return self
 
     def looks(self) -> list[Exchange]:
         """The last look at the start and another one now, also where they do not show what they were for."""
@@ -135,6 +136,7 @@ class Watch:
         self, what: str, evidence: Evidence, *, confirmed: bool, of_refusals: bool = True
     ) -> tuple[Expectation, list[Exchange]]:
         """The expectation that `what` had no effect, and the exchanges that it judges."""
+        fresh = evidence.after.fresh if confirmed else ()
         known, made = self._known(), {str(each.get("id")) for each in evidence.sent if each.succeeded}
         made &= self.accepted
         exchanges: list[Exchange] = []
@@ -151,7 +153,7 @@ class Watch:
             self.operation,
             groups,
             [identifier for identifier in ids_on(evidence.after.looks) if identifier in known - made],
-            [identifier for identifier in evidence.after.fresh if identifier not in known] * confirmed,
+            [identifier for identifier in fresh if identifier not in known],
             doubtful=confirmed,
             of_refusals=of_refusals,
             first_accepted=bool(made),
@@ -179,7 +181,7 @@ class Watch:
 
 
 class SideEffects(Watch):
-    """Effects of an operation on an account between entering the block and `judge`."""
+    """Effects of an operation on an account between `start` and `judge`."""
 
     def __init__(
         self,
@@ -195,15 +197,6 @@ class SideEffects(Watch):
             return ctx.shown(request, purpose, organization)
 
         super().__init__(ctx.run, look, fixture, operation or ctx.operation.id, ids)
-
-    def __enter__(self) -> SideEffects:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing to release."""
 
     # ------------------------------------------------------------------ judging
 

@@ -10,7 +10,7 @@ from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
-from conformance.world.bodies import Body, bodies, changed_members
+from conformance.world.bodies import BODIES, Body, bodies
 from conformance.world.creations import created_in
 from conformance.world.habits import LIMITED
 from conformance.world.run_context import refusal_of_valid
@@ -67,7 +67,8 @@ def sound_bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
         for words in ("Savings", "Travel 2026 and more"):
             made[f"{name} {words!r} and a word of its own"] = {**make(), name: f"{words} {samples.marker()}"}
     for name, row in _ADDITIONS.get(operation, {}).items():
-        members = changed_members(operation, row)
+        changes = BODIES[operation][row]
+        members = set() if callable(changes) else set(changes[0])
         if not members & set(told) and ("account_type" not in members or "account_type" in make()):
             made[name] = bodies(fixture, operation, row)[0]
     return made

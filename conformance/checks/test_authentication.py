@@ -274,9 +274,7 @@ def _replayed(answer: Exchange) -> bool:
 
 
 def _observe(ctx: CheckContext, rule: str, question: str, call: Call, organization: str = "primary") -> None:
-    answer = ctx.send(call, question, organization)
-    if ctx.usable(rule, answer):
-        ctx.observe(rule, question, answer.described(), answer)
+    ctx.record(rule, question, ctx.send(call, question, organization))
 
 
 @check(

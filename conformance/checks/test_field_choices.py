@@ -9,7 +9,6 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
-from conformance.wire.messages import Exchange
 from conformance.world.account import call
 from conformance.world.samples import marker
 from conformance.world.shapes import SHAPES, accepted_body, accepts
@@ -23,11 +22,9 @@ _SHOWN = {
 }
 
 
-def _observe(ctx: CheckContext, rule: str, question: str, invalid: DefectiveBodies, body: Any) -> Exchange:
+def _observe(ctx: CheckContext, rule: str, question: str, invalid: DefectiveBodies, body: Any) -> None:
     answer = ctx.send(call(ctx.operation.id, invalid.ids, body), question)
-    if ctx.usable(rule, answer):
-        ctx.observe(rule, question, "accepted" if answer.succeeded else "refused", answer)
-    return answer
+    ctx.record(rule, question, answer, "accepted" if answer.succeeded else "refused")
 
 
 @check("body.unknown-fields")
@@ -35,9 +32,9 @@ def test_unknown_field(ctx: CheckContext) -> None:
     """Records if a request with an unknown field is accepted."""
     valid = ctx.valid()
     answer = ctx.send(valid.with_field("conformance_unknown", "1"), "an unknown field")
-    if ctx.usable("body.unknown-fields", answer):
-        shown = "ignored" if answer.succeeded else "refused"
-        ctx.observe("body.unknown-fields", "an unknown field", shown, answer)
+    ctx.record(
+        "body.unknown-fields", "an unknown field", answer, "ignored" if answer.succeeded else "refused"
+    )
 
 
 @check("fields.lenient-values")
@@ -70,10 +67,9 @@ def test_optional_field_null(ctx: CheckContext) -> None:
             if ctx.operation.traits.creates == "beneficiary":
                 body = {**invalid.valid(), **body}
             answer = ctx.send(call(ctx.operation.id, invalid.ids, body), f"{field.name} null")
-            if ctx.usable("fields.null-optional", answer):
-                taken = "emptied" if answer.get(field.name) is None else "ignored"
-                seen = taken if answer.succeeded else "refused"
-                ctx.observe("fields.null-optional", f"{field.name} null", seen, answer)
+            taken = "emptied" if answer.get(field.name) is None else "ignored"
+            seen = taken if answer.succeeded else "refused"
+            ctx.record("fields.null-optional", f"{field.name} null", answer, seen)
 
 
 def _nullable(schema: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -13,8 +14,9 @@ from conformance.checks.idempotent_requests import (
     equivalent_bodies,
     further_originals,
     invalid_keys,
-    other_bodies,
+    other_forms,
     other_keys,
+    other_values,
     own_place,
     padded,
     place,
@@ -29,6 +31,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.provenance import derive, new_key
+from conformance.world.bodies import Body
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import with_long_texts
 
@@ -48,22 +51,22 @@ def test_missing_key(ctx: CheckContext) -> None:
     """A POST without Idempotency-Key is refused and does nothing; the same request with a key is accepted."""
     fixture = place(ctx)
     valid = fixture.call(ctx.operation.id)
-    with SideEffects(ctx, fixture) as effects:
-        bare = valid.but(idempotency_key=None)
-        answer = ctx.send(bare, "no Idempotency-Key")
-        for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
-            if rule in ctx.rules:
-                ctx.judge(rule, Refused("a POST without Idempotency-Key"), answer)
-        if answer.succeeded:
-            # Only implied: such a server refuses nothing here.
-            ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
-            return
-        effects.judge(
-            UNTOUCHED,
-            "a POST without Idempotency-Key",
-            [answer],
-            lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
-        )
+    effects = SideEffects(ctx, fixture).start()
+    bare = valid.but(idempotency_key=None)
+    answer = ctx.send(bare, "no Idempotency-Key")
+    for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
+        if rule in ctx.rules:
+            ctx.judge(rule, Refused("a POST without Idempotency-Key"), answer)
+    if answer.succeeded:
+        # Only implied: such a server refuses nothing here.
+        ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
+        return
+    effects.judge(
+        UNTOUCHED,
+        "a POST without Idempotency-Key",
+        [answer],
+        lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
+    )
     ctx.accept(valid, "the same request with a key")
 
 
@@ -80,10 +83,10 @@ def test_invalid_key(ctx: CheckContext) -> None:
         rows = invalid_keys(engine, repeated.body)
         return [engine.send(engine.call(case), case.name) for case in rows if ctx.wanted(case.name)]
 
-    with SideEffects(ctx, fixture) as effects:
-        answers = engine.run(invalid_keys, valid.body)
-        what = "requests with an invalid Idempotency-Key"
-        effects.judge_refused(what, answers, "idempotency.key-invalid", again)
+    effects = SideEffects(ctx, fixture).start()
+    answers = engine.run(invalid_keys, valid.body)
+    what = "requests with an invalid Idempotency-Key"
+    effects.judge_refused(what, answers, "idempotency.key-invalid", again)
     ctx.accept(valid, "the same request with a UUID as key")
 
 
@@ -128,8 +131,7 @@ def test_key_forms(ctx: CheckContext) -> None:
     }
     for what, key in forms.items():
         answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
-        if ctx.usable("idempotency.key-forms", answer):
-            ctx.observe("idempotency.key-forms", what, _outcome(answer), answer)
+        ctx.record("idempotency.key-forms", what, answer, _outcome(answer))
 
 
 @check("idempotency.key-case")
@@ -138,10 +140,9 @@ def test_key_in_the_other_case(ctx: CheckContext) -> None:
     rule, key = "idempotency.key-case", with_letters()
     first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
     answer = ctx.send(first.call.but(idempotency_key=derive(key, "upper")), "the same key in upper case")
-    if ctx.usable(rule, answer):
-        same = answer.succeeded and answer.get("id") == first.get("id")
-        seen = "the same key" if same else "another key" if answer.succeeded else answer.described()
-        ctx.observe(rule, "a used key in upper case", seen, answer)
+    same = answer.succeeded and answer.get("id") == first.get("id")
+    seen = "the same key" if same else "another key" if answer.succeeded else ""
+    ctx.record(rule, "a used key in upper case", answer, seen)
 
 
 @check("idempotency.key-elsewhere")
@@ -151,8 +152,7 @@ def test_key_on_get_and_patch(ctx: CheckContext) -> None:
     key = new_key()
     for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
         answer = ctx.send(ctx.valid().but(idempotency_key=key), f"{what} on {ctx.operation.method}")
-        if ctx.usable(rule, answer):
-            ctx.observe(rule, f"{what} on {ctx.operation.method}", _outcome(answer), answer)
+        ctx.record(rule, f"{what} on {ctx.operation.method}", answer, _outcome(answer))
 
 
 def _outcome(answer: Exchange) -> str:
@@ -171,15 +171,15 @@ def test_replay(ctx: CheckContext) -> None:
     if ctx.operation.traits.disables:
         # Doing it again shows in `updated`, once the server's clock has moved on.
         wait_past(original.exchange.get("updated"))
-    with SideEffects(ctx, original.fixture) as effects:
-        effects.accepted.add(original.id)
-        answer = original.replay(rule, "the same key and body again")
-        effects.judge(
-            rule,
-            "a repetition",
-            [original.exchange, answer],
-            lambda: original.replay(rule, "the same key and body once more"),
-        )
+    effects = SideEffects(ctx, original.fixture).start()
+    effects.accepted.add(original.id)
+    answer = original.replay(rule, "the same key and body again")
+    effects.judge(
+        rule,
+        "a repetition",
+        [original.exchange, answer],
+        lambda: original.replay(rule, "the same key and body once more"),
+    )
     original.another()
     original.replay(rule, "the same key and body a third time, after another request with another key")
 
@@ -204,60 +204,52 @@ def test_replay_after_change(ctx: CheckContext) -> None:
     if ctx.operation.traits.disables:
         wait_past(changed[-1].get("updated"))
     shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
-    with SideEffects(ctx, original.fixture, shown_by) as effects:
-        effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
-        answer = original.replay(rule, "the same key and body after a change")
-        effects.judge(
-            rule,
-            "the repetition after a change",
-            [original.exchange, answer],
-            lambda: original.replay(rule, "the same key and body after a change, again"),
-        )
+    effects = SideEffects(ctx, original.fixture, shown_by).start()
+    effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
+    answer = original.replay(rule, "the same key and body after a change")
+    effects.judge(
+        rule,
+        "the repetition after a change",
+        [original.exchange, answer],
+        lambda: original.replay(rule, "the same key and body after a change, again"),
+    )
 
 
-@check(
-    "idempotency.conflict",
-    "idempotency.replay",
-    UNTOUCHED,
-)
+#: A request that was accepted, a body to send with its key, and the difference in words.
+_Conflict = tuple[IdempotentRequest, str, Body]
+
+
+@check("idempotency.conflict", "idempotency.replay", UNTOUCHED)
 def test_conflict(ctx: CheckContext) -> None:
     """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict,
     nothing is done, and the original request still brings the original response; after that, too."""
-    rule = "idempotency.conflict"
-    originals = [_long_original(ctx)]
-    originals += further_originals(ctx, originals[0])
-    fixture = originals[0].fixture
-    answers: list[Exchange] = []
-    seen: set[str] = set()
+    what = "requests with a used key and another body"
+    first = _long_original(ctx)
+    originals = [first, *further_originals(ctx, first)]
+    conflicts: list[_Conflict] = []
+    known: set[str] = set()
+    for original in originals:
+        others = list(other_values(original, but=known))
+        others += other_forms(original) if original is first else ()
+        conflicts += [(original, *other) for other in others]
+        known |= original.call.document.keys()
     # A beneficiary's own fields are all that shows whether another body had an effect.
     shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
-    bodies = list(other_bodies(ctx, originals[0], seen))
-    # The first one waits until the original request has come again.
-    waiting = bodies[:1]
-    with SideEffects(ctx, fixture, shown_by) as effects:
-        effects.accepted.update(original.id for original in originals)
-        for original in originals:
-            if original is not originals[0]:
-                bodies = list(other_bodies(ctx, original, seen))
-            for what, body in bodies:
-                if ctx.wanted(what) and (what, body) not in waiting:
-                    _judge_conflict(ctx, rule, original, what, body, answers)
-        effects.judge_refused(
-            "requests with a used key and another body",
-            answers,
-            rule,
-            lambda: [
-                ctx.send(again, "a used key with another body, again")
-                for again in anew(ctx.run, [answer.call for answer in answers])
-            ],
-        )
-        refused = [answer for answer in answers if answer.refused]
-        if shown_by and refused:
-            SideEffects(ctx, fixture).judge(UNTOUCHED, "requests with a used key and another body", refused)
-    originals[0].replay("idempotency.replay", "the original key and body after the conflicts")
-    for what, body in waiting:
-        if ctx.wanted(what):
-            _judge_conflict(ctx, rule, originals[0], what, body, answers)
+    effects = SideEffects(ctx, first.fixture, shown_by).start()
+    effects.accepted.update(original.id for original in originals)
+    # One comes after the original request has come again.
+    answers = _judge_conflicts(ctx, conflicts[1:])
+
+    def again() -> list[Exchange]:
+        calls = anew(ctx.run, [answer.call for answer in answers])
+        return [ctx.send(call, "a used key with another body, again") for call in calls]
+
+    effects.judge_refused(what, answers, "idempotency.conflict", again)
+    refused = [answer for answer in answers if answer.refused]
+    if shown_by and refused:
+        SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)
+    first.replay("idempotency.replay", "the original key and body after the conflicts")
+    _judge_conflicts(ctx, conflicts[:1])
 
 
 @check("idempotency.conflict-equivalent")
@@ -279,29 +271,24 @@ def _long_original(ctx: CheckContext) -> IdempotentRequest:
         return IdempotentRequest(ctx)
 
 
-def _judge_conflict(
-    ctx: CheckContext,
-    rule: str,
-    original: IdempotentRequest,
-    what: str,
-    body: dict[str, Any],
-    answers: list[Exchange],
-) -> None:
-    answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
-    answers.append(answer)
-    if answer.refused and not _conflicts(answer):
-        # Perhaps this server does not take such a value at all, and says so first.
-        alone = original.with_fresh_key(body)
-        if not alone.succeeded:
-            ctx.skip_judgement(
-                rule,
-                f"{what}: such a body is refused with a fresh key, too ({alone.described()})",
-                answer,
-                alone,
-            )
-            return
-        answers.append(alone)
-    ctx.judge(rule, Refused(answer.purpose, 0, CONFLICT[0], CONFLICT[1]), answer)
+def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
+    """Judges that each body is refused as a conflict; returns the answers, also those to a fresh key."""
+    rule, answers = "idempotency.conflict", []
+    for original, what, body in conflicts:
+        if not ctx.wanted(what):
+            continue
+        answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
+        answers.append(answer)
+        if answer.refused and not _conflicts(answer):
+            # Perhaps this server does not take such a value at all, and says so first.
+            alone = original.with_fresh_key(body)
+            if not alone.succeeded:
+                reason = f"{what}: such a body is refused with a fresh key, too ({alone.described()})"
+                ctx.skip_judgement(rule, reason, answer, alone)
+                continue
+            answers.append(alone)
+        ctx.judge(rule, Refused(answer.purpose, 0, CONFLICT[0], CONFLICT[1]), answer)
+    return answers
 
 
 def _conflicts(answer: Exchange) -> bool:
@@ -331,8 +318,6 @@ def test_equivalent_body(ctx: CheckContext) -> None:
     """Records whether the same JSON with other white space or key order is a replay or a conflict. Where the
     original begins with much white space, another text behind that is a conflict, and so is a text under
     another name."""
-    import json
-
     rule = "idempotency.equivalent-body"
     original = _padded_original(ctx)
     document = original.call.document
@@ -342,8 +327,7 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         forms["the same JSON with another key order"] = to_json(dict(reversed(document.items())))
     for what, body in forms.items():
         answer = ctx.send(original.call.but(body=body), what)
-        if ctx.usable(rule, answer):
-            ctx.observe(rule, what, original.relation(answer), answer)
+        ctx.record(rule, what, answer, original.relation(answer))
     for what, different in unlike_bodies(document, ctx.operation.traits.free_text):
         if ctx.wanted(what):
             answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
@@ -365,8 +349,7 @@ def test_other_path(ctx: CheckContext) -> None:
     original = IdempotentRequest(ctx)
     elsewhere = ctx.account(fresh=True).call(ctx.operation.id)
     answer = ctx.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
-    if ctx.usable(rule, answer):
-        ctx.observe(rule, "the same key and body on another path", original.relation(answer), answer)
+    ctx.record(rule, "the same key and body on another path", answer, original.relation(answer))
 
 
 @check(
@@ -385,8 +368,7 @@ def test_after_refusal(ctx: CheckContext) -> None:
         ctx.skip_judgement(rule, reason, refused, cause="fields.required")
         return
     answer = ctx.send(valid, "the key of a refused request with a valid body")
-    if ctx.usable(rule, answer):
-        ctx.observe(rule, "the key of a refused request with a valid body", _outcome(answer), answer)
+    ctx.record(rule, "the key of a refused request with a valid body", answer, _outcome(answer))
     what = "a request again whose key had been refused before"
     if answer.succeeded and ctx.wanted(what):
         ctx.judge("idempotency.replay", SameAnswer(what), answer, ctx.send(valid, what))

@@ -253,9 +253,9 @@ def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
         for name, described in item_fields(operation).items():
             types = described.get("type", ())
             wanted = tuple(_TYPES[kind] for kind in ([types] if isinstance(types, str) else types))
-            if name not in item:
-                found += [f"{name} is missing"] * (name in required)
-            elif wanted and not isinstance(item[name], wanted):
+            if name not in item and name in required:
+                found.append(f"{name} is missing")
+            elif name in item and wanted and not isinstance(item[name], wanted):
                 found.append(f"{name} is {show(item[name])}")
     return found
 

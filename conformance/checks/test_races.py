@@ -93,18 +93,18 @@ def test_one_key(ctx: CheckContext) -> None:
     for _ in rounds:
         fixture = own_place(ctx) if not ctx.operation.traits.draws_on_funds else ctx.account()
         request = fixture.call(ctx.operation.id)
-        with SideEffects(ctx, fixture) as effects:
-            answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
-            winner = _judge_answers(ctx, rule, request, answers)
-            if winner is None:
-                continue
-            if ctx.operation.traits.moves_money:
-                doubled.append(_looks_around(ctx, effects, request))
-            elif not ctx.operation.traits.disables:
-                effects.accepted.add(identifier(winner))
-                effects.judge(
-                    rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
-                )
+        effects = SideEffects(ctx, fixture).start()
+        answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
+        winner = _judge_answers(ctx, rule, request, answers)
+        if winner is None:
+            continue
+        if ctx.operation.traits.moves_money:
+            doubled.append(_looks_around(ctx, effects, request))
+        elif not ctx.operation.traits.disables:
+            effects.accepted.add(identifier(winner))
+            effects.judge(
+                rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
+            )
     what = "simultaneous requests with one key and body: the balances change as by one of them"
     as_one = moves_as_one(what, operation=ctx.operation.id)
     if doubled and all(as_one.judge(looks).good is False for looks in doubled):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 
 from conformance.checks import foreign_paths
@@ -25,19 +24,13 @@ FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"
 
 
-class _Watch(contextlib.ExitStack):
-    """Looks for effects of refused writes on several owners' resources at once."""
+class _Watch:
+    """Looks for effects of refused writes on several owners' resources at once, from now on."""
 
     def __init__(self, ctx: CheckContext, fixtures: Sequence[AccountFixture]) -> None:
-        super().__init__()
         self._ctx = ctx
-        self._fixtures = fixtures if UNTOUCHED in ctx.rules else ()
-        self._effects: list[SideEffects] = []
-
-    def __enter__(self) -> _Watch:
-        super().__enter__()
-        self._effects = [self.enter_context(SideEffects(self._ctx, fixture)) for fixture in self._fixtures]
-        return self
+        watched = fixtures if UNTOUCHED in ctx.rules else ()
+        self._effects = [SideEffects(ctx, fixture).start() for fixture in watched]
 
     def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
         """Judges that refused requests changed none of the fixtures; see SideEffects.judge_refused."""
@@ -93,12 +86,12 @@ def test_foreign_parent(ctx: CheckContext) -> None:
         back, [foreign_paths.foreign_path(back, "the first organization's path for the second")]
     )
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
-    with _Watch(ctx, (home, foreign)) as watch:
-        _owner_reads(ctx, foreign, "secondary")
-        answers = _answers(planned)
-        _owner_reads(ctx, home, "primary")
-        answers += _answers(returned)
-        watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
+    watch = _Watch(ctx, (home, foreign))
+    _owner_reads(ctx, foreign, "secondary")
+    answers = _answers(planned)
+    _owner_reads(ctx, home, "primary")
+    answers += _answers(returned)
+    watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
     _judge(planned + returned, answers)
     for answer in answers[:-1]:
         judge_leak(ctx, facts, answer)
@@ -145,9 +138,9 @@ def test_missing_child(ctx: CheckContext) -> None:
     child's, or are another kind of resource's, are refused."""
     engine = tenant(ctx, "own")
     planned = _planned(engine, foreign_paths.missing_children(engine))
-    with _Watch(ctx, (engine.fixture,)) as watch:
-        answers = _answers(planned)
-        watch.judge("requests for missing children", answers, "tenancy.missing-child")
+    watch = _Watch(ctx, (engine.fixture,))
+    answers = _answers(planned)
+    watch.judge("requests for missing children", answers, "tenancy.missing-child")
     _judge(planned, answers)
 
 
@@ -213,9 +206,9 @@ def _judge_elsewhere(
         for engine, whose, name in probes
         for each in _planned(engine, foreign_paths.children(engine, whose, name))
     ]
-    with _Watch(ctx, [engine.fixture for engine in watched]) as watch:
-        answers = _answers(planned)
-        watch.judge("requests for children of another parent", answers, rule)
+    watch = _Watch(ctx, [engine.fixture for engine in watched])
+    answers = _answers(planned)
+    watch.judge("requests for children of another parent", answers, rule)
     _judge(planned, answers)
     return answers
 
@@ -259,9 +252,9 @@ def test_payout_references(ctx: CheckContext) -> None:
     other = AccountFixture(ctx.run, account_id=fixture.account_id)
     engine = Engine(ctx, lambda: fixture)
     planned = _planned(engine, foreign_paths.payees(engine, references))
-    with _Watch(ctx, (fixture,)) as watch:
-        answers = _answers(planned)
-        watch.judge("payouts that name what is not under the account", answers, "tenancy.payout-references")
+    watch = _Watch(ctx, (fixture,))
+    answers = _answers(planned)
+    watch.judge("payouts that name what is not under the account", answers, "tenancy.payout-references")
     _judge(planned, answers)
     for answer in answers:
         if "another organization's" in answer.purpose and LEAK in ctx.rules:
@@ -282,6 +275,5 @@ def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
     """Records which refusal comes when another organization's account is sent a body that is wrong, too."""
     rule = "tenancy.and-validation"
     foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
-    answer = ctx.send(foreign.but(body=b"{}"), "another organization's account and an invalid body")
-    if ctx.usable(rule, answer):
-        ctx.observe(rule, "another organization's account and an invalid body", answer.described(), answer)
+    question = "another organization's account and an invalid body"
+    ctx.record(rule, question, ctx.send(foreign.but(body=b"{}"), question))

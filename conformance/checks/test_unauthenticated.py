@@ -128,9 +128,9 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
             for how, auth in forms
         ]
 
-    with SideEffects(ctx, fixture) as effects:
-        answers = attempt()
-        effects.judge_refused("requests that fail authentication", answers, "auth.signature", attempt)
+    effects = SideEffects(ctx, fixture).start()
+    answers = attempt()
+    effects.judge_refused("requests that fail authentication", answers, "auth.signature", attempt)
 
 
 @check("auth.nonce-replay", last=True)

@@ -82,8 +82,7 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     # What was read before may be kept by a cache.
     if planned and planned[0].trial is None:
         planned[0].person.read("a beneficiary before it is changed")
-    for change in planned:
-        ctx.wanted(change.probe)
+    for _, change in ctx.only_wanted((change.probe, change) for change in planned):
         what = f"a PATCH of {change.name}"
         if change.trial is None or change.trial[0].patch(change.trial[1], what).succeeded:
             first = change is planned[0]
@@ -176,7 +175,6 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
     shows every field, updated included, as before. A valid one afterwards is carried out."""
     rule, fixture = "refusal.changes-nothing", ctx.account(fresh=True)
     person = Beneficiary(ctx, fixture)
-    effects = SideEffects(ctx, fixture, ids=person.ids)
     too_long = "x" * 300
     probes: dict[str, Body] = {
         "a valid title, then last_name too long": {"title": "Dr", "last_name": too_long},
@@ -191,7 +189,7 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
             "address": "1 Main Street",
         },
     }
-    effects.start()
+    effects = SideEffects(ctx, fixture, ids=person.ids).start()
     for what, body in probes.items():
         answer = person.patch(body, f"a PATCH with {what}")
         if not ctx.usable(rule, answer):

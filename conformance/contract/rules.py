@@ -178,6 +178,7 @@ def add_rules(path: Path) -> list[Rule]:
 
 def _validate(path: Path, document: Mapping[str, Any]) -> None:
     """Raises RuleFileError for what spec/rules.schema.json refuses."""
+    # Imported late: only a catalogue of one's own is validated.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

@@ -84,7 +84,7 @@ def in_list(
         if identifier in after
         and (found := differences(operation, after[identifier], before[identifier], but=_PASSED_ON))
     ]
-    shown = [f"{len(new)} more in the list"] * bool(new)
+    shown = [f"{len(new)} more in the list"] if new else []
     for _, (name, got, expected) in changed[:2]:
         shown.append(f"{name} {show(expected)} of an element is now {show(got)}"[:160])
     return Effect("; ".join(shown))

@@ -357,8 +357,9 @@ def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leav
     wanted = {item["id"] for item in elements if all(passes(item, *pair) for pair in query.pairs)}
     shown = set(ids_of(pages(exchanges[1:]))) & {item["id"] for item in elements}
     wrong, missing = len(shown - wanted), 0 if only_leaves_out else len(wanted - shown)
-    told = [f"{wrong} that it should leave out"] * bool(wrong)
-    return " and ".join(told + [f"{missing} of them missing"] * bool(missing))
+    told = [f"{wrong} that it should leave out"] if wrong else []
+    told += [f"{missing} of them missing"] if missing else []
+    return " and ".join(told)
 
 
 @predicate(walk=True)

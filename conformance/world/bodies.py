@@ -383,12 +383,6 @@ def changed(body: Body, changes: Changes, sample: Body | None = None) -> Body:
     return {name: value for name, value in {**body, **values}.items() if value is not MISSING}
 
 
-def changed_members(operation: str, name: str) -> set[str]:
-    """The members that a row's first body changes; none where a function makes it."""
-    row = BODIES[operation][name]
-    return set() if callable(row) else set(row[0])
-
-
 def bodies(fixture: AccountFixture, operation: str, name: str = SAMPLE) -> list[Body]:
     """New bodies of a row to try in a fixture; none where this server has no such row.
 

@@ -325,7 +325,8 @@ def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture
         if list_fixture.add(run, fixture, operation, planned.body):
             return
         list_fixture.refused_kinds.add(planned.kind)
-    list_fixture.refusals += not list_fixture.add(run, fixture, operation, planned.plain or planned.body)
+    if not list_fixture.add(run, fixture, operation, planned.plain or planned.body):
+        list_fixture.refusals += 1
 
 
 def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bool = False) -> Planned:

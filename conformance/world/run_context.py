@@ -23,7 +23,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import new_transport
-from conformance.world.account import AccountFixture
+from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
 from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, within
@@ -337,8 +337,6 @@ class RunContext:
         bodies = self.samples.bank_accounts()
         if self._bank_choice is None:
             self._bank_choice = 0
-            from conformance.world.account import call
-
             for index, body in enumerate(bodies):
                 attempt = call("createPayoutDestination", fixture.ids("createPayoutDestination"), body)
                 if self.send(

@@ -47,13 +47,10 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
     auth = call.auth
     if auth.omit:
         return list(_missing(call))
-    if auth.empty or "" in (auth.timestamp, auth.nonce):
-        empty = [
-            *auth.empty,
-            *([signing.TIMESTAMP] * (auth.timestamp == "")),
-            *([signing.NONCE] * (auth.nonce == "")),
-        ]
-        return [Reason("auth.empty-header", f"an empty {name}") for name in empty[:1]]
+    stated = {signing.TIMESTAMP: auth.timestamp, signing.NONCE: auth.nonce}
+    empty = [*auth.empty, *(name for name, value in stated.items() if value == "")]
+    if empty:
+        return [Reason("auth.empty-header", f"an empty {empty[0]}")]
     organization = _organization(target, auth.api_key)
     if organization is None:
         return [

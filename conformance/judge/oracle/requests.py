@@ -223,9 +223,12 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
     if odd or not (query.readable or _plain(call.query)) or auth_rules.open_form(call, known.now):
         return
     rules = auth_rules.passed(call)
-    rules += ["auth.path-as-sent"] * any(kind in (ENCODED, ENCODED_LOWER) for kind in kinds)
-    rules += ["auth.query-as-sent"] * bool(call.query)
-    rules += ["auth.body-as-sent"] * (bool(call.body) and known.valid is not None)
+    if any(kind in (ENCODED, ENCODED_LOWER) for kind in kinds):
+        rules.append("auth.path-as-sent")
+    if call.query:
+        rules.append("auth.query-as-sent")
+    if call.body and known.valid is not None:
+        rules.append("auth.body-as-sent")
     for rule in (*rules, "auth.accepts-valid", "auth.timestamp-accepted"):
         if call.operation in RULES[rule].operations:
             yield Reason(rule, "a correctly signed request", kind=Kind.AUTHENTICATED)

@@ -231,7 +231,9 @@ class _Decision:
         )
 
     def _missing(self) -> _Verdict | None:
-        judged = self.ledger.with_verdict(Verdict.PASSED, *VIOLATIONS, levels=self.gating)
+        # A run of implied or open rules alone was asked for none that could fail it.
+        levels = tuple(Level) if self.ledger.narrowed else self.gating
+        judged = self.ledger.with_verdict(Verdict.PASSED, Verdict.OBSERVED, *VIOLATIONS, levels=levels)
         if self.ledger.lost:
             sentence = f"Incomplete: {self._lost}; no violation was seen until then."
         elif self.incomplete:
@@ -250,7 +252,8 @@ class _Decision:
 
     def _good(self) -> _Verdict:
         passed = self.ledger.with_verdict(Verdict.PASSED, levels=self.gating)
-        cases = count(len(passed), f"{'required' if len(self.gating) == 1 else 'required or implied'} case")
+        kind = "required" if len(self.gating) == 1 else "required or implied"
+        cases = count(len(passed), f"{kind} case") if passed else f"no {kind} case"
         if self.ledger.selection:
             return "partial", "partial", self._partly(cases)
         if self.excused:

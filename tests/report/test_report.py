@@ -141,6 +141,17 @@ def test_a_run_that_exercised_nothing_does_not_conform() -> None:
     assert decide(nothing, Level.REQUIRED).exit_status == 6
 
 
+@pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.WARNING, Verdict.OBSERVED])
+def test_a_run_of_nothing_that_can_fail_is_partial(verdict: Verdict) -> None:
+    rule = "auth.precedence" if verdict is Verdict.OBSERVED else "auth.unknown-key-status"
+    only = {(cell.rule, cell.operation): Verdict.NOT_RUN for cell in whole_run().cells}
+    results = whole_run({**only, (rule, "listAccounts"): verdict})
+    results.narrowed = [f"--rule {rule}"]
+    decided = decide(results, Level.REQUIRED)
+    assert (decided.exit_status, decided.name) == (0, "partial")
+    assert "no required case passed" in decided.sentence
+
+
 def test_what_the_user_left_out_is_named_and_not_held_against_the_server() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
     results.narrowed = ["-m 'not fuzz'"]

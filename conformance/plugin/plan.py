@@ -134,7 +134,8 @@ def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: boo
     if read_only:
         fewer = min(plan.total.requests, limit or plan.total.requests)
         return f"less than {count(fewer, 'request')}, which read or must be refused; nothing is created"
-    text = f"about {told(plan.total)}, on a conforming server"
+    more = f" and those of {count(plan.unknown, 'unmeasured test')}" if plan.unknown else ""
+    text = f"about {told(plan.total)}{more}, on a conforming server"
     if plan.most is None:
         return f"{text}, and what {seconds:g} s of generated requests take"
     most = plan.most

@@ -104,7 +104,7 @@ class Run:
 
     def _about(self, planned: Plan) -> str:
         """The requests that the tests will send, and the bound that they keep, whatever the server does."""
-        if not planned.total.requests:
+        if not planned.total.requests and not planned.unknown:
             return "no requests"
         limit = self.controller.target.limits.max_requests
         options = self.controller.options

@@ -19,6 +19,12 @@ from tests.prove import pool, selection
 #: Rules beside the broken one that a report may name as causes of their own, on average over all faults.
 MOST_OTHERS = 2.0
 
+#: Remedies for rules that a report names beside the broken one.
+OTHERS = (
+    "A rule caught with others is proven. Where nobody could break it without them, name them in the fault "
+    "(also=) or in spec/rules.yaml (follows): a report then shows one cause."
+)
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares what the command line takes."""
@@ -31,7 +37,7 @@ def prove(options: argparse.Namespace) -> bool:
     """Runs the faults; returns True where each is caught."""
     faults = selection.chosen(options)
     tried = _by_all_checks if options.all_checks else _by_own_checks
-    outcomes, survivors = [], []
+    outcomes, survivors, talkative = [], [], False
     ids = [fault.id for fault in faults]
     for identifier, outcome in pool.mapped(tried, ids, options.processes, "faults", chunk=4):
         fault = selection.by_id()[identifier]
@@ -42,10 +48,13 @@ def prove(options: argparse.Namespace) -> bool:
             print(f"survives: {fault.id}. {reason}".rstrip(), flush=True)
         others = [rule for rule in outcome.causes if rule != fault.rule and rule not in fault.also]
         if others:
-            print(f"also blamed on {fault.id}: {', '.join(others)}", flush=True)
+            talkative = True
+            print(f"caught with others, {', '.join(others)}: {fault.id}", flush=True)
     errors = Counter(error for outcome in outcomes for error in outcome.errors)
     for error, times in errors.most_common():
         print(f"raised {times} times: {error}")
+    if talkative:
+        print(OTHERS)
     share = _cross_talk(faults, outcomes) if options.all_checks else 0.0
     _summary(faults, survivors)
     print(

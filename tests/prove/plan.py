@@ -3,7 +3,10 @@
 A fault of each kind meets the checks of its own rule, and those that a quick run has of its operation; the
 probes that it trips go to --store, a line for each fault, so that the command goes on where it was stopped.
 Then a greedy choice takes the probes that catch most new kinds for a request, until the requests of a quick
-run are spent. --write makes conformance/plugin/plan.json of that.
+run are spent. --write makes conformance/plugin/plan.json of that, in an hour.
+
+--add takes seconds: it measures only tests that the table lacks, places them behind the others of their
+module, and drops rows without a test. No quick run has what it adds.
 """
 
 from __future__ import annotations
@@ -57,12 +60,17 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", type=Path, default=STORE, metavar="FILE", help=f"what faults trip ({STORE})"
     )
-    parser.add_argument("--write", action="store_true", help="write conformance/plugin/plan.json")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--write", action="store_true", help="write conformance/plugin/plan.json")
+    form.add_argument("--add", action="store_true", help="add only tests that it lacks, in seconds")
     pool.options(parser)
 
 
 def prove(options: argparse.Namespace) -> bool:
     """Measures and chooses; true."""
+    if options.add:
+        add()
+        return True
     options.store.parent.mkdir(parents=True, exist_ok=True)
     made = choice(tripped(options.store, options.processes))
     if options.write:
@@ -177,12 +185,13 @@ class Sent:
     left_out: bool = False
 
 
-def measure(tests: Mapping[Test, Collection[str]] | None = None) -> dict[Test, Sent]:
-    """Counts the requests of tests with some of their probes on one reference server; None: all tests."""
+def measure(tests: Mapping[Test, Collection[str] | None] | None = None) -> dict[Test, Sent]:
+    """Counts the requests of tests with some of their probes, None for all, on one reference server; None
+    for all tests, deep ones too."""
     run, found = run_on(), dict[Test, Sent]()
     run.pause = lambda seconds: None
     with hurried():
-        for check, operation in every_test(deep=tests is None):
+        for check, operation in every_test(deep=True):
             test = (check.name, operation)
             if tests is None or test in tests:
                 before = _made(run)
@@ -192,12 +201,14 @@ def measure(tests: Mapping[Test, Collection[str]] | None = None) -> dict[Test, S
     return found
 
 
-def generated() -> dict[Test, list[int]]:
-    """Counts requests, creations and payouts of each part of the generated requests."""
+def generated(without: Collection[Test] = ()) -> dict[Test, list[int]]:
+    """Counts requests, creations and payouts of each part of the generated requests, but for some."""
     load_tests()
     run, found = run_on(), dict[Test, list[int]]()
     for exploration in EXPLORATIONS.values():
         for part in exploration.parts:
+            if (exploration.name, part) in without:
+                continue
             before = _made(run)
             exploration.function(run, part, FuzzSettings(seed=0))
             found[exploration.name, part] = _since(before, run)
@@ -351,6 +362,35 @@ def write(made: Choice) -> None:
         tables["checks"].setdefault(name, {})[operation] = row
     for (name, part), numbers in generated().items():
         tables["generated"].setdefault(name, {})[part] = {"sends": numbers}
+    _write(tables)
+
+
+def add() -> None:
+    """Adds to the table the tests that it lacks, and drops rows of tests that are gone."""
+    tables = json.loads(known.PATH.read_text("utf-8"))
+    there = {(test.name, test.parameter) for test in known.tests().values()}
+    load_tests()
+    parts = {(one.name, part) for one in EXPLORATIONS.values() for part in one.parts}
+    checks = {(check.name, operation) for check, operation in every_test(deep=True)}
+    for kind, tests in (("checks", checks), ("generated", parts)):
+        table = {
+            name: {key: row for key, row in rows.items() if (name, key) in tests}
+            for name, rows in tables[kind].items()
+        }
+        tables[kind] = {name: rows for name, rows in table.items() if rows}
+    last: dict[str, int] = {}
+    for name, rows in tables["checks"].items():
+        module = name.partition(".")[0]
+        last[module] = max([last.get(module, 0), *(row["place"] for row in rows.values())])
+    for (name, operation), sent in measure(dict.fromkeys(checks - there)).items():
+        place = last.get(name.partition(".")[0], max(last.values()))
+        tables["checks"].setdefault(name, {})[operation] = {"place": place, "sends": sent.numbers}
+    for (name, part), numbers in generated(parts & there).items():
+        tables["generated"].setdefault(name, {})[part] = {"sends": numbers}
+    _write(tables)
+
+
+def _write(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
     known.PATH.write_text(_object({kind: _table(table) for kind, table in tables.items()}) + "\n", "utf-8")
 
 

@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator
 
 from conformance.checks import plan
+from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
 from tests.prove import pool, selection
 from tests.variants.catalogue import VARIANTS
@@ -21,13 +22,17 @@ from tests.variants.variant import Variant
 #: Generated cases of each part: few, for many servers.
 EXAMPLES = 10
 
-#: The variant's name ("drawn 7" for a drawn one), "checks" or an exploration, its part, seed, examples.
+#: The variant's name ("drawn 7" for a drawn one), "checks" or an exploration, the beginning of rules or its
+#: part, seed, examples.
 Job = tuple[str, str, str, int, int]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares what the command line takes."""
     parser.add_argument("--variant", default="", metavar="TEXT", help="only servers with this in their name")
+    parser.add_argument(
+        "--rule", default="", metavar="PREFIX", help="only fixed checks of rules that begin so"
+    )
     parser.add_argument("--part", default="", metavar="TEXT", help="only parts with this in their name")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="seeds of the generated parts (1)")
     parser.add_argument("--examples", type=int, default=EXAMPLES, metavar="N", help="cases of each part")
@@ -74,8 +79,8 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
                 continue
             # The fixed checks draw nothing: one seed is enough for them.
             if not options.no_checks and (seed == options.seed or name.startswith("drawn")):
-                yield (name, "checks", "", seed, options.examples)
-            for exploration, part in [] if options.only_checks else parts():
+                yield (name, "checks", options.rule, seed, options.examples)
+            for exploration, part in [] if options.only_checks or options.rule else parts():
                 if options.part in f"{exploration} {part}":
                     yield (name, exploration, part, seed, options.examples)
 
@@ -83,7 +88,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
 def _run(job: Job) -> Judged:
     name, kind, part, seed, examples = job
     if kind == "checks":
-        return judge(_variant(name), plan())
+        return judge(_variant(name), plan({rule for rule in RULES if rule.startswith(part)}))
     return judge(_variant(name), explored=[(kind, part)], settings=FuzzSettings(seed, examples))
 
 
@@ -97,6 +102,8 @@ def _variant(name: str) -> Variant:
 def _command(job: Job) -> str:
     name, kind, part, seed, examples = job
     what = (
-        "--only-checks" if kind == "checks" else f"--no-checks --part '{kind} {part}' --examples {examples}"
+        f"--only-checks{f' --rule {part}' if part else ''}"
+        if kind == "checks"
+        else f"--no-checks --part '{kind} {part}' --examples {examples}"
     )
     return f"python -m tests.prove variants --variant '{name}' --seed {seed} {what}"

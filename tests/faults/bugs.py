@@ -47,7 +47,10 @@ _PATTERNS = (
     (Bug.FILTER, r"list\.([\w-]*(date|filter|status)[\w-]*) "),
     (Bug.FORMAT, r"format\.|http\.|error\.|list\.([\w-]*-?(fields|items|envelope)) |wallet\.addresses "),
     (Bug.PAGINATION, r"list\."),
-    (Bug.VALIDATION, r"fields\.|body\.|payout\.|payin\.|wallet\.|destination\."),
+    (
+        Bug.VALIDATION,
+        r"beneficiary\.update-company-name |fields\.|body\.|payout\.|payin\.|wallet\.|destination\.",
+    ),
     (Bug.LOST_UPDATE, r"create\.|read\.|beneficiary\.|balances\."),
 )
 
@@ -57,4 +60,4 @@ def bug_of(rule: str, sentence: str) -> Bug:
     for bug, pattern in _PATTERNS:
         if re.match(pattern, f"{rule} {sentence}"):
             return bug
-    raise LookupError(f"tests/faults/bugs.py does not know what bug breaks {rule}")
+    raise LookupError(f"no pattern of tests/faults/bugs.py matches {rule}; add one to _PATTERNS")

@@ -10,7 +10,7 @@ import httpx
 from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
@@ -201,13 +201,3 @@ def judged_cells() -> set[CaseResult]:
         for operation in check.operations:
             cells |= {(rule.id, operation) for rule in check.rules_on(operation)}
     return cells
-
-
-def demanded_cells() -> list[CaseResult]:
-    """Every rule that is required or implied, with every operation that it covers."""
-    return [
-        (rule.id, operation)
-        for rule in RULES.values()
-        if rule.level is not Level.OPEN
-        for operation in rule.operations
-    ]

@@ -9,6 +9,8 @@ import ast
 import sys
 from pathlib import Path
 
+from tests.support.sources import trees
+
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "conformance" / "docs" / "architecture.md"
 BEGIN, END = "<!-- diagram: python -m tests.architecture --write -->\n", "<!-- end of the diagram -->\n"
@@ -17,10 +19,11 @@ BEGIN, END = "<!-- diagram: python -m tests.architecture --write -->\n", "<!-- e
 def edges() -> dict[str, set[str]]:
     """Package -> the packages that it imports."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "conformance").glob("*/**/*.py"):
-        package = path.relative_to(ROOT / "conformance").parts[0]
-        imported = found.setdefault(package, set())
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path, tree in trees().items():
+        if len(path.parts) == 1:
+            continue
+        imported = found.setdefault(path.parts[0], set())
+        for node in ast.walk(tree):
             modules = []
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]

@@ -18,6 +18,7 @@ from tests.support.running import executed, run, write_target
 #: Modules of the suite that a session of other people's tests may import.
 LIGHT = {
     "conformance",
+    "conformance._files",
     "conformance._options",
     "conformance._private",
     "conformance.plugin",

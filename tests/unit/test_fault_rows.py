@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.faults import catalogue
-from tests.faults.bugs import Bug, bug_of
+from tests.faults.bugs import Bug
 from tests.faults.catalogue import Fault, faults, seam
 from tests.faults.crashes import crashing
 from tests.support.reference_world import World
@@ -33,19 +32,6 @@ def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> No
     World(next(row for row in registered if row.operation == "listWallets").make()).make("createWallet")
 
 
-def test_usual_is_what_the_reference_server_does(registered: list[Fault]) -> None:
-    given: list[Any] = []
-
-    def override(self: Any, ctx: Any, text: str) -> int:
-        given.append((self.value, self.usual(), self.usual(ctx, "7")))
-        return int(self.usual())
-
-    faults[RULE] |= {"It listens.": seam("parse_timestamp", override, operations=("listWallets",), each=(1,))}
-    world = World(registered[0].make())
-    assert world.send(world.call("listWallets")).succeeded
-    assert set(given) == {(1, world.clock.now // 1_000_000, 7)}
-
-
 def test_a_sentence_is_the_name_of_the_kind(registered: list[Fault]) -> None:
     row = seam("parse_timestamp", lambda *_: 0, operations=("listWallets",), each={"zero": 0})
     faults[RULE] |= {"All times are one.": row}
@@ -62,26 +48,6 @@ def test_unknown_names_are_refused(registered: list[Fault]) -> None:
         faults["wallet.race"] |= {
             "Nothing.": seam("parse_timestamp", lambda *_: 0, operations=("listWallets",))
         }
-
-
-@pytest.mark.parametrize(
-    ("rule", "sentence", "bug"),
-    [
-        ("auth.nonce-race", "Two may pass.", Bug.RACE),
-        ("auth.nonce-replay", "A used nonce is refused with another status, type or code.", Bug.WRONG_ERROR),
-        ("auth.nonce-replay", "A nonce may be used again.", Bug.REPLAY),
-        ("auth.body-as-sent", "Another form is signed.", Bug.REFUSES_VALID),
-        ("list.start-date", "It is ignored.", Bug.FILTER),
-        ("list.walk", "Pages overlap.", Bug.PAGINATION),
-    ],
-)
-def test_the_class_follows_from_rule_and_sentence(rule: str, sentence: str, bug: Bug) -> None:
-    assert bug_of(rule, sentence) is bug
-
-
-def test_a_family_that_is_not_known_has_no_class() -> None:
-    with pytest.raises(LookupError, match=r"weather\.fine"):
-        bug_of("weather.fine", "It rains.")
 
 
 def test_faults_of_a_rule_stand_in_one_file() -> None:

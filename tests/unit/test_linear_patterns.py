@@ -11,19 +11,16 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-import conformance
+from tests.support.sources import PACKAGE, trees
 
 #: Python's own reader of patterns; it has no public name.
 codes: Any = importlib.import_module("re._constants")
 parser: Any = importlib.import_module("re._parser")
-
-PACKAGE = Path(conformance.__file__).parent
 
 #: So many repetitions are as good as no bound.
 MANY = 100
@@ -34,8 +31,8 @@ CALLS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub"
 
 def patterns() -> Iterator[tuple[str, str]]:
     """Every constant pattern, and where it stands."""
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import conformance
-
-PACKAGE = Path(conformance.__file__).parent
+from tests.support.sources import trees
 
 #: First words of a headline that the reader would have to answer.
 QUESTIONS = {"how", "what", "when", "where", "whether", "which", "who", "whose", "why"}
@@ -19,9 +17,7 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 def nodes() -> Iterator[tuple[Path, ast.AST]]:
     """All nodes of the package's modules, each with its file."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            yield path, node
+    return ((path, node) for path, tree in trees().items() for node in ast.walk(tree))
 
 
 def headline(node: ast.AST) -> str:
@@ -41,14 +37,12 @@ def test_no_class_name_stands_for_two_classes() -> None:
 
 def test_no_module_name_stands_for_two_modules() -> None:
     # Those of commands have the names of the commands.
-    paths = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]
+    paths = [path for path in trees() if path.parent.name != "cli"]
     names = Counter(path.name for path in paths if path.name != "__init__.py")
     assert not {name for name, times in names.items() if times > 1}
 
 
 def test_no_docstring_begins_with_a_question() -> None:
     assert not [
-        f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 1)}"
-        for path, node in nodes()
-        if headline(node) in QUESTIONS
+        f"{path}:{getattr(node, 'lineno', 1)}" for path, node in nodes() if headline(node) in QUESTIONS
     ]

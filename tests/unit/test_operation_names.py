@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import conformance
 from conformance.contract.operations import OPERATIONS
-
-PACKAGE = Path(conformance.__file__).parent
+from tests.support.sources import trees
 
 #: Comparisons with an operationId that the whole package may have, the reference server aside.
 MOST = 20
@@ -49,9 +46,9 @@ match c:
 
 def test_few_comparisons_name_an_operation() -> None:
     found = [
-        f"{path.relative_to(PACKAGE)}:{line}"
-        for path in sorted(PACKAGE.rglob("*.py"))
+        f"{path}:{line}"
+        for path, tree in trees().items()
         if "reference" not in path.parts
-        for line in compared(ast.parse(path.read_text("utf-8")))
+        for line in compared(tree)
     ]
     assert len(found) <= MOST, "\n".join(found)

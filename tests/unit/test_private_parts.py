@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 from conformance import _private
-
-PACKAGE = Path(_private.__file__).parent
+from tests.support.sources import PACKAGE, trees
 
 
 def test_pytest_chooses_its_root_by_one_function(pytestconfig: pytest.Config) -> None:
@@ -123,12 +122,11 @@ def test_nothing_else_uses_private_parts() -> None:
     known = re.compile(
         r"\b(_pytest|_hypothesis\w+|_tw|_set_main_color|_rootpath|_inipath|_inicfg|_inicache)\b"
     )
-    for path in PACKAGE.rglob("*.py"):
-        if path == Path(_private.__file__):
+    for path, tree in trees().items():
+        if path == Path("_private.py"):
             continue
-        text = path.read_text("utf-8")
-        assert not known.search(text), path
-        for node in ast.walk(ast.parse(text)):
+        assert not known.search((PACKAGE / path).read_text("utf-8")), path
+        for node in ast.walk(tree):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:

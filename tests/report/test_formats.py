@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-import xmltodict
 from jsonschema import Draft4Validator
-from junitparser import Error, Failure, JUnitXml, Skipped
+from junitparser import JUnitXml
 from lxml import etree
 
 from conformance.contract.rules import RULES, Level
@@ -58,33 +56,15 @@ def made() -> Document:
 # ---------------------------------------------------------------------- JUnit
 
 
-def test_three_readers_count_the_same_in_junit(made: Document) -> None:
-    text = junit(made)
-    total = len(made.cells) + 1
+def test_junit_states_the_numbers_that_a_reader_counts(made: Document) -> None:
+    read = JUnitXml.fromstring(junit(made).encode())
+    stated = [(one.tests, one.failures, one.errors, one.skipped) for one in read]
     # As many as the run has: the verdict fails on its own only where nothing else does.
-    expected = {"tests": total, "failures": 1, "errors": 1}
-    assert made.verdict.failures == 1
-
-    first = JUnitXml.fromstring(text.encode())
-    counts = Counter(type(result) for run in first for case in run for result in case.result)
-    assert (first.tests, first.failures, first.errors) == (total, 1, 1)
-    assert (counts[Failure], counts[Error]) == (1, 1)
+    assert (read.tests, read.failures, read.errors) == (len(made.cells) + 1, made.verdict.failures, 1)
     # junitparser has no types.
-    first.update_statistics()  # type: ignore[no-untyped-call]
-    assert (first.tests, first.failures, first.errors, first.skipped) == (total, 1, 1, counts[Skipped])
-
-    second = xmltodict.parse(text)["testsuites"]
-    assert {name: int(second[f"@{name}"]) for name in expected} == expected
-    assert sum(int(suite["@skipped"]) for suite in second["testsuite"]) == counts[Skipped]
-
-    third = etree.fromstring(text.encode())
-    assert {
-        "tests": len(third.findall(".//testcase")),
-        "failures": len(third.findall(".//failure")),
-        "errors": len(third.findall(".//error")),
-    } == expected
-    for run in third.findall("testsuite"):
-        assert int(run.get("tests")) == len(run.findall("testcase"))
+    read.update_statistics()  # type: ignore[no-untyped-call]
+    assert [(one.tests, one.failures, one.errors, one.skipped) for one in read] == stated
+    assert (read.tests, read.failures, read.errors) == (len(made.cells) + 1, 1, 1)
 
 
 def test_junit_has_one_suite_for_each_area_and_no_two_cases_of_one_name(made: Document) -> None:
@@ -126,45 +106,22 @@ def test_an_incomplete_run_is_no_success_in_junit() -> None:
 
 # ---------------------------------------------------------------------- SARIF
 
-#: Values that the SARIF 2.1.0 schema allows for the properties used here.
-_KINDS = {"notApplicable", "pass", "fail", "review", "open", "informational"}
-_LEVELS = {"none", "note", "warning", "error"}
 
-
-def test_sarif_keeps_to_the_standard(made: Document) -> None:
-    log = json.loads(sarif(made))
-    assert set(log) == {"$schema", "version", "runs"}
-    assert log["version"] == "2.1.0"
-    [run] = log["runs"]
-    driver = run["tool"]["driver"]
-    rules = driver["rules"]
+def test_sarif_keeps_to_what_its_schema_cannot_say(made: Document) -> None:
+    [run] = json.loads(sarif(made))["runs"]
+    rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == [*RULES, "operation.missing"]
     assert len({rule["name"] for rule in rules}) == len(rules)
-    for rule in rules:
-        assert rule["shortDescription"]["text"]
-        assert rule["defaultConfiguration"]["level"] in _LEVELS
-    [invocation] = run["invocations"]
-    assert isinstance(invocation["executionSuccessful"], bool)
-    for name in ("startTimeUtc", "endTimeUtc"):
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", invocation[name])
-    fingerprints: set[str] = set()
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["kind"] in _KINDS
-        assert result["level"] in _LEVELS
         # Section 3.27.10: a level other than none only with kind fail.
         assert (result["kind"] == "fail") == (result["level"] != "none")
-        assert result["message"]["text"]
         [location] = result["locations"]
-        uri = location["physicalLocation"]["artifactLocation"]["uri"]
-        assert re.fullmatch(r"[A-Za-z0-9%/._~-]+", uri)
-        assert location["physicalLocation"]["region"]["startLine"] >= 1
+        assert re.fullmatch(r"[A-Za-z0-9%/._~-]+", location["physicalLocation"]["artifactLocation"]["uri"])
         assert location["logicalLocations"][0]["fullyQualifiedName"] == "listWallets"
-        fingerprints.add(result["partialFingerprints"][FINGERPRINT])
-        for suppression in result.get("suppressions", []):
-            assert suppression["kind"] in ("inSource", "external")
-            assert suppression["status"] in ("accepted", "underReview", "rejected")
-    assert len(fingerprints) == len(run["results"])
+    assert len({result["partialFingerprints"][FINGERPRINT] for result in run["results"]}) == len(
+        run["results"]
+    )
 
 
 def test_sarif_tells_known_failures_and_warnings_apart(made: Document) -> None:

@@ -1,4 +1,4 @@
-"""Fixtures: servers, runs and worlds, made by tests/support/."""
+"""Fixtures: runs, replay files and a browser, made by tests/support/."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from conformance.world.run_context import RunContext
 from tests.replay.samples import NoNonces, saved, used_nonce
 from tests.support.chromium import MISSING, chromium, flags
-from tests.support.reference_world import World
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -55,12 +54,6 @@ def _shown(value: Any) -> str:
 def run() -> RunContext:
     """A run against a new reference server."""
     return run_on()
-
-
-@pytest.fixture
-def world() -> World:
-    """A reference server and a caller who has made one of everything there."""
-    return World()
 
 
 @pytest.fixture

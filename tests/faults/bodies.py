@@ -9,7 +9,6 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.field_tables import FIELDS
-from tests.support.reference_world import ADDRESS
 
 from .catalogue import Faulty, fault, faults, hook
 from .crashes import BODY_OPERATIONS
@@ -22,7 +21,13 @@ INSTEAD: dict[str, Any] = {
     "amount": "1.00",
     "email": "a@example.com",
     "phone": "+12025550123",
-    "address": ADDRESS,
+    "address": {
+        "address_line": "1 Main Street",
+        "city": "New York",
+        "region": "NY",
+        "postal_code": "10001",
+        "country": "US",
+    },
     "network": "ethereum",
     "type": "bank_account",
     "beneficiary_type": "individual",

@@ -14,21 +14,15 @@ from conformance.judge.ledger import Ledger
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, Report, unpacked
 from conformance.load.settings import VARIABLE, Settings
-from conformance.reference.seed import target_tables
 from conformance.replay.format import load
-from conformance.target.file import Target, build
+from conformance.target.file import Target
 from conformance.wire.messages import Exchange
-from tests.support.reference_world import World
+from conformance.world.run_context import RunContext
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def target(world: World) -> Target:
-    return build(target_tables(world.seeded, "http://load.test"), "a test")
+def target(run: RunContext) -> Target:
+    return run.target
 
 
 def reported(controller: LoadController, worker: str, exchange: Exchange, origin: int) -> None:
@@ -39,10 +33,9 @@ def reported(controller: LoadController, worker: str, exchange: Exchange, origin
 
 @pytest.mark.parametrize("same", [True, False])
 def test_an_id_that_two_workers_were_given_is_a_violation(
-    same: bool, world: World, target: Target, tmp_path: Path
+    same: bool, run: RunContext, target: Target, tmp_path: Path
 ) -> None:
-    bodies = [{"currency": "EUR", "label": label} for label in ("one", "two")]
-    first, second = (world.send(world.call("createVirtualAccount", body)) for body in bodies)
+    first, second = (run.account().create("createVirtualAccount") for _ in range(2))
     second = replace(second, _read=None)
     if same:
         ids = [str(exchange.get("id")).encode() for exchange in (first, second)]
@@ -64,17 +57,17 @@ def test_an_id_that_two_workers_were_given_is_a_violation(
         assert set(case.decisive.exchanges) == {first.number, second.number}
 
 
-def test_a_repeated_key_brings_the_same_id_again(world: World, target: Target, tmp_path: Path) -> None:
+def test_a_repeated_key_brings_the_same_id_again(run: RunContext, target: Target, tmp_path: Path) -> None:
     controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
-    exchange = world.send(world.call("createVirtualAccount"))
+    exchange = run.account().create("createVirtualAccount")
     for worker in ("one", "two"):
         reported(controller, worker, exchange, 1)
     assert not controller.ledger.findings
 
 
-def test_exchanges_travel_without_credentials(world: World, target: Target) -> None:
+def test_exchanges_travel_without_credentials(run: RunContext, target: Target) -> None:
     process = LoadProcess(target)
-    made = world.send(world.call("createVirtualAccount"))
+    made = run.account().create("createVirtualAccount")
     process.creates[made.number] = made
     [found] = unpacked(process.find([made.number, made.number + 1]))
     assert (found.call, found.response_body, found.nonce) == (made.call, made.response_body, made.nonce)
@@ -89,12 +82,12 @@ def test_settings_travel_in_the_environment(
     assert Settings.from_environment() == settings
 
 
-def test_the_course_of_a_run_is_kept_in_moments(target: Target, tmp_path: Path, world: World) -> None:
+def test_the_course_of_a_run_is_kept_in_moments(target: Target, tmp_path: Path, run: RunContext) -> None:
     controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
     for shift in (0.0, 1.0, 7.0):
         controller.started -= shift
         ledger = Ledger()
-        ledger.measure(world.send(world.call("createVirtualAccount")))
+        ledger.measure(run.account().create("createVirtualAccount"))
         controller.take(msgspec.msgpack.encode(Report(ledger)), "one", 3)
     assert [moment.at for moment in controller.moments] == [0.0, 5.0]
     assert sum(moment.answers.exchanges for moment in controller.moments) == 3

@@ -7,28 +7,30 @@ from decimal import Decimal, localcontext
 import pytest
 
 from conformance.reference.seams.lists import parse_instant
-from tests.support.reference_world import World, refusal
+from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 
 
 @pytest.mark.parametrize("amount", ["0.01", "1000000000000000000.000000000000000001", "007.50", "3"])
-def test_payouts_move_money_exactly(world: World, amount: str) -> None:
-    account = world.seeded.primary.funded_account_id
-    beneficiary = world.make("createBeneficiary", account_id=account)["id"]
-    ids = {"account_id": account, "beneficiary_id": beneficiary}
-    ids["payout_destination_id"] = world.make("createPayoutDestination", **ids)["id"]
-    made = world.make("createPayout", {"amount": amount, "currency": "USD"}, **ids)
-    assert (made["amount"], made["amount_in_usd"]) == (amount, amount)
-    balances = {item["currency"]: item for item in world.make("getAccountBalances")["balances"]}
-    dollars = balances["USD"]
+def test_payouts_move_money_exactly(run: RunContext, amount: str) -> None:
+    fixture = run.account("payouts")
+
+    def paid(amount: str, currency: str = "USD") -> Exchange:
+        body = {**run.samples.payout(*fixture.payee), "amount": amount, "currency": currency}
+        return run.send(fixture.client, fixture.call("createPayout", body), "a payout")
+
+    made = paid(amount)
+    assert (made.get("amount"), made.get("amount_in_usd")) == (amount, amount)
+    shown = run.send(fixture.client, fixture.call("getAccountBalances"), "the balances")
+    [dollars] = [balance for balance in shown.document["balances"] if balance["currency"] == "USD"]
     with localcontext(prec=100):
         moved = Decimal("1" + "0" * 24) - Decimal(dollars["available_balance"])
         assert moved == Decimal(dollars["pending_payout"]) == Decimal(amount)
         assert Decimal(dollars["total_balance"]) == Decimal("1" + "0" * 24)
-    beyond = world.call("createPayout", {"amount": "1" + "0" * 25, "currency": "USD"}, **ids)
-    assert refusal(world.send(beyond)) == (422, "insufficient_funds")
-    digits = {"amount": "9" * 100, "currency": "AFN"}
-    assert world.make("createPayout", digits, **ids)["amount"] == "9" * 100
-    assert world.send(world.call("createPayout", digits, **ids).with_field("amount", "9" * 101)).status == 422
+    beyond = paid("1" + "0" * 25)
+    assert (beyond.status, beyond.error_code) == (422, "insufficient_funds")
+    assert paid("9" * 100, "AFN").get("amount") == "9" * 100
+    assert paid("9" * 101, "AFN").status == 422
 
 
 # --------------------------------------------------------------------------- lists

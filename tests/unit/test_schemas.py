@@ -10,7 +10,9 @@ import pytest
 
 from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.contract.schemas import Schema
-from tests.support.reference_world import World
+from conformance.contract.traits import ADDS_TO
+from conformance.world.accounts import purpose_of
+from tests.support.runs import run_on
 
 ODD: tuple[Any, ...] = (
     None,
@@ -43,8 +45,11 @@ def mutants(document: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_both_validators_agree(operation: str) -> None:
-    world = World()
-    document = world.clients["primary"].send(world.call(operation)).document
+    run = run_on()
+    fixture = run.account(purpose_of(operation))
+    for create in {"createPayoutDestination", ADDS_TO.get(operation, "createPayoutDestination")}:
+        fixture.create(create)
+    document = run.send(fixture.client, fixture.call(operation), "an answer").document
     schema = Schema(response_schema(operation))
     assert schema.allows(document)
     told = {True: 0, False: 0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -68,16 +69,16 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
 @check(RULE)
 def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
     """Requests that fail authentication, with slashes, a format or a parameter more, in upper case, with the
-    path in a header, with HEAD in place of GET, and with OPTIONS and the body in place of POST and PATCH:
-    none shows a resource."""
+    path in a header, with the API key in the query and as a user's name, with HEAD in place of GET, and with
+    OPTIONS and the body in place of POST and PATCH: none shows a resource."""
     probes = AuthProbes(ctx)
     members = documented(ctx.operation.id)
 
     # By turns: what guards a path does so whatever is wrong.
     ways = itertools.cycle(_UNSIGNED)
 
-    def judge(what: str, call: Call) -> None:
-        how, auth = next(ways)
+    def judge(what: str, call: Call, way: tuple[str, Auth] | None = None) -> None:
+        how, auth = way or next(ways)
         told = f"a request {how} and {what}"
         answer = probes.send(call.but(auth=auth, operation=None), told)
         ctx.judge(RULE, guarded(f"{told}: no resource shown", members=members), answer)
@@ -87,6 +88,10 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
     own = probes.call().target
     elsewhere = tuple((name, own) for name in ("X-Original-URL", "X-Rewrite-URL"))
     judge("with its path in a header", probes.call().but(target="/v1", headers=elsewhere))
+    key = ctx.target.primary.api_key
+    user = base64.b64encode(f"{key}:".encode()).decode()
+    named = probes.call().but(target=f"{own}?api_key={key}", headers=(("Authorization", f"Basic {user}"),))
+    judge("with its API key in the query and as a user's name", named, _UNSIGNED[1])
     if ctx.operation.method == "GET":
         _judge_head(ctx, probes)
     elif ctx.operation.request_schema is not None:

@@ -248,11 +248,6 @@ def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     return self.behaviour.__dict__.setdefault("shown", {}).setdefault(ctx.request.target, document)
 
 
-def _in_other_words(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    name = "name" if ctx.operation == "listAccounts" else "label"
-    return {**document, "items": [{**item, name: "other words"} for item in document["items"]]}
-
-
 #: Lists of which one page shows all that the suite has made.
 _SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
@@ -269,5 +264,4 @@ faults["list.complete"] |= {
             "total": max(0, document["total"] - 1),
         }
     ),
-    "Each third list shows other words.": third(_in_other_words),
 }

@@ -3,6 +3,7 @@ ones."""
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import Any
 
@@ -12,6 +13,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import ROUTES, match
+from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
 
 from .authentication import first_organization
@@ -81,6 +83,20 @@ class OpenElsewhere(Faulty):
         if "open" in ctx.notes:
             ctx.organization = first_organization(ctx)
         else:
+            super().authenticate(ctx)
+
+
+@fault("auth.other-spellings", each=("in the query", "as a user's name"))
+class KeyElsewhere(Faulty):
+    """Whoever sends the API key elsewhere than in its header needs no signature."""
+
+    def authenticate(self, ctx: Context) -> None:
+        key = parse_query(ctx.query).get("api_key", [""])[0]
+        if self.value != "in the query":
+            scheme, _, user = (ctx.header(b"authorization") or "").partition(" ")
+            key = base64.b64decode(user).decode().partition(":")[0] if scheme == "Basic" else ""
+        ctx.organization = ctx.store.organization(key)
+        if ctx.organization is None:
             super().authenticate(ctx)
 
 

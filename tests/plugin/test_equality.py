@@ -11,8 +11,7 @@ import pytest
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from tests.prove import equality
-from tests.prove.__main__ import main
-from tests.prove.equality import Judged, differences, named, servers, serving_behaviour
+from tests.prove.equality import Judged, differences, serving_behaviour
 from tests.variants.catalogue import VARIANTS
 from tests.variants.serving import serving
 from tests.variants.variant import Variant
@@ -51,39 +50,6 @@ def test_another_verdict_and_blame_are_told(
     monkeypatch.setattr(equality, "verdicts", lambda *given: next(found))
     judged = Judged("one", lambda: nullcontext({}), conforming)
     assert list(differences(judged, (), ("one lane", "16 lanes"), Path())) == lines
-
-
-def test_servers_are_drawn_by_the_seed() -> None:
-    drawn = servers(3, 2, 2, 7)
-    assert [judged.conforming for judged in drawn] == [False] * 3 + [True] * 4
-    assert [judged.name for judged in drawn] == [judged.name for judged in servers(3, 2, 2, 7)]
-
-
-def test_servers_are_chosen_by_their_names(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # Many faults have "late" in their names.
-    assert [judged.name for judged in named(["late"])] == ["late"]
-    assert {"late", "nobody twice"} < {judged.name for judged in named(["late", "e"])}
-    monkeypatch.setattr(equality, "differences", lambda judged, *told: [str(told[:2])])
-    keep = ["--keep", str(tmp_path)]
-    assert main(["equality", "--only", "nobody twice", "--spread", "-n 2", "--options=--lf", *keep]) == 1
-    assert str((["--lf"], ("one lane", "-n 2"))) in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="2"):
-        main(["equality", "--only", "no such server"])
-    assert "The options leave no server." in capsys.readouterr().err
-
-
-def test_a_run_that_comes_to_nothing_is_told_and_kept(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("one lane: exit status 3")
-
-    monkeypatch.setattr(equality, "verdicts", fail)
-    assert main(["equality", "--only", "late", "--keep", str(tmp_path)]) == 1
-    assert "late: one lane: exit status 3\nlate: 1 differ, reports in" in capsys.readouterr().out
-    assert (tmp_path / "0").is_dir()
 
 
 class ClosesSecond(httpx.BaseTransport):

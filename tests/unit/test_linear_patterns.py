@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.support.sources import PACKAGE, trees
+from tests.support.sources import trees
+from tests.support.spec_files import OPENAPI, SCHEMAS, walk
 
 #: Python's own reader of patterns; it has no public name.
 codes: Any = importlib.import_module("re._constants")
@@ -45,18 +45,9 @@ def patterns() -> Iterator[tuple[str, str]]:
                     f"{path.stem}:{node.lineno}",
                     text if isinstance(text, str) else text.decode("latin-1"),
                 )
-    spec = PACKAGE.parent / "spec"
-    for path in [*spec.glob("schemas/*.json"), spec / "openapi.yaml"]:
-        for pattern in _of_schema(yaml.safe_load(path.read_text("utf-8"))):
-            yield path.name, pattern
-
-
-def _of_schema(schema: Any) -> Iterator[str]:
-    members = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    if isinstance(schema, dict) and isinstance(schema.get("pattern"), str):
-        yield schema["pattern"]
-    for member in members:
-        yield from _of_schema(member)
+    for place, value in walk([OPENAPI, SCHEMAS]):
+        if place[-1:] == ("pattern",) and isinstance(value, str):
+            yield "/".join(place), value
 
 
 def _letters(node: tuple[Any, Any]) -> set[int]:

@@ -8,12 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support import running
 
 HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
@@ -91,19 +92,8 @@ def run(
 @contextlib.contextmanager
 def sandbox(*options: str) -> Iterator[dict[str, Any]]:
     """A running `conformance serve`: the tables of its target file."""
-    command = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert process.stdout is not None
-        text = ""
-        while "payins" not in text:
-            line = process.stdout.readline()
-            assert line, "conformance serve ended"
-            text += line
-        yield tomllib.loads(text)
-    finally:
-        process.kill()
-        process.communicate()
+    with running.sandbox(*options) as (_, tables):
+        yield tables
 
 
 def credentials(target: dict[str, Any]) -> dict[str, Any]:

@@ -31,10 +31,9 @@ from conformance.target.file import Organization, load
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.transport import new_transport
+from tests.support.running import sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes are ended by POSIX signals")
-
-SERVE = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0"]
 
 
 @dataclass
@@ -61,27 +60,8 @@ class Running:
 @contextlib.contextmanager
 def serving(*options: str) -> Iterator[Running]:
     """A running `conformance serve`, ready to accept requests."""
-    process = subprocess.Popen(
-        [*SERVE, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield Running(process, tomllib.loads(_until_features(process)))
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def _until_features(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    text = ""
-    while "payins" not in text:
-        line = process.stdout.readline()
-        assert line, process.communicate()
-        text += line
-    return text
+    with sandbox(*options, errors=subprocess.PIPE) as (process, target):
+        yield Running(process, target)
 
 
 def _create(accounts: str, name: str = "x") -> Call:

@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,26 @@ def begun(*arguments: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
     with process:
         try:
             yield process
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def sandbox(
+    *options: str, errors: int = subprocess.DEVNULL
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """A running `conformance serve`, which is killed at the end, and the tables of its target file; `errors`
+    is where its standard error goes."""
+    command = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+        try:
+            assert process.stdout is not None
+            text = ""
+            while "payins" not in text:
+                line = process.stdout.readline()
+                assert line, "conformance serve ended"
+                text += line
+            yield process, tomllib.loads(text)
         finally:
             process.kill()
 

@@ -139,6 +139,13 @@ class AuthProbes:
             raise refusal_of_valid(exchange)
         return exchange
 
+    @property
+    def recent(self) -> Exchange:
+        """A valid request whose nonce every server still remembers: the first one, or a new one."""
+        if self.ctx.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
+            return self.first
+        return self.passed(self.ctx.send(self.valid(), "a valid request, whose nonce is used again"))
+
     def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
         """Sends a call with the nonce of an earlier exchange and judges that it is refused for it, if the run
         wants this probe."""

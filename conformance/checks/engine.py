@@ -23,7 +23,6 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.preconditions import locked_out
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.oracle import (
@@ -44,10 +43,14 @@ from conformance.judge.oracle import (
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, quoted, unknown_like
+from conformance.world.cache import Key
 from conformance.world.case import Case, call_of
 from conformance.world.run_context import refusal_of_valid
 
 P = ParamSpec("P")
+
+#: Operation -> a valid request to it after an authentication failure.
+_LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 class Engine:
@@ -247,6 +250,24 @@ def table(
         return check(*rules, operations=operations)(run)
 
     return mark
+
+
+def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
+    """True if an answer is an authentication failure that the operation's valid call gets, too: then it says
+    nothing about the rule. Sends the valid call only after such a failure, once for each operation."""
+    if not answer.refused_authentication:
+        return False
+    purpose = f"a valid {ctx.operation.id}, after an authentication failure"
+    valid = ctx.run.cache.get(_LOCKED_OUT.of(ctx.operation.id), lambda: ctx.send(ctx.valid(), purpose))
+    if not valid.refused_authentication:
+        return False
+    ctx.skip_judgement(
+        rule,
+        f"the valid {ctx.operation.id} was answered {valid.described()}",
+        valid,
+        cause="auth.accepts-valid",
+    )
+    return True
 
 
 def encoded(text: str, *, lower: bool = False) -> str:

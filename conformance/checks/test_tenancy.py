@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from conformance.checks import foreign_paths
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine
+from conformance.checks.engine import Engine, locked_out
 from conformance.checks.places import tenant
-from conformance.checks.preconditions import locked_out
 from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects

@@ -143,6 +143,10 @@ class DefectiveBodies(Engine):
             self._move_on()
         return answer
 
+    def seen(self, answer: Exchange) -> str:
+        """`accepted` or `refused`: with which status and error is the matter of other rules."""
+        return "accepted" if answer.succeeded else "refused"
+
     def send_body(self, body: Any, name: str) -> Exchange:
         """Sends a body that is not judged as a case."""
         return self.send(call(self.operation, self.ids, body), name)

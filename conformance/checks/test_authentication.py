@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins
 from conformance.checks.check import check
@@ -16,7 +15,7 @@ from conformance.contract import signing
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.auth_rules import WINDOW
-from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.messages import Auth, Exchange
 from conformance.wire.provenance import derive, fresh, new_key
 from conformance.world.account import unknown_like
 from conformance.world.case import Case
@@ -274,11 +273,7 @@ def _replayed(answer: Exchange) -> bool:
 # ---------------------------------------------------------------------- what is left open
 
 
-def _observe(ctx: CheckContext, rule: str, question: str, call: Call, organization: str = "primary") -> None:
-    ctx.record(rule, question, ctx.send(call, question, organization))
-
-
-@check(
+@table(
     "auth.nonce-after-failure",
     "auth.nonce-form",
     "auth.signature-upper-case",
@@ -286,36 +281,34 @@ def _observe(ctx: CheckContext, rule: str, question: str, call: Call, organizati
     "auth.body-on-get",
     "auth.precedence",
     "auth.unspecified-codes",
+    at=sound,
 )
-def test_open_choices(ctx: CheckContext) -> None:
+def test_open_choices(at: Engine) -> Iterator[Case]:
     """Records what the server does with nonces, signatures and headers where that is left open."""
-    probes = AuthProbes(ctx)
+    probes = AuthProbes(at.ctx)
     wrong = probes.call().signed(mangle="flip")
-    failed = ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
-    unknown = unknown_like(ctx.target.primary.api_key)
-
-    def observe(rule: str, question: str, **auth: Any) -> None:
-        _observe(ctx, rule, question, probes.call().signed(**auth))
-
-    observe("auth.nonce-after-failure", "a nonce used before with a wrong signature", nonce=failed)
-    observe("auth.nonce-form", "a UUID as the nonce", nonce=new_key())
-    observe("auth.nonce-form", "a nonce of 64 hexadecimal digits", nonce=secrets.token_hex(32))
-    observe("auth.signature-upper-case", "a signature in upper case", mangle="upper")
-    bearer = probes.call().but(headers=(("Authorization", "Bearer beside"),))
-    _observe(ctx, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
-    unsigned = probes.call().but(body=b"{}", auth=Auth(signed_body=b""))
-    _observe(ctx, "auth.body-on-get", "a body that is not signed", unsigned)
-    used = probes.recent.nonce
-    old: dict[str, Any] = {"timestamp_offset": -3600}
-    observe("auth.precedence", "no X-Nonce and an old timestamp", omit=(signing.NONCE,), **old)
-    observe("auth.precedence", "an old timestamp and a wrong signature", mangle="flip", **old)
-    observe("auth.precedence", "an old timestamp and a used nonce", nonce=used, **old)
-    observe("auth.precedence", "a used nonce and a wrong signature", nonce=used, mangle="flip")
-    observe("auth.precedence", "an unknown API key and an old timestamp", api_key=unknown, **old)
-    for header in signing.HEADERS:
-        observe("auth.unspecified-codes", f"an empty {header}", empty=(header,))
-    observe("auth.unspecified-codes", "the timestamp abc", timestamp="abc")
-    observe("auth.unspecified-codes", "an unknown API key", api_key=unknown)
+    failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
+    used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
+    form, order, codes = "auth.nonce-form", "auth.precedence", "auth.unspecified-codes"
+    for rule, question, auth in (
+        ("auth.nonce-after-failure", "a nonce used before with a wrong signature", Auth(nonce=failed)),
+        (form, "a UUID as the nonce", Auth(nonce=new_key())),
+        (form, "a nonce of 64 hexadecimal digits", Auth(nonce=secrets.token_hex(32))),
+        ("auth.signature-upper-case", "a signature in upper case", Auth(mangle="upper")),
+        (order, "no X-Nonce and an old timestamp", Auth(omit=(signing.NONCE,), timestamp_offset=-3600)),
+        (order, "an old timestamp and a wrong signature", Auth(timestamp_offset=-3600, mangle="flip")),
+        (order, "an old timestamp and a used nonce", Auth(timestamp_offset=-3600, nonce=used)),
+        (order, "a used nonce and a wrong signature", Auth(nonce=used, mangle="flip")),
+        (order, "an unknown API key and an old timestamp", Auth(api_key=unknown, timestamp_offset=-3600)),
+        *((codes, f"an empty {header}", Auth(empty=(header,))) for header in signing.HEADERS),
+        (codes, "the timestamp abc", Auth(timestamp="abc")),
+        (codes, "an unknown API key", Auth(api_key=unknown)),
+    ):
+        yield at.case(rule, question, auth=auth)
+    bearer = (("Authorization", "Bearer beside"),)
+    yield at.case("auth.bearer-beside", "Authorization: Bearer beside a valid signature", headers=bearer)
+    unsigned = Auth(signed_body=b"")
+    yield at.case("auth.body-on-get", "a body that is not signed", body=b"{}", auth=unsigned)
 
 
 @check("auth.nonce-scope")
@@ -323,10 +316,5 @@ def test_nonce_of_another_organization(ctx: CheckContext) -> None:
     """Records whether a nonce that one organization used may be used by another."""
     used = AuthProbes(ctx).recent
     valid = ctx.account(owner="secondary").call(ctx.operation.id)
-    _observe(
-        ctx,
-        "auth.nonce-scope",
-        "a nonce used by another organization",
-        valid.signed(nonce=used.nonce),
-        "secondary",
-    )
+    question = "a nonce used by another organization"
+    ctx.record("auth.nonce-scope", question, ctx.send(valid.signed(nonce=used.nonce), question, "secondary"))

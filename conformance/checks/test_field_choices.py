@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
+from conformance.checks.engine import table
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
 from conformance.world.account import call
+from conformance.world.case import Case
 from conformance.world.samples import marker
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
@@ -22,11 +25,6 @@ _SHOWN = {
 }
 
 
-def _observe(ctx: CheckContext, rule: str, question: str, invalid: DefectiveBodies, body: Any) -> None:
-    answer = ctx.send(call(ctx.operation.id, invalid.ids, body), question)
-    ctx.record(rule, question, answer, "accepted" if answer.succeeded else "refused")
-
-
 @check("body.unknown-fields")
 def test_unknown_field(ctx: CheckContext) -> None:
     """Records if a request with an unknown field is accepted."""
@@ -37,13 +35,12 @@ def test_unknown_field(ctx: CheckContext) -> None:
     )
 
 
-@check("fields.lenient-values")
-def test_lenient_values(ctx: CheckContext) -> None:
+@table("fields.lenient-values", at=DefectiveBodies)
+def test_lenient_values(at: DefectiveBodies) -> Iterator[Case]:
     """Records if lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
     accepted."""
-    invalid = DefectiveBodies(ctx)
     for question, name, value in (
-        ("a lower-case country code", "country_code", str(invalid.good("country_code")).lower()),
+        ("a lower-case country code", "country_code", str(at.good("country_code")).lower()),
         ("an e-mail address without @", "email", f"{marker()}.example.com"),
         ("a phone number without country code", "phone", "2025550123"),
         ("a phone number of letters", "phone", "unknown"),
@@ -52,7 +49,7 @@ def test_lenient_values(ctx: CheckContext) -> None:
         ("spaces around first_name", "first_name", " Ada "),
         ("an upper-case beneficiary_type", "beneficiary_type", "INDIVIDUAL"),
     ):
-        _observe(ctx, "fields.lenient-values", question, invalid, invalid.having(name, value))
+        yield at.defective("fields.lenient-values", question, at.having(name, value))
 
 
 @check("fields.null-optional")
@@ -76,17 +73,16 @@ def _nullable(schema: Any) -> bool:
     return any(choice.get("type") == "null" for choice in schema.get("anyOf", ()))
 
 
-@check("fields.address-members")
-def test_address_without_a_member(ctx: CheckContext) -> None:
+@table("fields.address-members", at=DefectiveBodies)
+def test_address_without_a_member(at: DefectiveBodies) -> Iterator[Case]:
     """Records the members of an address that may be missing."""
-    invalid = DefectiveBodies(ctx)
-    whole = invalid.good("address")
+    whole = at.good("address")
     incomplete: dict[str, dict[str, Any]] = {
         name: {key: value for key, value in whole.items() if key != name} for name in whole
     }
     for missing, address in {**incomplete, "members": {}}.items():
-        body = invalid.having("address", address)
-        _observe(ctx, "fields.address-members", f"an address without {missing}", invalid, body)
+        name = f"an address without {missing}"
+        yield at.defective("fields.address-members", name, at.having("address", address))
 
 
 @check("format.inapplicable-fields")

@@ -6,7 +6,6 @@ go on the wire, because that is what the specification has the server verify.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 import time
@@ -30,7 +29,7 @@ def signature_string(method: str, target: bytes, timestamp: str, nonce: str, bod
 
 def signature(secret: str, string: bytes) -> str:
     """The lower-case hexadecimal HMAC-SHA256 of a signature string, keyed with the UTF-8 secret."""
-    return hmac.new(secret.encode(), string, hashlib.sha256).hexdigest()
+    return hmac.digest(secret.encode(), string, "sha256").hex()
 
 
 def new_nonce() -> str:

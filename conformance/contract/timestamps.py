@@ -6,6 +6,7 @@ fractions: no digit is lost, and `12:00:00Z` equals `12:00:00.000Z`.
 
 from __future__ import annotations
 
+import functools
 import re
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -23,7 +24,13 @@ def parse(text: object) -> Fraction | None:
     Anything may be passed, also what is not a string. Offsets other than `Z` are understood, although
     section 2 forbids them: that is another rule's business. A leap second counts as the second after it.
     """
-    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
+    return _parsed(text) if isinstance(text, str) else None
+
+
+@functools.lru_cache(4096)
+def _parsed(text: str) -> Fraction | None:
+    # Lists show the same timestamps again and again.
+    found = _TIMESTAMP.fullmatch(text)
     if found is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])

@@ -163,9 +163,9 @@ class Worker:
             ledger.exchanges |= {
                 exchange.number: exchange_record(exchange, run.redactor) for exchange in shown
             }
-        fresh = list(itertools.islice(run.record.values(), self._seen, None))
+        fresh = list(itertools.islice(reversed(run.record.values()), len(run.record) - self._seen))
         self._seen += len(fresh)
-        for exchange in fresh:
+        for exchange in reversed(fresh):
             exchange.trim(KEPT_BODY)
             if exchange.method == "GET":
                 # Pages take several times their text once parsed, and are seldom asked for again.
@@ -188,13 +188,10 @@ class Worker:
         """The rules of every response that were first judged, or first broken, since the last time; at the
         end all, each less what was handed on before."""
         for key, entry in self.run.invariants.tallies.items():
-            broken = entry.broken > 0
-            if not self.scope.covers(*key) or (broken and self._lacks(entry)):
-                continue
+            known, broken = self._reported.get(key), entry.broken > 0
             # More requests may make few of the lost ones.
-            known = self._reported.get(key)
             news = key[0] != LOST and (known is None or (broken and not known.violations))
-            if not last and not news:
+            if not (last or news) or not self.scope.covers(*key) or (broken and self._lacks(entry)):
                 continue
             if broken and not entry.replay:
                 around = _around(entry.violations[0].exchanges)

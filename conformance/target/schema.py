@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from conformance._text import shown
 from conformance.contract.rules import SPEC
+from conformance.contract.schemas import Schema, dialect
 from conformance.contract.traits import SAMPLE_OPERATIONS
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def keys(table: str = "") -> Mapping[str, Any]:
 
 def mistake(tables: Mapping[str, Any]) -> str:
     """The worst mistake in the tables, as `key: sentence` without secrets; empty where there is none."""
+    if _quick().allows(tables):
+        return ""
+    # Takes longer to import than to tell that the tables are right, which they are as a rule.
     from jsonschema.exceptions import best_match
 
     error = best_match(_validator().iter_errors(tables))
@@ -65,11 +69,14 @@ def closest(name: str, known: Iterable[str]) -> str:
 
 
 @functools.cache
+def _quick() -> Schema:
+    return Schema(schema())
+
+
+@functools.cache
 def _validator() -> Validator:
     """JSON Schema as the contract has it, but that a number is finite: TOML has nan and inf."""
     from jsonschema import validators
-
-    from conformance.contract.schemas import dialect
 
     def is_number(checker: Any, instance: Any) -> bool:
         return (

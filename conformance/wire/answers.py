@@ -42,7 +42,8 @@ def receive(response: httpx.Response, exchange: Exchange) -> None:
     """Reads a response into an exchange. Raises what the transport raises when the connection breaks."""
     headers = [header_text(*pair) for pair in response.headers.raw]
     raw, truncated = _read(response.stream)  # type: ignore[arg-type]
-    body, longer = unpacked(raw, response.headers.get("content-encoding", ""))
+    encoding = ", ".join(value for name, value in headers if name.lower() == "content-encoding")
+    body, longer = unpacked(raw, encoding)
     exchange.response_body, exchange.truncated = body, truncated or longer
     exchange.status = response.status_code
     exchange.response_headers = _kept(headers)

@@ -6,6 +6,7 @@ endless body or a timeout is recorded in the exchange.
 
 from __future__ import annotations
 
+import functools
 import ssl
 import threading
 import time
@@ -23,7 +24,7 @@ from conformance.target.file import Organization
 from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import MANGLES, Auth, Call, Exchange, Failure
+from conformance.wire.messages import MANGLES, Call, Exchange, Failure
 from conformance.wire.mutations import NAME_CASES
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport, wire_target
@@ -49,6 +50,13 @@ RATE_REMEDY = (
 
 #: A request that is not HTTP, however often it is sent.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
+
+
+#: Name of the header with the nonce, as names are compared.
+_NONCE = signing.NONCE.lower()
+
+#: Parses a URL, the parts of which httpx checks one by one; a run asks for few. Raises httpx.InvalidURL.
+_url = functools.lru_cache(4096)(httpx.URL)
 
 
 @dataclass
@@ -100,21 +108,30 @@ class Client:
 
     def prepare(self, call: Call, purpose: str = "") -> Prepared:
         """Prepares a signed request; timestamp and nonce are fresh unless the call fixes them."""
-        target = self._prefix + call.target.encode("utf-8", "surrogatepass")
         try:
-            request = httpx.Request(call.method, self.base_url + call.path, content=call.body)
+            url = _url(self.base_url + call.path)
         except (httpx.InvalidURL, UnicodeEncodeError):
-            request = httpx.Request(call.method, self.base_url, content=call.body)
-        if request.url.raw_path != target:
-            # httpx normalizes URLs; a probe means its exact bytes, so they bypass that.
-            request.extensions["target"] = target
-        request.headers = httpx.Headers(self._headers(request, call))
-        self.nonces.planned(request.headers.get(signing.NONCE))
+            url = _url(self.base_url)
+        # httpx normalizes URLs; a probe means its exact bytes, so they bypass that.
+        target = self._prefix + call.target.encode("utf-8", "surrogatepass")
+        headers = self._headers(call, url, target)
+        request = httpx.Request(
+            call.method,
+            url,
+            # httpx takes text for ASCII only; these are the bytes that the signature covers, too.
+            headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
+            # A body given as `content` would bring headers of httpx's own.
+            stream=httpx.ByteStream(call.body or b""),
+            extensions={"target": target},
+        )
+        request.read()
+        nonces = [value for name, value in headers if name.lower() == _NONCE]
+        self.nonces.planned(", ".join(nonces))
         return Prepared(call, request, purpose)
 
-    def _headers(self, request: httpx.Request, call: Call) -> list[tuple[bytes, bytes]]:
+    def _headers(self, call: Call, url: httpx.URL, target: bytes) -> list[tuple[str, str]]:
         headers = [
-            ("Host", request.headers["host"]),
+            ("Host", url.netloc.decode("ascii")),
             ("Accept", "application/json"),
             ("User-Agent", USER_AGENT),
         ]
@@ -129,30 +146,26 @@ class Client:
             headers.append(("Content-Length", "0"))
         if call.idempotency_key is not None:
             headers.append(("Idempotency-Key", call.idempotency_key))
-        values = self._authentication(request, call.auth)
+        values = self._authentication(call, target)
         rename = NAME_CASES[call.auth.name_case]
         headers += [(rename(name), value) for name, value in values.items() if name not in call.auth.omit]
-        headers += call.headers
-        # httpx takes text for ASCII only; these are the bytes that the signature covers, too.
-        return [(name.encode("ascii"), value.encode("utf-8")) for name, value in headers]
+        return [*headers, *call.headers]
 
-    def _authentication(self, request: httpx.Request, auth: Auth) -> dict[str, str]:
-        own = self.organization
+    def _authentication(self, call: Call, target: bytes) -> dict[str, str]:
+        own, auth = self.organization, call.auth
         timestamp = (
             auth.timestamp if auth.timestamp is not None else str(self.clock.now() + auth.timestamp_offset)
         )
         nonce = auth.nonce if auth.nonce is not None else signing.new_nonce()
-        target = (
-            wire_target(request)
-            if auth.signed_target is None
-            else self._prefix + auth.signed_target.encode("utf-8", "surrogatepass")
-        )
+        if auth.signed_target is not None:
+            target = self._prefix + auth.signed_target.encode("utf-8", "surrogatepass")
         parts = [
-            (auth.signed_method if auth.signed_method is not None else request.method).encode(),
+            # httpx sends the method in upper case.
+            (auth.signed_method if auth.signed_method is not None else call.method.upper()).encode(),
             target,
             (auth.signed_timestamp if auth.signed_timestamp is not None else timestamp).encode(),
             (auth.signed_nonce if auth.signed_nonce is not None else nonce).encode(),
-            auth.signed_body if auth.signed_body is not None else request.content,
+            auth.signed_body if auth.signed_body is not None else call.body or b"",
         ]
         # Put together here, as a probe may sign a method in lower case, too.
         string = auth.separator.encode().join(parts)

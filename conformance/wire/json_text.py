@@ -29,11 +29,11 @@ _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 
 def parse(body: bytes) -> Any:
     """The value of a JSON text. Raises ValueError for anything else, and for a text nested too deeply."""
-    if depth(body) > MAX_DEPTH:
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(body) > MAX_DEPTH:
         raise ValueError(f"nested more than {MAX_DEPTH} deep")
     text = body.decode("utf-8")
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
@@ -94,6 +94,10 @@ def _deepest(text: bytes) -> int:
 
 def _refuse(literal: str) -> NoReturn:
     raise json.JSONDecodeError(f"{literal} is not JSON", literal, 0)
+
+
+#: Made once: json.loads makes one for each text, where it is given functions.
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _integer(digits: str) -> int | float:

@@ -1,127 +1,146 @@
 """Whole commands, from process start to process end with reports written, beside a bare client.
 
-The server is the reference server in a process of its own. The bare client (tests/benchmarks/bare.py) sends
-as many signed requests over one connection to the same server, every second one a create.
+The server is the reference server in a process of its own, a new one for each command. The bare client
+(tests/benchmarks/bare.py) sends as many signed requests over one connection, every second one a create.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tests.support.running import executed, suite
-
-from . import servers
+from . import runs, servers
 from .phases import PHASES
-from .runs import processor_seconds
+from .runs import MB, Run
 from .table import Row, ratio, shown
 
-CHECKS = ("-m", "not fuzz", "--lanes", "1", "--seed", "1")
-QUICK = ("--effort", "quick", "--lanes", "1", "--seed", "1")
+ALONE = ("--lanes", "1", "--seed", "1")
+CHECKS = ("-m", "not fuzz", *ALONE)
+QUICK = ("--effort", "quick", *ALONE)
+
+#: Generated cases a part with which a run sends about 30,000 requests.
+MANY = ("--fuzz-examples", "260")
+
+#: The status in the place of 401, of a server with about 300 violations.
+VIOLATING = 200
 
 
-@dataclass(frozen=True)
-class Command:
-    """One command: seconds from start to end, processor seconds, requests, seconds by phase if measured."""
-
-    seconds: float
-    processor: float
-    requests: int = 0
-    #: From the start to the first test, and from the last answer to the end.
-    before: float = 0.0
-    after: float = 0.0
-    phases: dict[str, float] | None = None
-
-    def __str__(self) -> str:
-        return f"{self.seconds:.2f} s ({self.processor:.2f} s of processor)"
-
-
-def run(target: Path, *options: str, phases: bool = False) -> Command:
-    """Runs the suite on a target; `phases` measures where its time goes, which costs a little. Raises
-    RuntimeError where the run does not come to a verdict."""
-    with tempfile.TemporaryDirectory() as folder:
-        report, figures = Path(folder) / "reports", Path(folder) / "phases.json"
-        words = ["--target", str(target), *options, *(["-p", "tests.benchmarks.phases"] if phases else [])]
-        begin, began, used = time.perf_counter(), time.time(), processor_seconds()
-        done = executed(
-            suite(report, words),
-            Path.cwd(),
-            together=True,
-            timeout=1800,
-            BENCHMARK_PHASES=str(figures),
-            BENCHMARK_BEGAN=str(began),
-        )
-        seconds, ended, used = time.perf_counter() - begin, time.time(), processor_seconds() - used
-        if done.returncode not in (0, 1):
-            raise RuntimeError(f"exit status {done.returncode}:\n{done.stdout[-3000:]}")
-        requests = json.loads((report / "results.json").read_text("utf-8"))["run"]["requests"]
-        if not phases:
-            return Command(seconds, used, requests)
-        found: dict[str, Any] = json.loads(figures.read_text("utf-8"))
-        by_phase: dict[str, float] = found["seconds"]
-        by_phase["end"] = by_phase.get("end", 0.0) + ended - found["written"]
-        before, after = found["first test"] - began, ended - found["last answer"]
-        return Command(seconds, used, requests, before, after, by_phase)
-
-
-def bare(target: Path, requests: int) -> Command:
-    """Sends so many requests by the bare client."""
-    begin, used = time.perf_counter(), processor_seconds()
-    command = [sys.executable, "-m", "tests.benchmarks.bare", str(target), str(requests)]
-    done = executed(command, Path.cwd(), together=True, timeout=600)
-    if done.returncode:
-        raise RuntimeError(f"the bare client failed:\n{done.stdout[-2000:]}")
-    return Command(time.perf_counter() - begin, processor_seconds() - used, requests)
-
-
-def report(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
-    """The ratios of whole commands, measured in turns on servers of their own."""
-    checks, quick, two, clients, few = [], [], [], [], []
+def checks(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
+    """The fixed checks over a bare client."""
+    suite, client = [], []
     for _ in range(rounds):
-        checks.append(_on_a_server(*CHECKS, *options))
-        clients.append(_bare_on_a_server(checks[-1].requests))
+        suite.append(_on_a_server(*CHECKS, *options))
+        client.append(_bare(suite[-1].requests))
+    yield _row("the fixed checks over a bare client", suite, client, "<= 3.5")
+
+
+def quick(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
+    """A quick run over the time of its requests: from the first test to the last answer."""
+    found = [_on_a_server(*QUICK, *options, phases=True) for _ in range(rounds)]
+    whole = [run.seconds for run in found]
+    requests = [run.seconds - run.before - run.after for run in found]
+    figures = f"{shown(whole)} to {shown(requests)}, {found[-1].requests:,} requests"
+    yield Row("a quick run over the time of its requests", ratio(whole, requests), "<= 1.6", figures)
+
+
+def processes(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
+    """One process over two, and the most that two can save while the server needs its own share."""
+    one, two, served = [], [], []
+    for _ in range(rounds):
+        with servers.target() as target:
+            one.append(runs.suite(target, *CHECKS, *options))
+            served.append(servers.processor_seconds(target))
         two.append(_on_a_server(*CHECKS, *options, "-n", "2"))
-        quick.append(_on_a_server(*QUICK, *options))
-        few.append(_bare_on_a_server(quick[-1].requests))
-    yield _row("the fixed checks over a bare client, whole commands", checks, clients, "<= 3.5")
-    yield _row("a quick run over a bare client, whole commands", quick, few, "")
-    yield _row("one process over two (-n 2), whole commands", checks, two, ">= 1.6")
+    yield _row("one process over two (-n 2)", one, two, ">= 1.6")
+    alone = [run.seconds for run in one]
+    possible = [(run.processor + used) / 2 for run, used in zip(one, served, strict=True)]
+    yield Row(
+        "one process over half of the processor seconds of suite and server: the bound of two cores",
+        ratio(alone, possible),
+        "",
+        f"{shown(alone)} to {shown(possible)}, {shown(served)} of the server's",
+    )
+
+
+def violating(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
+    """Seconds from the last answer to the end, of a run that conforms and of one with 300 violations."""
+    for status, aim in ((None, "<= 1"), (VIOLATING, "<= 2")):
+        found = []
+        for _ in range(rounds):
+            with servers.target(unauthorized=status) as target:
+                found.append(runs.suite(target, *ALONE, *options, phases=True))
+        last = found[-1]
+        yield Row(
+            f"last answer to exit, seconds, {last.violations} violations",
+            statistics.median(run.after for run in found),
+            aim,
+            f"{last.requests:,} requests; {last.used['reports']:.2f} s of processor for reports",
+        )
+
+
+def memory(options: Sequence[str] = ()) -> Iterator[Row]:
+    """The most memory (MB) of runs, above that of pytest with one empty test."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test_nothing.py"
+        path.write_text("def test_nothing():\n    pass\n", "utf-8")
+        bare = runs.command(["-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)], Path(folder)).memory
+    for name, words, aim in (
+        ("the default run", ALONE, "<= 120"),
+        ("a run of about 30,000 requests", (*ALONE, *MANY), "<= 200"),
+    ):
+        run = _on_a_server(*words, *options)
+        yield Row(
+            f"memory of {name} above bare pytest, MB",
+            (run.memory - bare) / MB,
+            aim,
+            f"{run.memory / MB:.0f} and {bare / MB:.0f} MB, {run.requests:,} requests",
+        )
 
 
 def profile(options: Sequence[str] = ()) -> Iterator[str]:
-    """A Markdown table: seconds by phase of runs of the fixed checks and of a quick run."""
+    """A Markdown table: seconds and processor seconds by phase of the fixed checks, of a default run, a quick
+    one, and one with 300 violations."""
     yield f"| run | {' | '.join(PHASES)} | whole | start to first test | last answer to exit |"
     yield f"|---|{'---:|' * (len(PHASES) + 3)}"
-    for name, words in (("checks", CHECKS), ("quick", QUICK)):
-        measured = _on_a_server(*words, *options, phases=True)
-        phases = measured.phases or {}
-        cells = [phases.get(phase, 0.0) for phase in PHASES]
-        cells += [measured.seconds, measured.before, measured.after]
-        yield f"| {name}, {measured.requests:,} requests | {' | '.join(f'{cell:.2f}' for cell in cells)} |"
+    for name, words, status in (
+        ("checks", CHECKS, None),
+        ("default", ALONE, None),
+        ("quick", QUICK, None),
+        ("violating", ALONE, VIOLATING),
+    ):
+        with servers.target(unauthorized=status) as target:
+            run = runs.suite(target, *words, *options, phases=True)
+        cells = [run.phases[phase] for phase in PHASES] + [run.seconds, run.before, run.after]
+        yield f"| {name}, {run.requests:,} requests, {run.violations} violations | {_cells(cells)} |"
+        cells = [run.used[phase] for phase in PHASES] + [run.processor]
+        yield f"| {name}, of processor | {_cells(cells)} | | |"
 
 
-def _row(what: str, above: Sequence[Command], below: Sequence[Command], aim: str) -> Row:
-    seconds = [[command.seconds for command in commands] for commands in (above, below)]
-    used = [[command.processor for command in commands] for commands in (above, below)]
+def _cells(numbers: Sequence[float]) -> str:
+    return " | ".join(f"{number:.2f}" for number in numbers)
+
+
+def _row(what: str, above: Sequence[Run], below: Sequence[Run], aim: str) -> Row:
+    seconds = [[run.seconds for run in found] for found in (above, below)]
+    used = [statistics.median(run.processor for run in found) for found in (above, below)]
     figures = (
-        f"{shown(seconds[0])} to {shown(seconds[1])}, {statistics.median(used[0]):.2f} to "
-        f"{statistics.median(used[1]):.2f} of processor, {above[-1].requests:,} requests"
+        f"{shown(seconds[0])} to {shown(seconds[1])}, {used[0]:.2f} to {used[1]:.2f} of processor, "
+        f"{above[-1].requests:,} requests"
     )
-    return Row(what, ratio(*seconds), aim, figures)
+    return Row(f"{what}, whole commands", ratio(*seconds), aim, figures)
 
 
-def _on_a_server(*options: str, phases: bool = False) -> Command:
+def _on_a_server(*options: str, phases: bool = False) -> Run:
     with servers.target() as target:
-        return run(target, *options, phases=phases)
+        return runs.suite(target, *options, phases=phases)
 
 
-def _bare_on_a_server(requests: int) -> Command:
+def _bare(requests: int) -> Run:
+    """Sends so many requests by the bare client. Raises RuntimeError where it fails."""
     with servers.target() as target:
-        return bare(target, requests)
+        done = runs.command(["-m", "tests.benchmarks.bare", str(target), str(requests)])
+    if done.status:
+        raise RuntimeError(f"the bare client failed:\n{done.output[-2000:]}")
+    return done

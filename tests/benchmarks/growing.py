@@ -4,7 +4,6 @@ each handed on as a worker does, and its report; prints bytes as JSON."""
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -39,8 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_all(build(results, run.target, RunInfo(begin, time.time())), Path(folder))
         sizes = {name: (Path(folder) / name).stat().st_size for name in ("results.json", "report.html")}
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"memory": memory, **sizes}))
+    print(json.dumps(sizes))
 
 
 if __name__ == "__main__":

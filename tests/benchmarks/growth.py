@@ -1,4 +1,4 @@
-"""Growth of memory and report with what is recorded: 1, 10 and 100 times as many exchanges."""
+"""Growth of the report with what is recorded: 1, 10 and 100 times as many exchanges."""
 
 from __future__ import annotations
 
@@ -18,18 +18,14 @@ SMALLEST = 300
 
 
 def report(smallest: int) -> Iterator[Row]:
-    """A row for memory and one for the report; each is growth over that of the exchanges, from 10 to 100
-    times as many as in the smallest run."""
+    """A row for each file: its growth over that of the exchanges, from 10 to 100 times as many as in the
+    smallest run."""
     found = [_measured(times * smallest) for times in TIMES]
-    for name, unit, scale in (
-        ("memory", "MB", 2**20),
-        ("results.json", "MB", 2**20),
-        ("report.html", "MB", 2**20),
-    ):
-        sizes = [measured[name] / scale for measured in found]
+    for name in ("results.json", "report.html"):
+        sizes = [measured[name] / 2**20 for measured in found]
         grown = (sizes[2] - sizes[0]) / max((sizes[1] - sizes[0]) * 11, 1e-9) if sizes[1] > sizes[0] else 0.0
         figures = ", ".join(
-            f"{times * smallest:,}: {size:.1f} {unit}" for times, size in zip(TIMES, sizes, strict=True)
+            f"{times * smallest:,}: {size:.1f} MB" for times, size in zip(TIMES, sizes, strict=True)
         )
         yield Row(f"{name}, growth to 100 times over that to 10 times", grown, "<= 1.1 (linear)", figures)
 

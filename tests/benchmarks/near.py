@@ -97,20 +97,7 @@ def report(rounds: int, operations: Sequence[str] = ()) -> Iterator[Row]:
         "<= 2",
         f"{1000 * min(suite):.2f} to {1000 * min(alone):.2f} ms a request, {requests[-1]:,} requests",
     )
-    yield _processes(rounds, operations)
     yield _collection(rounds)
-
-
-def _processes(rounds: int, operations: Sequence[str]) -> Row:
-    narrowed = [word for name in operations for word in ("--operation", name)]
-
-    def seconds(*options: str) -> float:
-        return runs.suite("embedded", "-m", "not fuzz", "--lanes", "1", *narrowed, *options).seconds
-
-    alone, shared = in_turns(rounds, lambda: seconds(), lambda: seconds("-n", "2"))
-    return Row(
-        "one process over two (-n 2)", ratio(alone, shared), ">= 1.6", f"{shown(alone)} to {shown(shared)}"
-    )
 
 
 def _collection(rounds: int) -> Row:
@@ -119,7 +106,9 @@ def _collection(rounds: int) -> Row:
         bare_test.write_text("def test_nothing():\n    pass\n", "utf-8")
         ours = ["-m", "pytest", "--pyargs", "conformance", "--collect-only", "-q", "-p", "no:cacheprovider"]
         other = ["-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(bare_test)]
-        suite, alone = in_turns(rounds, lambda: runs.command(ours), lambda: runs.command(other, Path(folder)))
+        suite, alone = in_turns(
+            rounds, lambda: runs.command(ours).seconds, lambda: runs.command(other, Path(folder)).seconds
+        )
     return Row(
         "--collect-only over that of one empty test",
         ratio(suite, alone),

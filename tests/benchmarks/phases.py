@@ -30,15 +30,21 @@ class Clock:
     def __init__(self, began: float) -> None:
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.seconds["start"] = time.time() - began
+        #: Processor seconds, likewise.
+        self.used: dict[str, float] = {**dict.fromkeys(PHASES, 0.0), "start": time.process_time()}
         self.times: dict[str, float] = {}
         self._stack = ["start"]
-        self._last = time.perf_counter()
+        self._last = self._now()
 
     def mark(self) -> None:
         """Books the time since the last mark."""
-        now = time.perf_counter()
-        self.seconds[self._stack[-1]] += now - self._last
-        self._last = now
+        phase, (now, used), (then, before) = self._stack[-1], self._now(), self._last
+        self.seconds[phase] += now - then
+        self.used[phase] += used - before
+        self._last = now, used
+
+    def _now(self) -> tuple[float, float]:
+        return time.perf_counter(), time.process_time()
 
     def follow(self, phase: str) -> None:
         """Replaces the outermost phase."""
@@ -109,5 +115,5 @@ def pytest_runtestloop() -> Generator[None, Any, Any]:
 def pytest_unconfigure() -> None:
     """Writes the figures."""
     CLOCK.mark()
-    figures = {"seconds": CLOCK.seconds, **CLOCK.times, "written": time.time()}
+    figures = {"seconds": CLOCK.seconds, "used": CLOCK.used, **CLOCK.times, "written": time.time()}
     Path(os.environ["BENCHMARK_PHASES"]).write_text(json.dumps(figures), "utf-8")

@@ -1,58 +1,101 @@
-"""Runs of the suite as a user starts them, measured."""
+"""Commands as a user starts them, measured from process start to process end."""
 
 from __future__ import annotations
 
-import resource
+import json
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.support.running import ROOT, environment, run
+from tests.support import running
+
+#: Seconds after which a command is killed.
+PATIENCE = 1800
+
+MB = 2**20
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: seconds from its start to its end, processor seconds of its processes, and its requests."""
+    """One command: seconds, processor seconds of all its processes, and the most memory (bytes) that one of
+    them took. Of a run of the suite its requests and violations, and seconds by phase if they were measured.
+    """
 
     seconds: float
     processor: float
-    requests: int
-    folder: str = ""
+    memory: int
+    status: int = 0
+    output: str = ""
+    requests: int = 0
+    violations: int = 0
+    #: Phase -> seconds, and phase -> processor seconds.
+    phases: dict[str, float] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
+    #: From the start to the first test, and from the last answer to the end.
+    before: float = 0.0
+    after: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f} s ({self.processor:.2f} s of processor)"
 
 
-def suite(target: Path | str, *options: str) -> Run:
-    """Runs the suite on a target. Raises RuntimeError where it does not end well."""
+def command(arguments: Sequence[str], folder: Path = running.ROOT, **variables: str) -> Run:
+    """Runs this Python with arguments in a folder."""
+    with tempfile.TemporaryFile() as output:
+        begin = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=folder,
+            env=running.environment(**variables),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        watch = threading.Timer(PATIENCE, process.kill)
+        watch.start()
+        # Popen.wait says nothing of what the process used.
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - begin
+        watch.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        return Run(
+            seconds,
+            usage.ru_utime + usage.ru_stime,
+            usage.ru_maxrss * 1024,
+            process.returncode,
+            output.read().decode("utf-8", "replace"),
+        )
+
+
+def suite(target: Path | str, *options: str, phases: bool = False) -> Run:
+    """Runs the suite on a target; `phases` measures where its time goes, which costs a little. Raises
+    RuntimeError where the run does not come to a verdict."""
     with tempfile.TemporaryDirectory() as folder:
-        begin, before = time.perf_counter(), processor_seconds()
-        outcome = run("--target", str(target), *options, folder=Path(folder), timeout=1800)
-        seconds, processor = time.perf_counter() - begin, processor_seconds() - before
-        if outcome.status not in (0, 5):
-            raise RuntimeError(f"exit status {outcome.status}:\n{outcome.output[-3000:]}")
-        results: dict[str, Any] = outcome.results if "--collect-only" not in options else {}
-        return Run(seconds, processor, results.get("run", {}).get("requests", 0))
-
-
-def command(arguments: Sequence[str], folder: Path = ROOT) -> float:
-    """Seconds that a command of this Python takes."""
-    begin = time.perf_counter()
-    subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
-    return time.perf_counter() - begin
-
-
-def processor_seconds() -> float:
-    """Processor seconds of all processes that were waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        report, figures = Path(folder) / "reports", Path(folder) / "phases.json"
+        words = ["--target", str(target), *options, *(["-p", "tests.benchmarks.phases"] if phases else [])]
+        began = time.time()
+        done = command(
+            running.suite(report, words)[1:], BENCHMARK_PHASES=str(figures), BENCHMARK_BEGAN=str(began)
+        )
+        ended = time.time()
+        if done.status not in (0, 1):
+            raise RuntimeError(f"exit status {done.status}:\n{done.output[-3000:]}")
+        results: dict[str, Any] = json.loads((report / "results.json").read_text("utf-8"))
+        done = replace(
+            done, requests=results["run"]["requests"], violations=results["counts"]["required"]["failed"]
+        )
+        if not phases:
+            return done
+        found: dict[str, Any] = json.loads(figures.read_text("utf-8"))
+        found["seconds"]["end"] += ended - found["written"]
+        found["used"]["end"] += done.processor - sum(found["used"].values())
+        before, after = found["first test"] - began, ended - found["last answer"]
+        return replace(done, phases=found["seconds"], used=found["used"], before=before, after=after)

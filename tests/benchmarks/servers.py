@@ -23,10 +23,12 @@ from conformance.reference.serving.listener import base_url, configuration, list
 from tests.support.running import ROOT, environment, write_target
 
 
-class Far(Application):
-    """Answers late, and any number of requests at once: what a long way to a server does."""
+class Measured(Application):
+    """Answers `latency` seconds late, any number of requests at once, as a long way to a server does; with
+    the status `unauthorized` in the place of 401."""
 
     latency = 0.0
+    unauthorized = 401
 
     async def __call__(
         self,
@@ -36,7 +38,13 @@ class Far(Application):
     ) -> None:
         if scope["type"] == "http" and self.latency:
             await asyncio.sleep(self.latency)
-        await super().__call__(scope, receive, send)
+
+        async def sent(message: Message) -> None:
+            if message.get("status") == 401:
+                message["status"] = self.unauthorized
+            await send(message)
+
+        await super().__call__(scope, receive, sent)
 
 
 @contextlib.contextmanager
@@ -51,11 +59,19 @@ def near() -> Iterator[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def target(latency: float = 0.0) -> Iterator[Path]:
-    """The target file of a new server that answers so many seconds late."""
+def target(latency: float = 0.0, unauthorized: int | None = None) -> Iterator[Path]:
+    """The target file of a new server that answers so many seconds late, with a status in the place of
+    401."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "target.toml"
-        command = [sys.executable, "-m", "tests.benchmarks.servers", str(latency), str(path)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.benchmarks.servers",
+            str(latency),
+            str(unauthorized or 401),
+            str(path),
+        ]
         process = subprocess.Popen(command, cwd=ROOT, env=environment(PYTHONPATH=str(ROOT)))
         try:
             while not path.exists():
@@ -68,18 +84,27 @@ def target(latency: float = 0.0) -> Iterator[Path]:
             process.wait(10)
 
 
+def processor_seconds(target: Path) -> float:
+    """Processor seconds so far of the server of a target file (Linux)."""
+    process = target.with_suffix(".pid").read_text("utf-8")
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     """Serves until it is terminated."""
     parser = argparse.ArgumentParser()
     parser.add_argument("latency", type=float)
+    parser.add_argument("unauthorized", type=int)
     parser.add_argument("target", type=Path)
     options = parser.parse_args()
     server, seeded = new_server()
     with listen("127.0.0.1", 0) as bound:
-        application = Far(server)
-        application.latency = options.latency
+        application = Measured(server)
+        application.latency, application.unauthorized = options.latency, options.unauthorized
         part = options.target.with_suffix(".part")
         write_target(part, target_tables(seeded, base_url(bound, "127.0.0.1")))
+        options.target.with_suffix(".pid").write_text(str(os.getpid()), "utf-8")
         # Whole, or not at all: somebody waits for it.
         os.replace(part, options.target)
         uvicorn.Server(configuration(application)).run(sockets=[bound])

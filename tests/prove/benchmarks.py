@@ -1,11 +1,13 @@
 """Measures what the suite costs; proves nothing.
 
 Prints a Markdown table of ratios, a row as soon as it is measured. What is compared is measured in turns, in
-one run, so that a busy machine changes both. Parts: commands (whole commands beside a bare client), near
-(the suite's own time within one process), whole (the default run on a server that answers after 30 ms),
-growth (memory and report), prism (the reference server beside Prism), throughput (generated cases beside
-plain `st run`), sandbox (with and without --judge); only where they are named: profile (seconds of a run by
-phase), lanes (seconds by lanes and latency) and detection (which faults are found by whom, and how soon).
+one run, so that a busy machine changes both. Parts, the first five of whole commands: checks (the fixed
+checks beside a bare client), quick (a quick run beside its requests), processes (one beside two), violating
+(the end of runs with and without violations), memory (above bare pytest), near (the suite's own time within
+one process), whole (the default run on a server that answers after 30 ms), growth (of the report), prism (the
+reference server beside Prism), throughput (generated cases beside plain `st run`), sandbox (with and without
+--judge); only where they are named: profile (seconds of runs by phase), lanes (seconds by lanes and latency)
+and detection (which faults are found by whom, and how soon).
 tests/benchmarks/README.md says what each takes, and how to narrow it.
 """
 
@@ -20,7 +22,25 @@ from tests.benchmarks import commands, detection, far, growth, near, prism, sand
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
-PARTS = ("commands", "near", "whole", "growth", "prism", "throughput", "sandbox")
+PARTS = (
+    "checks",
+    "quick",
+    "processes",
+    "violating",
+    "memory",
+    "near",
+    "whole",
+    "growth",
+    "prism",
+    "throughput",
+    "sandbox",
+)
+COMMANDS = {
+    "checks": commands.checks,
+    "quick": commands.quick,
+    "processes": commands.processes,
+    "violating": commands.violating,
+}
 FURTHER = ("profile", "lanes", "detection")
 
 
@@ -42,8 +62,11 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
-    if "commands" in parts:
-        yield from commands.report(options.rounds, _narrowed(options))
+    for name, measure in COMMANDS.items():
+        if name in parts:
+            yield from measure(options.rounds, _narrowed(options))
+    if "memory" in parts:
+        yield from commands.memory(_narrowed(options))
     if "near" in parts:
         yield from near.report(options.rounds, options.operation or ())
     if "whole" in parts:

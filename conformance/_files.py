@@ -36,6 +36,11 @@ def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[
         raise error(f"{path}: the {what} is not valid TOML: {problem}.") from None
 
 
+def toml_string(text: str) -> str:
+    """A text as TOML writes it: as JSON does, but for a character that JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def read_json(
     path: Path,
     what: str,

@@ -169,15 +169,14 @@ class Watch:
         if not self._traits.listed_by:
             return set()
         if self._earlier_ids is None:
-            earlier = self.run.accepted[: self._earlier]
-            self._earlier_ids = {str(exchange.get("id")) for exchange in earlier}
+            self._earlier_ids = set(self.run.accepted_ids[: self._earlier])
         return self.accepted | self._own | self._earlier_ids
 
     def answered(self) -> list[Exchange]:
         """The accepted changes of the resource before the start: a read may show them late."""
         identifier = self.ids["beneficiary_id"]
-        earlier = self.run.accepted[: self._earlier]
-        return [exchange for exchange in earlier if exchange.get("id") == identifier]
+        earlier = zip(self.run.accepted[: self._earlier], self.run.accepted_ids, strict=False)
+        return [exchange for exchange, own in earlier if own == identifier]
 
 
 class SideEffects(Watch):

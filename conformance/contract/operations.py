@@ -199,10 +199,14 @@ def response_rules(operation_id: str, document: Any) -> set[str]:
 def _shape(value: Any, depth: int) -> Any:
     """All of a document that `rules_shown` goes by, to so many levels, which no schema exceeds."""
     if isinstance(value, dict) and depth:
-        return tuple((name, _shape(member, depth - 1)) for name, member in value.items())
+        # Most members are neither: no call for each of them.
+        return tuple(
+            (name, _shape(member, depth - 1) if isinstance(member, (dict, list)) else type(member))
+            for name, member in value.items()
+        )
     if isinstance(value, list):
         return frozenset(_shape(member, depth - 1) for member in value) if depth else list
-    return None if value is None else type(value)
+    return type(value)
 
 
 def _begun(document: Any) -> Any:

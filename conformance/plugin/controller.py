@@ -32,7 +32,7 @@ from conformance.plugin.selection import judged_by
 from conformance.report.document import Document
 from conformance.target.environment import given
 from conformance.target.file import NO_FILES, Target, TargetError, Tls, build, load
-from conformance.wire.budget import Budget, Quantity
+from conformance.wire.budget import Quantity
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
 from conformance.world.samples import run_label
@@ -157,10 +157,6 @@ class Controller:
         limits = replace(target.limits, **self.options.limits)  # type: ignore[arg-type]
         return replace(target, limits=limits)
 
-    def budget(self, announced: Numbers | None) -> Budget:
-        """The budget of a run in this process alone."""
-        return budget(self.target.limits, self.started, announced, spent=self._spent)
-
     def announce(self, planned: Plan) -> None:
         """Takes down what the run is said to send."""
         told = planned.total
@@ -187,9 +183,10 @@ class Controller:
         """Processes that run tests."""
         return min(self.workers, QUICK_WORKERS) if self.options.effort is Effort.QUICK else self.workers
 
-    def for_workers(self) -> dict[str, Any]:
-        """Plain data for the processes that run checks."""
+    def tell(self, process: int = 0) -> dict[str, Any]:
+        """Plain data for one of the processes that run tests."""
         return {
+            "place": (process, self.processes),
             "target": self.target.to_plain(),
             "folder": str(self.folder),
             "seed": self.options.seed,
@@ -219,7 +216,7 @@ class Controller:
         self._broken |= {(finding.rule, finding.operation) for finding in found}
         return found
 
-    def take_totals(self, totals: Mapping[str, Any]) -> None:
+    def take_totals(self, totals: bytes) -> None:
         """Takes in a worker's last word."""
         self.ledger.merge(received(totals))
 
@@ -297,9 +294,9 @@ class Controller:
         return 3 if self.problems and status == 0 else status
 
 
-def received(payload: Mapping[str, Any]) -> Ledger:
+def received(sent: bytes) -> Ledger:
     """The ledger that a worker sent."""
-    return msgspec.msgpack.decode(payload["ledger"], type=Ledger)
+    return msgspec.msgpack.decode(sent, type=Ledger)
 
 
 def _not_finished(nodeid: str) -> list[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conformance._options import Effort
 from conformance._private import parse_one_at_a_time
@@ -22,12 +22,8 @@ from conformance.plugin.options import Options
 from conformance.plugin.selection import scope
 from conformance.plugin.worker import Worker, fuzz_settings
 from conformance.target.file import Target
-from conformance.wire.budget import Budget
 from conformance.world.run_context import everything
 from conformance.world.samples import label_run
-
-if TYPE_CHECKING:
-    from conformance.plugin.controller import Controller
 
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64
@@ -106,20 +102,29 @@ class Executor:
         self._own: Worker | None = None
 
     @classmethod
-    def for_controller(cls, controller: Controller, most: Numbers | None) -> Executor:
-        """For a run in one process, which sends no more than `most`."""
-        allowed, lanes = controller.budget(most), controller.lanes
-        make = _maker(controller.options, controller.target, controller.folder, allowed, lanes)
-        return cls(make, lanes)
+    def of(cls, options: Options, told: Mapping[str, Any], most: Numbers | None) -> Executor:
+        """For this process, by what the controller tells it (see `Controller.tell`); all together send no
+        more than `most`."""
+        target, (process, processes) = Target.from_plain(told["target"]), told["place"]
+        folder, lanes = Path(told["folder"]), told["lanes"]
+        label_run(told["label"])
+        allowed = budget(target.limits, told["started"], most, processes=processes, spent=told["spent"])
 
-    @classmethod
-    def for_worker(cls, options: Options, sent: Mapping[str, Any], most: Numbers | None) -> Executor:
-        """For a process of pytest-xdist, by what the controller has sent it."""
-        target, (process, processes) = Target.from_plain(sent["target"]), sent["place"]
-        label_run(sent["label"])
-        allowed = budget(target.limits, sent["started"], most, processes=processes, spent=sent["spent"])
-        folder, lanes = Path(sent["folder"]), sent["lanes"]
-        return cls(_maker(options, target, folder, allowed, lanes, process, processes), lanes)
+        def make(number: int) -> Worker:
+            index, workers = process * MOST_WORKERS + number, processes * lanes
+            return Worker(
+                target,
+                index=index,
+                workers=workers,
+                settings=fuzz_settings(options, folder, index, workers),
+                scope=options.scope,
+                replay_folder=folder / "replays",
+                budget=allowed,
+                read_only=options.read_only,
+                wanted=wants if options.effort is Effort.QUICK else everything,
+            )
+
+        return cls(make, lanes)
 
     def begin(self, tests: Mapping[str, Test]) -> None:
         """Starts with tests by their node ids, in the order of the run."""
@@ -156,39 +161,13 @@ class Executor:
             if ahead is not None:
                 ahead.stop()
 
-    def totals(self) -> list[dict[str, Any]]:
+    def totals(self) -> list[bytes]:
         """The last words of all workers."""
         groups = [ahead.workers.values() for ahead in (self._waiting, self._ahead) if ahead is not None]
         workers = {worker.index: worker for group in groups for worker in group}
         if self._own is not None:
             workers[self._own.index] = self._own
         return [worker.totals() for worker in workers.values()]
-
-
-def _maker(
-    options: Options,
-    target: Target,
-    folder: Path,
-    allowed: Budget,
-    lanes: int,
-    process: int = 0,
-    processes: int = 1,
-) -> Callable[[int], Worker]:
-    def make(number: int) -> Worker:
-        index, workers = process * MOST_WORKERS + number, processes * lanes
-        return Worker(
-            target,
-            index=index,
-            workers=workers,
-            settings=fuzz_settings(options, folder, index, workers),
-            scope=options.scope,
-            replay_folder=folder / "replays",
-            budget=allowed,
-            read_only=options.read_only,
-            wanted=wants if options.effort is Effort.QUICK else everything,
-        )
-
-    return make
 
 
 def _waits(test: Test) -> bool:
@@ -261,6 +240,6 @@ def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Wo
             # What was sent counts, whatever became of the check; the mistake is told when the test is
             # reported.
             error = mistake
-        return Executed(findings, worker.payload(judged.name, findings), worker, error)
+        return Executed(findings, worker.payload(findings), worker, error)
 
     return run

@@ -154,13 +154,18 @@ def _executor(config: pytest.Config) -> Executor:
     if _EXECUTOR not in config.stash:
         from conformance.plugin.execution import Executor
 
-        most = config.stash[_PLAN].most
-        if hasattr(config, "workerinput"):
-            sent = config.workerinput["conformance"]
-            config.stash[_EXECUTOR] = Executor.for_worker(config.stash[_OPTIONS], sent, most)
-        else:
-            config.stash[_EXECUTOR] = Executor.for_controller(config.stash[_CONTROLLER], most)
+        told = _told(config)
+        config.stash[_EXECUTOR] = Executor.of(config.stash[_OPTIONS], told, config.stash[_PLAN].most)
     return config.stash[_EXECUTOR]
+
+
+def _told(config: pytest.Config) -> dict[str, Any]:
+    """What the controller tells this process; empty where there is none."""
+    if hasattr(config, "workerinput"):
+        told: dict[str, Any] = config.workerinput.get("conformance", {})
+        return told
+    controller = config.stash.get(_CONTROLLER, None)
+    return controller.tell() if controller is not None else {}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -178,8 +183,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         if hasattr(config, "workerinput"):
             from conformance.plugin.execution import share
 
-            place = config.workerinput["conformance"]["place"]
-            chosen = share([item.nodeid for item in session.items], *place)
+            chosen = share([item.nodeid for item in session.items], *_told(config)["place"])
             mine = {session.items[index].nodeid for index in chosen}
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
         executor.begin({item.nodeid: ours for item, ours in tests})
@@ -188,11 +192,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 def _workers(config: pytest.Config) -> int:
     """The workers of the run, all processes and lanes together."""
-    if hasattr(config, "workerinput") and "conformance" in config.workerinput:
-        sent = config.workerinput["conformance"]
-        return int(sent["place"][1] * sent["lanes"])
-    controller = config.stash.get(_CONTROLLER, None)
-    return controller.processes * controller.lanes if controller is not None else 1
+    told = _told(config)
+    return int(told["place"][1] * told["lanes"]) if told else 1
 
 
 def _workers_run_them(config: pytest.Config) -> bool:

@@ -93,9 +93,8 @@ class Run:
         self._remaining.expect(nodeids)
         options = self.controller.options
         quick, workers = options.effort is Effort.QUICK, self.controller.processes * self.controller.lanes
-        planned = plan(nodeids, options.examples, options.fuzz_time, quick, workers).on(
-            self.controller.target
-        )
+        planned = plan(nodeids, options.examples, options.fuzz_time, quick, workers)
+        planned = planned.on(self.controller.target)
         self.controller.announce(planned)
         if quick:
             self.controller.ledger.judged_in_part = in_part(nodeids)
@@ -116,8 +115,8 @@ class Run:
     def pytest_configure_node(self, node: Any) -> None:
         """Tells an xdist worker what it judges."""
         self.controller.workers = node.workerinput["workercount"]
-        place = int(node.workerinput["workerid"].removeprefix("gw")), self.controller.processes
-        node.workerinput["conformance"] = {**self.controller.for_workers(), "place": place}
+        process = int(node.workerinput["workerid"].removeprefix("gw"))
+        node.workerinput["conformance"] = self.controller.tell(process)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
@@ -147,7 +146,8 @@ class Run:
                 self._others_failed = True
             return
         self.controller.unfinished.discard(report.nodeid)
-        ledger = received(payload)
+        # pytest keeps reports to the end.
+        ledger = received(payload.pop("ledger"))
         if payload.get("error"):
             self.controller.ledger.errors.append(payload["error"])
         elif report.failed and (reason := self._all_known(ledger)):

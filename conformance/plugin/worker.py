@@ -143,13 +143,13 @@ class Worker:
         """The text of failed findings on a terminal."""
         return failure_text(findings, self.run.record.get, self.run.redactor)
 
-    def payload(self, check: str, findings: list[Finding]) -> dict[str, Any]:
-        """The message to the controller after a check: its name, and the ledger of all that is new."""
-        return {"check": check, "ledger": msgspec.msgpack.encode(self._ledger(findings))}
+    def payload(self, findings: list[Finding]) -> dict[str, Any]:
+        """The message to the controller after a check: the ledger of all that is new."""
+        return {"ledger": msgspec.msgpack.encode(self._ledger(findings))}
 
-    def totals(self) -> dict[str, Any]:
-        """The last message to the controller."""
-        return {"ledger": msgspec.msgpack.encode(self._ledger([], last=True))}
+    def totals(self) -> bytes:
+        """The ledger of all that is left when the run ends."""
+        return msgspec.msgpack.encode(self._ledger([], last=True))
 
     def _ledger(self, findings: Iterable[Finding], last: bool = False) -> Ledger:
         """The ledger of what this worker has not handed on yet, without credentials; `last` completes the
@@ -167,9 +167,8 @@ class Worker:
         self._seen += len(fresh)
         for exchange in reversed(fresh):
             exchange.trim(KEPT_BODY)
-            if exchange.method == "GET":
-                # Pages take several times their text once parsed, and are seldom asked for again.
-                exchange.forget()
+            # Documents take several times their text once parsed, and are seldom asked for again.
+            exchange.forget()
             if exchange.attempts:
                 ledger.measure(exchange)
         sent = run.sent, run.retry.waits, run.retry.waited

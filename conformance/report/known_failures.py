@@ -19,15 +19,15 @@ that the list shrinks as the server is mended.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from conformance._files import read_toml, written
+from msgspec.structs import replace
+
+from conformance._files import read_toml, toml_string, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
@@ -45,38 +45,11 @@ class KnownFailuresError(ValueError):
     """The list cannot be used; the text is one paragraph that names the entry and the remedy."""
 
 
-@dataclass(frozen=True)
-class KnownFailure:
-    """One entry: `line` is where its table starts in the file, `operation` may be `*`."""
-
-    line: int
-    rule: str
-    operation: str
-    reason: str
-    expires: date | None = None
-
-    @property
-    def operations(self) -> tuple[str, ...]:
-        """The operations it is about."""
-        if self.rule == MISSING:
-            return (self.operation,)
-        return RULES[self.rule].operations if self.operation == "*" else (self.operation,)
-
-
-@dataclass(frozen=True)
-class Stale:
-    """An entry to delete, and why."""
-
-    line: int
-    entry: KnownFailure
-    why: str
-
-
 class KnownFailures:
     """The entries of a file, in its order."""
 
     def __init__(
-        self, entries: list[KnownFailure], source: str = "", today: Callable[[], date] | None = None
+        self, entries: list[KnownFailureRecord], source: str = "", today: Callable[[], date] | None = None
     ) -> None:
         self.entries = entries
         self.source = source
@@ -108,7 +81,7 @@ class KnownFailures:
                 )
         return cls(entries, str(path))
 
-    def apply(self, ledger: Ledger) -> list[Stale]:
+    def apply(self, ledger: Ledger) -> list[StaleRecord]:
         """Marks the violated cells, and the missing operations, that are listed with the reason; returns the
         entries to delete.
 
@@ -119,58 +92,51 @@ class KnownFailures:
         ledger.known_missing.clear()
         for cell in ledger.cells:
             cell.known = ""
-        stale = []
-        today = self._today()
+        stale: list[StaleRecord] = []
+
+        def delete(entry: KnownFailureRecord, why: str) -> None:
+            stale.append(StaleRecord(entry.line, entry.rule, entry.operation, why))
+
         for entry in self.entries:
-            if entry.expires is not None and entry.expires < today:
-                stale.append(Stale(entry.line, entry, f"it expired on {entry.expires.isoformat()}"))
+            if self._expired(entry):
+                delete(entry, f"it expired on {entry.expires}")
                 continue
             if entry.rule == MISSING:
                 if entry.operation in ledger.missing:
                     ledger.known_missing[entry.operation] = clean(entry.reason)
                 elif _exists(ledger, entry.operation):
-                    stale.append(Stale(entry.line, entry, f"{entry.operation} exists now"))
+                    delete(entry, f"{entry.operation} exists now")
                 continue
-            cells = [ledger.case(entry.rule, operation) for operation in entry.operations]
+            cells = [ledger.case(entry.rule, operation) for operation in _operations(entry)]
             violated = [cell for cell in cells if cell.verdict.is_violation]
             for cell in violated:
                 cell.known = cell.known or clean(entry.reason)
             judged = [cell for cell in cells if cell.verdict is not Verdict.NOT_APPLICABLE]
             if judged and not violated and all(cell.verdict in HELD for cell in judged):
                 where = "every operation" if entry.operation == "*" else entry.operation
-                stale.append(Stale(entry.line, entry, f"the rule holds now on {where}"))
+                delete(entry, f"the rule holds now on {where}")
         return stale
 
     def reason(self, rule: str, operation: str) -> str:
         """The listed reason of a violation; empty where it is not listed, or no longer."""
-        today = self._today()
         for entry in self.entries:
-            if (
-                entry.rule == rule
-                and operation in entry.operations
-                and (entry.expires is None or entry.expires >= today)
-            ):
+            if entry.rule == rule and operation in _operations(entry) and not self._expired(entry):
                 return entry.reason
         return ""
 
-    def to_record(self, stale: Iterable[Stale]) -> KnownFailuresRecord:
+    def _expired(self, entry: KnownFailureRecord) -> bool:
+        return entry.expires is not None and entry.expires < self._today().isoformat()
+
+    def to_record(self, stale: Iterable[StaleRecord]) -> KnownFailuresRecord:
         """The list as a report shows it, with the entries to delete."""
-        return KnownFailuresRecord(
-            source=clean(self.source),
-            entries=tuple(
-                KnownFailureRecord(
-                    entry.line,
-                    entry.rule,
-                    entry.operation,
-                    clean(entry.reason),
-                    entry.expires.isoformat() if entry.expires else None,
-                )
-                for entry in self.entries
-            ),
-            stale=tuple(
-                StaleRecord(found.line, found.entry.rule, found.entry.operation, found.why) for found in stale
-            ),
-        )
+        entries = (replace(entry, reason=clean(entry.reason)) for entry in self.entries)
+        return KnownFailuresRecord(clean(self.source), tuple(entries), tuple(stale))
+
+
+def _operations(entry: KnownFailureRecord) -> tuple[str, ...]:
+    """The operations that an entry is about."""
+    everywhere = entry.operation == "*" and entry.rule != MISSING
+    return RULES[entry.rule].operations if everywhere else (entry.operation,)
 
 
 def _exists(ledger: Ledger, operation: str) -> bool:
@@ -188,60 +154,52 @@ def _lines(text: str, entries: int) -> list[int]:
     return found if len(found) == entries else [1] * entries
 
 
-def _entry(row: dict[str, Any], line: int, source: str) -> KnownFailure:
+def _entry(row: dict[str, Any], line: int, source: str) -> KnownFailureRecord:
     place = f"{source}, line {line}"
+    if mistake := _mistake(row):
+        raise KnownFailuresError(f"{place}: {mistake}")
+    expires = _expiry(row.get("expires"), place)
+    return KnownFailureRecord(line, row["rule"], row["operation"], row["reason"].strip(), expires)
+
+
+def _mistake(row: dict[str, Any]) -> str:
+    """The first mistake in an entry, but for its date; empty where there is none."""
     for key in row:
         if key not in _KEYS:
-            raise KnownFailuresError(f"{place}: {key}: unknown key; a known failure has {', '.join(_KEYS)}.")
+            return f"{key}: unknown key; a known failure has {', '.join(_KEYS)}."
     for key in ("rule", "operation", "reason"):
         if key not in row:
-            raise KnownFailuresError(
-                f'{place}: {key}: missing; a known failure names its rule, its operation (or "*") '
-                "and the reason why it stands."
+            return (
+                f'{key}: missing; a known failure names its rule, its operation (or "*") and the reason why '
+                "it stands."
             )
         if not isinstance(row[key], str) or not row[key].strip():
-            raise KnownFailuresError(f"{place}: {key}: it should be a non-empty string.")
+            return f"{key}: it should be a non-empty string."
     rule, operation = row["rule"], row["operation"]
-    if rule == MISSING:
-        return _missing(row, line, place)
-    if rule not in RULES:
-        raise KnownFailuresError(
-            f"{place}: rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
-        )
-    if RULES[rule].level is Level.OPEN:
-        raise KnownFailuresError(
-            f"{place}: rule: {rule} is open in the specification, so it never fails; delete the entry."
-        )
-    if operation != "*" and operation not in OPERATIONS:
-        raise KnownFailuresError(
-            f"{place}: operation: there is no operation {operation!r}; they are {', '.join(OPERATIONS)}."
-        )
-    if operation != "*" and operation not in RULES[rule].operations:
-        raise KnownFailuresError(
-            f"{place}: operation: {rule} does not apply to {operation}, so the entry matches nothing; "
-            f"the rule is about {', '.join(RULES[rule].operations)}."
-        )
-    return KnownFailure(line, rule, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
-
-
-def _missing(row: dict[str, Any], line: int, place: str) -> KnownFailure:
-    operation = row["operation"]
+    if rule != MISSING and rule not in RULES:
+        return f"rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
+    if rule != MISSING and RULES[rule].level is Level.OPEN:
+        return f"rule: {rule} is open in the specification, so it never fails; delete the entry."
+    if operation == "*" and rule != MISSING:
+        return ""
     if operation not in OPERATIONS:
-        raise KnownFailuresError(
-            f"{place}: operation: name the operation that is missing, not {operation!r}; they are "
-            f"{', '.join(OPERATIONS)}."
+        return f"operation: there is no operation {operation!r}; they are {', '.join(OPERATIONS)}."
+    if rule != MISSING and operation not in RULES[rule].operations:
+        return (
+            f"operation: {rule} does not apply to {operation}, so the entry matches nothing; the rule is "
+            f"about {', '.join(RULES[rule].operations)}."
         )
-    return KnownFailure(line, MISSING, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
+    return ""
 
 
-def _expiry(value: Any, place: str) -> date | None:
-    if value is None or (isinstance(value, date) and not isinstance(value, datetime)):
-        return value
-    if isinstance(value, datetime):
-        return value.date()
+def _expiry(value: Any, place: str) -> str | None:
+    """A date as ISO 8601 writes it. Raises KnownFailuresError."""
+    if value is None:
+        return None
     try:
-        return date.fromisoformat(value)
-    except (TypeError, ValueError):
+        day = value.date() if isinstance(value, datetime) else date.fromisoformat(str(value))
+        return str(day.isoformat())
+    except ValueError:
         raise KnownFailuresError(
             f"{place}: expires: it should be a date such as 2027-03-31, not {str(value)[:40]!r}."
         ) from None
@@ -280,30 +238,23 @@ def write_known(
             if entry.operation not in ledger.missing and not _exists(ledger, entry.operation):
                 lines += _table(MISSING, entry.operation, entry.reason, entry.expires)
             continue
-        cells = [ledger.case(entry.rule, operation) for operation in entry.operations]
+        cells = [ledger.case(entry.rule, operation) for operation in _operations(entry)]
         violated = any(cell.verdict.is_violation for cell in cells)
         if not violated and any(cell.verdict not in (*HELD, Verdict.NOT_APPLICABLE) for cell in cells):
             lines += _table(entry.rule, entry.operation, entry.reason, entry.expires)
     return written(path, "\n".join(lines) + "\n")
 
 
-def _table(
-    rule: str, operation: str, reason: str, expires: date | None = None, *, got: str = ""
-) -> list[str]:
+def _table(rule: str, operation: str, reason: str, expires: str | None = None, *, got: str = "") -> list[str]:
     """An entry as it is written; `got` is a comment behind its operation."""
     return [
         "",
         "[[failure]]",
-        f"rule = {_quoted(rule)}",
-        f"operation = {_quoted(operation)}{got}",
-        f"reason = {_quoted(reason)}",
-        *([f"expires = {expires.isoformat()}"] if expires else []),
+        f"rule = {toml_string(rule)}",
+        f"operation = {toml_string(operation)}{got}",
+        f"reason = {toml_string(reason)}",
+        *([f"expires = {expires}"] if expires else []),
     ]
-
-
-def _quoted(text: str) -> str:
-    # JSON's strings are TOML's basic strings, but for a character that JSON leaves as it is.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _comment(text: str) -> str:

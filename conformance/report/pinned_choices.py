@@ -8,11 +8,10 @@ Clients come to depend on such choices, even though the specification lets the s
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from conformance._files import read_toml, written
+from conformance._files import read_toml, toml_string, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -113,11 +112,6 @@ def write_pinned(ledger: Ledger, path: Path) -> Path:
     for (rule, operation, question), answer in choices(ledger).items():
         if place != (rule, operation):
             place = rule, operation
-            lines += ["", f"[choices.{_quoted(rule)}.{operation}]"]
-        lines.append(f"{_quoted(question)} = {_quoted(answer)}")
+            lines += ["", f"[choices.{toml_string(rule)}.{operation}]"]
+        lines.append(f"{toml_string(question)} = {toml_string(answer)}")
     return written(path, "\n".join(lines) + "\n")
-
-
-def _quoted(text: str) -> str:
-    # JSON's strings are TOML's basic strings, but for one character that JSON leaves as it is.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -12,8 +12,8 @@ from conformance.contract.rules import RULES, Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import QUICK, Ledger, Result
 from conformance.report.causes import CauseRecord, causes
-from conformance.report.document import DifferenceRecord
-from conformance.report.known_failures import KnownFailures, Stale
+from conformance.report.document import DifferenceRecord, StaleRecord
+from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
 
 #: Name of a verdict -> exit status. Only `conforms` says that a server of the user's keeps to every rule.
@@ -44,7 +44,7 @@ class RunVerdict:
     notes: tuple[str, ...]
     causes: tuple[CauseRecord, ...]
     failures: int
-    stale: tuple[Stale, ...]
+    stale: tuple[StaleRecord, ...]
     differences: tuple[DifferenceRecord, ...]
 
     @property
@@ -94,7 +94,7 @@ class _Decision:
     ledger: Ledger
     fail_on: Level
     causes: tuple[CauseRecord, ...]
-    stale: tuple[Stale, ...]
+    stale: tuple[StaleRecord, ...]
     changed: tuple[DifferenceRecord, ...]
     interrupted: str
     embedded: bool

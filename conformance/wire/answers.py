@@ -92,6 +92,8 @@ def _inflated(body: bytes, form: int) -> tuple[bytes | None, bool]:
 def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     kept = headers[:MAX_HEADERS]
     kept += [pair for pair in headers[MAX_HEADERS:] if pair[0].lower() in _READ][:MAX_HEADERS]
+    if all(len(name) <= MAX_HEADER >= len(value) for name, value in kept):
+        return kept
     return [(name[:MAX_HEADER], value[:MAX_HEADER]) for name, value in kept]
 
 

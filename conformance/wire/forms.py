@@ -134,9 +134,13 @@ def moved(text: str, shift: str) -> str:
 KINDS = ("uuid", "hex", "digits", "marker")
 
 
+#: Hexadecimal digits -> letters.
+_CONSONANTS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
+
+
 def letters(length: int) -> str:
     """Random small letters, of which no two make a word: names may well have to do without digits."""
-    return "".join(secrets.choice("bcdfghjklmnpqrst") for _ in range(length))
+    return secrets.token_hex((length + 1) // 2)[:length].translate(_CONSONANTS)
 
 
 def new_value(recipe: Mapping[str, Any]) -> str:
@@ -147,6 +151,6 @@ def new_value(recipe: Mapping[str, Any]) -> str:
     if kind == "hex":
         return secrets.token_hex((length + 1) // 2)[:length]
     if kind == "digits":
-        return "".join(secrets.choice("0123456789") for _ in range(length))
+        return str(secrets.randbelow(10**length)).zfill(length)
     text = str(uuid.uuid4())
     return f"{text[:14]}{recipe.get('version', 4):x}{text[15:19]}{recipe.get('variant', text[19])}{text[20:]}"

@@ -7,6 +7,7 @@ in it as `broken`.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections import Counter
@@ -35,7 +36,7 @@ class Page:
     size: int | None
     pages: int | None
 
-    @property
+    @functools.cached_property
     def ids(self) -> list[str]:
         """The ids of the items, in their order; an item without one is known by its JSON text."""
         return [identity(item) for item in self.items]

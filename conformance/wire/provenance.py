@@ -7,6 +7,7 @@ is one for a process and bounded; a value that it has forgotten stands literally
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from conformance.wire.forms import SameText, changed, new_value
 MOST = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Origin:
     """The `recipe` of a random value (see `forms.new_value`), or the value `of` which `form` made it."""
 
@@ -42,7 +43,13 @@ def _register(value: str, origin: Origin) -> str:
 
 def register(value: str, **recipe: Any) -> str:
     """Registers a random value that was made elsewhere, and returns it."""
-    return _register(value, Origin(recipe))
+    return _register(value, _random(**recipe))
+
+
+@functools.lru_cache(1024)
+def _random(**recipe: Any) -> Origin:
+    # Thousands of values share few recipes.
+    return Origin(recipe)
 
 
 def fresh(kind: str, **recipe: Any) -> str:

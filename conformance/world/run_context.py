@@ -93,6 +93,8 @@ class RunContext:
         self.before: dict[int, Exchange] = {}
         #: Changes that were accepted, in the order of the record.
         self.accepted: list[Exchange] = []
+        #: The ids in their answers, as text.
+        self.accepted_ids: list[str] = []
         self.sent = 0
         limits = target.limits
         self.budget = budget or Budget(requests_per_second=limits.requests_per_second)
@@ -131,6 +133,7 @@ class RunContext:
         """Adds the exchanges of a run that was `alone` to this one's."""
         self.record |= other.record
         self.accepted += other.accepted
+        self.accepted_ids += other.accepted_ids
         self.sent += other.sent
         self.lost = self.lost or other.lost
 
@@ -172,6 +175,7 @@ class RunContext:
             self.succeeded.add(str(exchange.operation))
             if exchange.method != "GET":
                 self.accepted.append(exchange)
+                self.accepted_ids.append(str(exchange.get("id")))
         if not self.clock.calibrated:
             self.clock.observe(exchange)
         if not exchange.repeated:

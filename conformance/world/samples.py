@@ -107,7 +107,8 @@ def marker() -> str:
 
 def digits(count: int) -> str:
     """A random decimal number of `count` digits that does not start with 0."""
-    return str(secrets.choice("123456789")) + "".join(secrets.choice("0123456789") for _ in range(count - 1))
+    least = 10 ** (count - 1)
+    return str(least + secrets.randbelow(9 * least))
 
 
 def iban() -> str:

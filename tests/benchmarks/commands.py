@@ -17,7 +17,7 @@ from .runs import MB, Run
 from .table import Row, ratio, shown
 
 ALONE = ("--lanes", "1", "--seed", "1")
-CHECKS = ("-m", "not fuzz", *ALONE)
+CHECKS = ("-m", "not fuzz", "--seed", "1")
 QUICK = ("--effort", "quick", *ALONE)
 
 #: Generated cases a part with which a run sends about 30,000 requests.
@@ -28,12 +28,13 @@ VIOLATING = 200
 
 
 def checks(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
-    """The fixed checks over a bare client."""
-    suite, client = [], []
-    for _ in range(rounds):
-        suite.append(_on_a_server(*CHECKS, *options))
-        client.append(_bare(suite[-1].requests))
-    yield _row("the fixed checks over a bare client", suite, client, "<= 3.5")
+    """The fixed checks over a bare client, with the lanes that a run chooses and with one."""
+    for what, words in (("the fixed checks", CHECKS), ("the fixed checks in one lane", (*CHECKS, *ALONE))):
+        suite, client = [], []
+        for _ in range(rounds):
+            suite.append(_on_a_server(*words, *options))
+            client.append(_bare(suite[-1].requests))
+        yield _row(f"{what} over a bare client", suite, client, "<= 3.5")
 
 
 def quick(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
@@ -50,10 +51,10 @@ def processes(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
     one, two, served = [], [], []
     for _ in range(rounds):
         with servers.target() as target:
-            one.append(runs.suite(target, *CHECKS, *options))
+            one.append(runs.suite(target, *CHECKS, *ALONE, *options))
             served.append(servers.processor_seconds(target))
-        two.append(_on_a_server(*CHECKS, *options, "-n", "2"))
-    yield _row("one process over two (-n 2)", one, two, ">= 1.6")
+        two.append(_on_a_server(*CHECKS, *ALONE, *options, "-n", "2"))
+    yield _row("one process over two (-n 2), each in one lane", one, two, ">= 1.6")
     alone = [run.seconds for run in one]
     possible = [(run.processor + used) / 2 for run, used in zip(one, served, strict=True)]
     yield Row(
@@ -105,7 +106,7 @@ def profile(options: Sequence[str] = ()) -> Iterator[str]:
     yield f"| run | {' | '.join(PHASES)} | whole | start to first test | last answer to exit |"
     yield f"|---|{'---:|' * (len(PHASES) + 3)}"
     for name, words, status in (
-        ("checks", CHECKS, None),
+        ("checks", (*CHECKS, *ALONE), None),
         ("default", ALONE, None),
         ("quick", QUICK, None),
         ("violating", ALONE, VIOLATING),

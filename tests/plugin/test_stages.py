@@ -49,7 +49,7 @@ def judged() -> Ledger:
     for check, operation in plan():
         with hurried():
             found, _ = worker.run_check(check, operation)
-        ledger.merge(received(worker.payload(check.name, found)))
+        ledger.merge(received(worker.payload(found)["ledger"]))
     ledger.merge(received(worker.totals()))
     return ledger
 

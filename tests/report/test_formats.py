@@ -15,9 +15,9 @@ from lxml import etree
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.document import Document
+from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.junit import junit
-from conformance.report.known_failures import KnownFailure, KnownFailures
+from conformance.report.known_failures import KnownFailures
 from conformance.report.markdown import code, markdown, plain
 from conformance.report.sarif import FINGERPRINT, sarif
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
@@ -49,7 +49,7 @@ def made() -> Document:
     keep(
         results, exchange(1, HOSTILE.encode("utf-8", "surrogatepass"), response_headers=[(HOSTILE, HOSTILE)])
     )
-    known = KnownFailures([KnownFailure(3, "list.pages", "listWallets", HOSTILE)], "known.toml")
+    known = KnownFailures([KnownFailureRecord(3, "list.pages", "listWallets", HOSTILE, None)], "known.toml")
     return document(results, known=known, options={"target": HOSTILE})
 
 
@@ -215,7 +215,7 @@ def test_every_rule_of_sarif_has_what_github_shows(caused: Document) -> None:
 
 
 def test_what_followed_from_a_known_failure_is_a_result_and_a_failure_of_its_own() -> None:
-    known = KnownFailures([KnownFailure(3, "list.pages", "listWallets", "later")], "known.toml")
+    known = KnownFailures([KnownFailureRecord(3, "list.pages", "listWallets", "later", None)], "known.toml")
     followed = finding(*WALK, Verdict.FAILED, cause="list.pages")
     pages = finding("list.pages", "listWallets", Verdict.FAILED)
     made = document(whole_run(None, pages, followed), known=known)

@@ -11,8 +11,9 @@ from lxml import html as parser
 
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
+from conformance.report.document import KnownFailureRecord
 from conformance.report.html import html
-from conformance.report.known_failures import KnownFailure, KnownFailures
+from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run
 
@@ -44,7 +45,10 @@ def test_every_rule_and_case_has_a_place_of_its_own() -> None:
 
 def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
     known = KnownFailures(
-        [KnownFailure(4, *WALK, "mended <soon>"), KnownFailure(9, "list.echo", "listWallets", "old")],
+        [
+            KnownFailureRecord(4, *WALK, "mended <soon>", None),
+            KnownFailureRecord(9, "list.echo", "listWallets", "old", None),
+        ],
         "known.toml",
     )
     shown = page(verdicts={WALK: Verdict.FAILED}, known=known)

@@ -200,7 +200,6 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     worker.run.record[1] = exchange(1, body, response_headers=[("x-echo", SECRET)])
     worker.run.lost = text
     payload = worker.payload(
-        "sample",
         [
             finding(
                 *WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, summary=text, further=[text]
@@ -211,7 +210,7 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     results = whole_run()
     for case in (WALK, ("http.success-status", "createAccount")):
         results.case(*case).findings.clear()
-    results.merge(received(payload))
+    results.merge(received(payload["ledger"]))
     made = document(results, options={"target": text}, interrupted=text)
     for name, (_, make) in FORMATS.items():
         shown = make(made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,7 +9,8 @@ from hypothesis import strategies as st
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.known_failures import KnownFailure, KnownFailures
+from conformance.report.document import KnownFailureRecord
+from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import finding, whole_run
 
@@ -58,7 +58,7 @@ def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
     results.lost = draw(st.sampled_from(["", "", "", "the server stopped answering"]))
     results.errors += draw(st.sampled_from([[], [], [], ["a check raised KeyError"]]))
     entries = [
-        KnownFailure(index, *cell, "reason", draw(st.sampled_from([None, date(2020, 1, 1)])))
+        KnownFailureRecord(index, *cell, "reason", draw(st.sampled_from([None, "2020-01-01"])))
         for index, cell in enumerate(
             draw(st.lists(st.sampled_from(sorted(chosen) or _JUDGED[:3]), unique=True, max_size=2))
         )

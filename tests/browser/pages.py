@@ -16,9 +16,9 @@ WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 
 
 class Opened:
-    """A page and everything that went wrong in it."""
+    """A page and everything that went wrong in it; whatever it loads begins with `own`."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, own: str = "file:") -> None:
         self.page = page
         self.problems: list[str] = []
         page.on(
@@ -28,7 +28,7 @@ class Opened:
         page.on(
             "request",
             lambda request: (
-                self.problems.append(f"loaded {request.url}") if not request.url.startswith("file:") else None
+                self.problems.append(f"loaded {request.url}") if not request.url.startswith(own) else None
             ),
         )
 

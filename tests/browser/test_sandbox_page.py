@@ -14,6 +14,7 @@ from conformance.clients.provocations import PROVOCATIONS
 from conformance.reference.app import system_clock
 from conformance.reference.core_messages import Request
 from conformance.reference.serving.listener import served
+from tests.browser.pages import Opened
 from tests.clients.changes import header, mistaken, with_header
 from tests.clients.client import Client, Clock, Refused, Rig
 from tests.clients.wrong import NewKeyOnRetry
@@ -53,26 +54,19 @@ class _Unsigned(Client):
 @pytest.fixture
 def tab(browser: Browser, rig: Rig) -> Iterator[Callable[..., Page]]:
     """Opens a page of the sandbox; nothing may go wrong in it, and nothing come from elsewhere."""
-    problems: list[str] = []
+    opened: list[Opened] = []
 
     def open_(path: str = "/?still", **how: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})  # type: ignore[arg-type]
-        page = context.new_page()
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(rig.url) else problems.append(f"loaded {request.url}")
-            ),
-        )
+        opened.append(Opened(context.new_page(), rig.url))
+        page = opened[-1].page
         # No page asks for it: browsers do.
         page.route("**/favicon.ico", lambda route: route.fulfill(status=200, body=""))
         page.goto(rig.url + path)
         return page
 
     yield open_
-    assert problems == []
+    assert [problem for tab in opened for problem in tab.problems] == []
 
 
 @pytest.mark.parametrize("scripts", [True, False])

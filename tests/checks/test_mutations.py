@@ -85,13 +85,15 @@ def valid_answers(operation: str) -> Iterator[Exchange]:
 
 
 def planned(operation: str) -> list[Mutation]:
-    """Every mutation of what an operation answers."""
+    """Every mutation of what an operation answers that the specification does not leave open."""
     found: dict[str, Mutation] = {}
     for exchange in valid_answers(operation):
         assert exchange.succeeded, exchange.described()
         for mutation in mutations(operation, exchange.document):
             found[str(mutation)] = mutation
-    return list(found.values())
+    return [
+        mutation for name, mutation in found.items() if not any(pattern.fullmatch(name) for pattern in OPEN)
+    ]
 
 
 def checks_of(operation: str) -> list[Check]:
@@ -122,9 +124,4 @@ def caught(mutation: Mutation, checks: list[Check]) -> bool:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_mutated_members_are_caught(operation: str) -> None:
     checks = checks_of(operation)
-    survivors = [mutation for mutation in planned(operation) if not caught(mutation, checks)]
-    assert [
-        str(survivor)
-        for survivor in survivors
-        if not any(pattern.fullmatch(str(survivor)) for pattern in OPEN)
-    ] == []
+    assert [str(mutation) for mutation in planned(operation) if not caught(mutation, checks)] == []

@@ -1,18 +1,18 @@
-"""Property-based testing: what no hand-written check foresaw, with the smallest requests that show it.
+"""Property-based testing: generated requests, and the smallest of them that show a failure.
 
-Three tests share the package; each runs in parts that workers share out, and imports nothing before a part
-runs:
+Three tests, each in parts that lanes and processes share out; nothing is imported before a part runs:
 
-    schema      explore drives one operation: cases from generation (schemathesis, through views), mutations
-                and explicit_cases meet the resources of operation_fixtures, with own_values where a server
-                may want them unique; conformance.judge.oracle says what the answer must be
-    stateful    state_machine draws sequences of requests, executor sends them (with repeating, walking and
-                sender) and compares the answers with model
-    histories   history records concurrent clients in keys, wallets, beneficiaries and nonces;
-                linearizability looks for a legal order
+    schema      single requests of one operation. schema_fuzzing sends examples of several cases: from
+                generation (schemathesis, through views) and odd_requests (the corpora of the checks), at the
+                resources of operation_fixtures, with own_values where a server may want them unique.
+                conformance.judge.oracle says what each answer must be.
+    stateful    sequences of requests. state_machine draws them, executor sends them (with repeating, walking
+                and sender) and compares the answers with reference_model.
+    histories   concurrent requests. history records them, linearizability looks for a legal order; the races
+                are in key_races, wallets, beneficiary_races, nonce_races and payouts.
 
-All of them judge into the recorder of engine, which keeps Hypothesis within seeds and budget, and whose
-failures conformance.replay writes into files that anybody can send again.
+Each judges into the recorder of engine, which runs Hypothesis within seed and budget. conformance.replay
+makes a file of each failure.
 """
 
 from __future__ import annotations

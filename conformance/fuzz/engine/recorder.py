@@ -1,7 +1,7 @@
-"""The judgements of a property-based test by rule and operation, kept outside Hypothesis.
+"""Records the judgements of a property-based test by rule and operation, outside Hypothesis.
 
-Hypothesis only learns that an example failed. What was expected, what came and which requests led to it is
-written down here the moment it happens, so that a failure which does not come again is still reported.
+Hypothesis only learns that an example failed. Expectation, answer and requests are recorded at once, so that
+a failure which does not come again is still reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Falsified(AssertionError):
 
 @dataclass
 class Counterexample:
-    """The smallest example seen that breaks a rule: what came of it and all its exchanges, in their order."""
+    """The smallest example seen that breaks a rule: its judgement, and its exchanges in their order."""
 
     judgement: Judgement
     exchanges: list[int]

@@ -1,5 +1,4 @@
-"""Seeds that follow from the run's one seed, so that a part draws the same cases on whatever worker it
-runs."""
+"""Derives seeds from the run's one seed, so that a part draws the same cases on any worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes cases smaller that were not drawn, which Hypothesis therefore cannot shrink."""
+"""Shrinks cases that were not drawn, which Hypothesis cannot shrink."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ATTEMPTS = 60
 
 
 def smaller(case: Case, valid: dict[str, Any] | None) -> Iterator[Case]:
-    """Cases that leave a reader less to read, the smallest steps last: fewer parameters, fewer members and
-    more valid ones, shorter strings."""
+    """Smaller cases, the smallest steps last: fewer parameters, fewer members, more valid ones, shorter
+    strings."""
     if case.query:
         pairs = case.query.split("&")
         for at in range(len(pairs) if len(pairs) > 1 else 0):

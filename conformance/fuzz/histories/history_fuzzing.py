@@ -1,8 +1,7 @@
 """Explores concurrent clients on shared resources for histories without a legal order.
 
-Four kinds of things are raced for: an idempotency key, an account's only wallet of a pair, a beneficiary's
-fields, and a nonce. What an answer shows while a change is still under way is open; what was acknowledged is
-not."""
+Clients race for an idempotency key, an account's only wallet of a pair, a beneficiary's fields, or a nonce.
+Answers during a change may show it or not; an acknowledged change must show."""
 
 from __future__ import annotations
 

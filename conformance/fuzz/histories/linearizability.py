@@ -1,5 +1,4 @@
-"""Is there a legal order? A checker of concurrent histories after Wing and Gong, with Lowe's memory of states
-seen.
+"""Checks concurrent histories for linearizability: Wing and Gong's search with Lowe's memory of states seen.
 
 An operation takes effect at one moment between its invocation and its answer. A history is legal if the
 operations can be put into an order that keeps those intervals and in which every answer is right. The search
@@ -19,8 +18,7 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 @dataclass(frozen=True)
 class Event(Generic[State]):
-    """One operation of a history: what was asked, how it ended, and when it was invoked and answered
-    (seconds).
+    """One operation of a history; `invoked` and `answered` are times in seconds.
 
     An operation of which nothing is known may have taken effect at any time after its invocation, or never.
     """

@@ -1,10 +1,16 @@
 """Requests that schemathesis never makes: bytes, boundaries, notations, keys and paths that servers stumble
-over."""
+over. The values are those of the corpora, of which checks send some.
+
+Requests that differ in a value only, and so meet one branch of a server's code, are a *branch*. Each run
+begins with one request of each branch that finds most (paths, lengths, encodings), and of some others that
+its seed chooses; what is drawn afterwards may be of any.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -14,6 +20,7 @@ from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.payees import OUT_OF_REACH
+from conformance.judge.field_values import not_positive
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
 from conformance.wire.provenance import derive, new_key
@@ -21,13 +28,17 @@ from conformance.world.case import Case
 from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_strings, texts
 from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.dates import DATES
-from conformance.world.corpora.value import values
+from conformance.world.corpora.value import Bug, values
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 Body = dict[str, Any]
 
+#: Makes a request, with a new key where it has one.
+Maker = Callable[[], Case]
+
+Branch = Sequence[Maker]
 
 #: Forms of the Idempotency-Key -> how it is made; random ones are new each time.
 KEYS: dict[str, Callable[[], str | None]] = {
@@ -47,9 +58,6 @@ KEYS: dict[str, Callable[[], str | None]] = {
 }
 
 
-# ---------------------------------------------------------------------- strategies
-
-
 def valid_case(operation: str, valid: ValidBody | None) -> Case:
     """The operation as the server is known to take it."""
     return Case(
@@ -57,172 +65,187 @@ def valid_case(operation: str, valid: ValidBody | None) -> Case:
     )
 
 
-def strategies(operation: str, valid: ValidBody | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
-    """Origin -> strategy. `foreign`: there is a second organization whose resources can be named."""
+class OddRequests:
+    """The odd requests of an operation: its valid request but for one change.
+
+    `foreign`: there is a second organization whose resources can be named."""
+
+    def __init__(self, operation: str, valid: ValidBody | None, *, foreign: bool) -> None:
+        self.base = valid_case(operation, valid)
+        self._valid = valid
+        #: Branches by origin, and those of them that every run begins with.
+        self.branches: dict[str, list[Branch]] = {"path": list(self._paths(foreign))}
+        self.always = [*self.branches["path"]]
+        if OPERATIONS[operation].is_post:
+            self.branches["key"] = [[self._key(name)] for name in KEYS]
+        else:
+            self.branches["query"] = list(self._queries())
+        if valid is not None:
+            limits = [*self._lengths(valid), *self._encodings(valid), *self._amounts(valid)]
+            self.always += limits
+            self.branches["field"] = [*limits, *self._fields(valid)]
+            self.branches["bytes"] = list(self._bytes(valid))
+            kinds = values(headers.CONTENT_TYPES)
+            self.branches["content type"] = [
+                [self._changed("content type", content_type=kind)] for kind in kinds
+            ]
+
+    def chosen(self, source: random.Random, most: int) -> Iterator[Case]:
+        """The valid request, one request of each branch that every run begins with, and of so many others."""
+        yield self.base
+        others = [branch for found in self.branches.values() for branch in found if branch not in self.always]
+        for branch in (*self.always, *source.sample(others, min(most, len(others)))):
+            yield source.choice(branch)()
+
+    def strategies(self) -> dict[str, SearchStrategy[Case]]:
+        """Origin -> strategy."""
+        from hypothesis import strategies as st
+
+        made = {origin: _any_of(branches) for origin, branches in self.branches.items()}
+        if OPERATIONS[self.base.operation].is_list:
+            several = st.lists(made["query"], min_size=1, max_size=3)
+            made["query"] = several.map(lambda cases: _with_query(self.base, cases))
+        if self._valid is not None:
+            made["bytes"] |= self._spoilt(self._valid)
+            made["notation"] = st.builds(
+                lambda body: replace(self.base, name="mutation: notation", body=body), _notations(self._valid)
+            )
+        return made
+
+    # ------------------------------------------------------------------ branches
+
+    def _changed(self, name: str, **changes: Any) -> Maker:
+        return lambda: replace(self.base, name=f"mutation: {name}", **changes)
+
+    def _key(self, name: str) -> Maker:
+        return lambda: replace(self.base, name=f"mutation: key {name}", key=KEYS[name]())
+
+    def _having(self, how: str, name: str, value: Any) -> Maker:
+        """The valid body with one value replaced, or added."""
+        assert self._valid is not None
+        body = self._valid.body
+        return lambda: replace(
+            self.base, name=f"mutation: {name} {how}", body=as_bytes({**body, name: value})
+        )
+
+    def _paths(self, foreign: bool) -> Iterator[Branch]:
+        """Paths in which one parameter is not the plain own one."""
+        own = own_path(self.base.operation)
+        for at, (name, _) in enumerate(own):
+            sibling = at and not TRAITS[self.base.operation].shows_balances
+            known = [UNKNOWN, ENCODED, *([FOREIGN] if foreign else []), *([SIBLING] if sibling else [])]
+            raw = [RAW + text for text in values(ids.SEGMENTS)]
+            for whose in (*([kind] for kind in known), raw):
+                yield [
+                    self._changed("path", path=(*own[:at], (name, kind), *own[at + 1 :])) for kind in whose
+                ]
+
+    def _queries(self) -> Iterator[Branch]:
+        for name in OPERATIONS[self.base.operation].query_parameters:
+            yield [self._changed("query", query=f"{name}={text}") for text in _query_values(name)]
+        yield [self._changed("query", query=query) for query in values(query_strings.QUERIES)]
+
+    def _lengths(self, valid: ValidBody) -> Iterator[Branch]:
+        """An empty object, and values of each field that are empty, of its maximum length, and longer."""
+        yield [self._changed("nothing", body=b"{}")]
+        for field in fields.request_fields(valid.operation):
+            yield [self._having("empty", field.name, "")]
+            if field.max_length is not None and field.name not in valid.pinned:
+                for _, longer in corpus.too_long(field):
+                    yield [self._having("too long", field.name, longer)]
+                if (longest := corpus.longest(field)) is not None:
+                    yield [self._having("longest", field.name, longest)]
+
+    def _encodings(self, valid: ValidBody) -> Iterator[Branch]:
+        """Texts that are hard to encode in a field that keeps any text, or in another one."""
+        filled = [name for name, value in valid.body.items() if isinstance(value, str)]
+        free = [name for name in filled if name in FREE_TEXT and name not in valid.pinned]
+        for name in (free or filled)[:1]:
+            for text in texts.TEXTS:
+                if text.bug is Bug.ENCODING:
+                    yield [self._having("odd", name, text.value)]
+        for name in free[:1]:
+            yield [self._having("plain", name, value) for value in values(texts.PLAIN)]
+
+    def _amounts(self, valid: ValidBody) -> Iterator[Branch]:
+        """Amounts below zero, others that must be refused, and amounts that are open or exact."""
+        refused = values((*amounts.REFUSED, *amounts.REFUSED_TOO))
+        negative = [value for value in refused if not_positive(value)]
+        others = [value for value in refused if value not in negative]
+        for listed in (negative, others, values(amounts.OPEN), values(amounts.EXACT)):
+            if "amount" in valid.body:
+                yield [self._having("amount", "amount", value) for value in listed]
+
+    def _fields(self, valid: ValidBody) -> Iterator[Branch]:
+        """Valid bodies with one field replaced, left out or added."""
+        for field in fields.request_fields(valid.operation):
+            less = {name: value for name, value in valid.body.items() if name != field.name}
+            yield [self._changed(f"{field.name} left out", body=as_bytes(less))]
+            for how, wrong in _values(field, valid.body.get(field.name)):
+                yield [self._having(how, field.name, value) for value in wrong]
+        for name in texts.SERVER_OWNED:
+            yield [self._having("added", name, value) for value in values(texts.SERVER_OWNED[name])]
+        for name in ("", "__proto__", "x" * 300, "\u0000"):
+            yield [self._having("added", name, value) for value in ("x", None, 1)]
+
+    def _bytes(self, valid: ValidBody) -> Iterator[Branch]:
+        for raw in values(odd_bodies.RAW):
+            yield [self._changed("bytes", body=raw)]
+        for member in values(odd_bodies.MEMBERS):
+            more = to_json(valid.body)[:-1] + b"," * bool(valid.body) + member + b"}"
+            yield [self._changed("bytes", body=more)]
+
+    def _spoilt(self, valid: ValidBody) -> SearchStrategy[Case]:
+        """Valid bodies mutated as bytes."""
+        from hypothesis import strategies as st
+
+        body = to_json(valid.body)
+        cut = st.integers(1, max(1, len(body) - 1)).map(lambda at: body[:at])
+        put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(
+            lambda pair: body[: pair[0]] + pair[1] + body[pair[0] :]
+        )
+        twice = st.sampled_from(sorted(valid.body) or ["x"]).map(
+            lambda name: body[:-1] + b"," * bool(valid.body) + to_json(name) + b":" + to_json("twice") + b"}"
+        )
+        return (cut | put | twice).map(lambda raw: self._changed("bytes", body=raw)())
+
+
+def _any_of(branches: Sequence[Branch]) -> SearchStrategy[Case]:
+    """A request of any branch, each as likely as the others."""
     from hypothesis import strategies as st
-
-    described = OPERATIONS[operation]
-    base = valid_case(operation, valid)
-    made: dict[str, SearchStrategy[Case]] = {
-        "path": st.builds(_path, st.just(base), _paths(operation, foreign))
-    }
-    if described.is_post:
-        made["key"] = st.builds(
-            lambda name: replace(base, name=f"mutation: key {name}", key=KEYS[name]()),
-            st.sampled_from(sorted(KEYS)),
-        )
-    if described.is_list:
-        made["query"] = st.builds(
-            lambda query: replace(base, name="mutation: query", query=query), _queries(operation)
-        )
-    elif not described.is_post:
-        made["query"] = st.builds(
-            lambda query: replace(base, name="mutation: query", query=query),
-            st.sampled_from(values(query_strings.QUERIES)),
-        )
-    if valid is not None:
-        made["field"] = _changed(base, valid)
-        made["bytes"] = st.builds(
-            lambda body: replace(base, name="mutation: bytes", body=body), _bytes(valid)
-        )
-        made["notation"] = st.builds(
-            lambda body: replace(base, name="mutation: notation", body=body), _notations(valid)
-        )
-        made["content type"] = st.builds(
-            lambda kind: replace(base, name="mutation: content type", content_type=kind),
-            st.sampled_from(values(headers.CONTENT_TYPES)),
-        )
-    return made
-
-
-def _path(base: Case, path: tuple[tuple[str, str], ...]) -> Case:
-    return replace(base, name="mutation: path", path=path)
-
-
-def _paths(operation: str, foreign: bool) -> SearchStrategy[tuple[tuple[str, str], ...]]:
-    """Paths in which one parameter is not the plain own one."""
-    from hypothesis import strategies as st
-
-    parameters = OPERATIONS[operation].path_parameters
-    kinds = [
-        (at, kind)
-        for at in range(len(parameters))
-        for kind in (
-            UNKNOWN,
-            ENCODED,
-            *((FOREIGN,) if foreign else ()),
-            *((SIBLING,) if at and not TRAITS[operation].shows_balances else ()),
-        )
-    ]
-    segments = [(at, RAW + text) for at in range(len(parameters)) for text in values(ids.SEGMENTS)]
-
-    def build(change: tuple[int, str]) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (name, change[1] if at == change[0] else kind)
-            for at, (name, kind) in enumerate(own_path(operation))
-        )
-
-    return (st.sampled_from(kinds) | st.sampled_from(segments)).map(build)
-
-
-def _queries(operation: str) -> SearchStrategy[str]:
-    from hypothesis import strategies as st
-
-    parameters = OPERATIONS[operation].query_parameters
-
-    def value(name: str) -> SearchStrategy[str]:
-        if name in ("page", "size"):
-            return st.sampled_from(values(query_strings.INTEGERS))
-        if name.endswith("_date"):
-            return st.sampled_from(values(DATES))
-        return st.sampled_from(
-            values(query_strings.STATUSES)
-            if name.startswith("status")
-            else tuple(quote(code) for code in values(texts.CODES))
-        )
-
-    single = st.sampled_from(sorted(parameters)).flatmap(
-        lambda name: value(name).map(lambda text: f"{name}={text}")
-    )
-    return (
-        st.lists(single, min_size=1, max_size=3).map("&".join)
-        | single
-        | st.sampled_from(values(query_strings.QUERIES))
-    )
-
-
-def _changed(base: Case, valid: ValidBody) -> SearchStrategy[Case]:
-    """A valid body with one field replaced, left out or added."""
-    from hypothesis import strategies as st
-
-    known = fields.request_fields(valid.operation)
 
     @st.composite
-    def change(draw: DrawFn) -> Case:
-        field = draw(st.sampled_from(known))
-        body = dict(valid.body)
-        how = draw(st.sampled_from(_changes(field)))
-        if how == "elsewhere":
-            body[field.name] = draw(
-                st.sampled_from(
-                    [text for text in OUT_OF_REACH if text[:5] == str(valid.body[field.name])[:5]]
-                )
-            )
-        elif how == "left out":
-            body.pop(field.name, None)
-        elif how == "added":
-            name = draw(st.sampled_from((*texts.SERVER_OWNED, "", "__proto__", "x" * 300, "\u0000")))
-            body[name] = draw(
-                st.sampled_from(
-                    values(texts.SERVER_OWNED[name]) if name in texts.SERVER_OWNED else ("x", None, 1)
-                )
-            )
-        else:
-            body[field.name] = draw(_values(field, how))
-        return replace(base, name=f"mutation: {field.name} {how}", body=as_bytes(body))
+    def case(draw: DrawFn) -> Case:
+        return draw(st.sampled_from(draw(st.sampled_from(branches))))()
 
-    return change()
+    return case()
 
 
-def _changes(field: fields.Field) -> list[str]:
-    changes = ["odd", "type", "null", "left out", "added"]
-    if field.max_length is not None:
-        changes += ["too long", "longest"]
+def _with_query(base: Case, cases: Iterable[Case]) -> Case:
+    return replace(base, name="mutation: query", query="&".join(case.query for case in cases))
+
+
+def _query_values(name: str) -> tuple[str, ...]:
+    if name in ("page", "size"):
+        return values(query_strings.INTEGERS)
+    if name.endswith("_date"):
+        return values(DATES)
+    if name.startswith("status"):
+        return values(query_strings.STATUSES)
+    return tuple(quote(code) for code in values(texts.CODES))
+
+
+def _values(field: fields.Field, good: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Kinds of values in the place of a good one, each with its name."""
+    yield "null", (None,)
+    yield "type", (True, [], {}, [None], {"value": "x"}, ["x"], *values(texts.NUMBERS))
+    yield "odd", values(texts.TEXTS)
     if field.name in ("beneficiary_id", "payout_destination_id"):
-        changes += ["elsewhere"] * 3
-    if field.name == "amount":
-        changes += ["amount", "amount"]
+        for stand_in in OUT_OF_REACH:
+            if stand_in[:5] == str(good)[:5]:
+                yield "elsewhere", (stand_in,)
     if field.code or field.choices:
-        changes.append("code")
-    return changes
-
-
-def _values(field: fields.Field, how: str) -> SearchStrategy[Any]:
-    from hypothesis import strategies as st
-
-    match how:
-        case "null":
-            return st.none()
-        case "type":
-            return st.sampled_from((True, [], {}, [None], {"value": "x"}, ["x"], *values(texts.NUMBERS)))
-        case "amount":
-            return st.sampled_from(
-                values((*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN))
-            ) | st.decimals(-1000, 0, places=2).map(str)
-        case "code":
-            return st.sampled_from(
-                values(texts.CODES) + tuple(choice.upper() + "_" for choice in field.choices)
-            )
-        case "longest" if field.name in FREE_TEXT:
-            assert field.max_length is not None
-            return st.sampled_from(
-                (corpus.letters(field.max_length), "x" * field.max_length, "\u540d" * field.max_length)
-            )
-        case "too long" | "longest":
-            assert field.max_length is not None
-            over = field.max_length + (1 if how == "too long" else 0)
-            return st.sampled_from(("x" * over, corpus.letters(over), "\U0001f600" * over))
-    return st.sampled_from(values(texts.TEXTS))
+        yield "code", values(texts.CODES) + tuple(choice.upper() + "_" for choice in field.choices)
 
 
 def as_bytes(body: Body) -> bytes:
@@ -231,21 +254,6 @@ def as_bytes(body: Body) -> bytes:
         return to_json(body)
     except UnicodeEncodeError:
         return json.dumps(body).encode()
-
-
-def _bytes(valid: ValidBody) -> SearchStrategy[bytes]:
-    """Bodies mutated as bytes."""
-    from hypothesis import strategies as st
-
-    body = to_json(valid.body)
-    cut = st.integers(1, max(1, len(body) - 1)).map(lambda at: body[:at])
-    put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(
-        lambda pair: body[: pair[0]] + pair[1] + body[pair[0] :]
-    )
-    twice = st.sampled_from(sorted(valid.body) or ["x"]).map(
-        lambda name: body[:-1] + b"," * bool(valid.body) + to_json(name) + b":" + to_json("twice") + b"}"
-    )
-    return st.sampled_from(values(odd_bodies.RAW)) | cut | put | twice
 
 
 def _notations(valid: ValidBody) -> SearchStrategy[bytes]:

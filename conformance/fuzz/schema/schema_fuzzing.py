@@ -15,9 +15,9 @@ from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.schema import odd_requests, payees
-from conformance.fuzz.schema.explicit_cases import cases
+from conformance.fuzz.schema import payees
 from conformance.fuzz.schema.generation import Generator
+from conformance.fuzz.schema.odd_requests import OddRequests
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.judge import paging, queries
@@ -42,8 +42,9 @@ from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-#: Boundary cases for each generated one that is asked for: they cost no drawing.
-BOUNDARY_FACTOR = 3
+#: Requests that cost no drawing, for each generated one that is asked for: of branches of odd requests, and
+#: boundary cases.
+BRANCH_FACTOR, BOUNDARY_FACTOR = 1, 3
 
 #: Cases without drawing that are sent as one example.
 TOGETHER = 12
@@ -244,13 +245,17 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     seed = derive(settings.seed, "fuzz", operation)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     generator = Generator(operation, valid)
-    own = odd_requests.strategies(operation, valid, foreign=foreign)
-    origins = [*generator.strategies().values(), *own.values()]
-    boundaries = generator.coverage(source(seed, "boundaries"), settings.cases * BOUNDARY_FACTOR)
+    odd = OddRequests(operation, valid, foreign=foreign)
+    origins = [*generator.strategies().values(), *odd.strategies().values()]
+    draws = source(seed, "up front")
+    up_front = [
+        *odd.chosen(draws, settings.cases * BRANCH_FACTOR),
+        *generator.coverage(draws, settings.cases * BOUNDARY_FACTOR),
+    ]
     # What has to be imported and derived first is not the server's time.
     allowed = budget(settings)
     with fuzzer.recorder.keeping():
-        for batch in batched((*cases(operation, valid, foreign=foreign), *boundaries), TOGETHER):
+        for batch in batched(up_front, TOGETHER):
             if allowed.late and fuzzer.recorder.statuses:
                 break
             together(

@@ -1,11 +1,11 @@
 """Two views of the one description in openapi.yaml, from which schemathesis generates requests.
 
-openapi.yaml says what a request may look like; what a server must take or must refuse is less (sections 2.10
-and 4.8). The must-accept view narrows every field to values that no server may refuse. The must-reject view
-fixes all that is not limited by the specification to values that this server is known to take, and keeps the
-stated limits, so that a request which breaks one of them breaks nothing else.
+openapi.yaml describes every request; servers must accept, or must refuse, only some of them (sections 2.10
+and 4.8). The must-accept view narrows each field to values that no server may refuse. The must-reject view
+fixes fields without a stated limit to values that this server accepts, and keeps the stated limits, so that a
+request which breaks one of them breaks nothing else.
 
-Path parameters and headers are in neither: the operation fixtures and the mutations take care of them.
+Neither has path parameters or headers, which operation_fixtures and odd_requests provide.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sends the model's requests and compares every answer with what the model says."""
+"""Sends the model's requests and compares every answer with the model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Driver(Repeater, Walker):
     # ------------------------------------------------------------------ creating
 
     def create(self, operation: str, body: Document, payee: Payee | None = None) -> Exchange | None:
-        """Sends a create; whether it must be refused is judged from its bytes."""
+        """Sends a create; the oracle says from its bytes if it must be refused."""
         if self.lost:
             return None
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
@@ -172,7 +172,7 @@ class Driver(Repeater, Walker):
             payee.answers.append(exchange)
 
     def disable(self, payee: Payee) -> None:
-        """Disables a beneficiary; what a second time does is open."""
+        """Disables a beneficiary; a second time may be refused."""
         if self.lost:
             return
         request = call("disableBeneficiary", {**self.ids, "beneficiary_id": payee.id})
@@ -278,8 +278,7 @@ class Driver(Repeater, Walker):
             self._members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
     def conclude(self) -> None:
-        """At the end everything that can be read is what the model says, whole and cut at one of its
-        elements."""
+        """Compares every resource and list with the model."""
         for payee in self.model.payees[:4]:
             self.read(payee)
             if payee.destinations:

@@ -1,8 +1,7 @@
-"""The reference model: what one account must hold after the requests it was sent, as the specification has
-it.
+"""The reference model: contents of one account after the requests that it was sent, by the specification.
 
-Nothing here knows of HTTP. What the specification leaves open (which default destination counts, what a
-refused request does to its idempotency key, …) the model does not say."""
+It knows nothing of HTTP, and nothing that the specification leaves open: which default destination counts,
+what a refused request does to its idempotency key."""
 
 from __future__ import annotations
 

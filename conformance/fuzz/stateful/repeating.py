@@ -1,4 +1,4 @@
-"""Requests that come again, or from somebody else: sections 4.0 and 5.5."""
+"""Replays of requests, and requests of another organization: sections 4.0 and 5.5."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def resource_of_its_own(exchanges: Sequence[Exchange], account_id: str) -> str:
 
 
 class Repeater(Sender):
-    """Replays, conflicts, keys and ids in other hands."""
+    """Sends replays, conflicts, invalid keys, and requests for resources of others."""
 
     # ------------------------------------------------------------------ idempotency
 
@@ -51,7 +51,7 @@ class Repeater(Sender):
         self._refused(str(post.call.operation), body)
 
     def other_organization(self, post: Post) -> None:
-        """The other organization sends the same key and body: that is new, in an account of its own."""
+        """Sends the same key and body for the other organization, which must create a resource of its own."""
         fixture = self.elsewhere.get("secondary")
         operation = str(post.call.operation)
         if self.lost or fixture is None or operation not in ("createBeneficiary", "createVirtualAccount"):

@@ -1,5 +1,4 @@
-"""Base of every example of the model: an account of its own, the model of it, and requests that are
-judged."""
+"""Base of an example of the model: its own account, the model of it, and judged requests."""
 
 from __future__ import annotations
 
@@ -75,7 +74,7 @@ class Sender:
         return eventually(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
 
     def inspect(self) -> None:
-        """Judges what came by the invariants; later than by the rule at hand, which says more."""
+        """Judges the last answers by the rules of every response, after the rule at hand, which says more."""
         waiting, self._uninspected = self._uninspected, []
         if not self.lost:
             self.lost = True

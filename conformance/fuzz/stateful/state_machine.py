@@ -1,8 +1,8 @@
-"""State machines that draw sequences of requests; what they must come to is said by the model.
+"""State machines that draw sequences of requests. They judge nothing: the driver compares with the model.
 
-Ids that the server gave are never drawn: a rule draws a number and takes the model's resource at that place,
-so that a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random
-(swarm testing)."""
+Ids of the server are never drawn: a rule draws a number and takes the model's resource at that place, so that
+a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random (swarm
+testing)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ STATUSES = st.sampled_from(("", "active", "inactive"))
 
 @dataclass
 class Part:
-    """Facts that the machines of one part share: how an example starts, and the bodies that the server
-    takes."""
+    """Facts that the machines of one part share; `start` begins an example, `valid` are bodies that the
+    server accepts."""
 
     start: Callable[[], Driver]
     #: Members of a new sample whose values a server may want unique.
@@ -85,8 +85,8 @@ def with_mutation(body: Document, change: tuple[str, Any] | None) -> Document:
 
 @dataclass(frozen=True)
 class Wish:
-    """Filters that an example asks for: a status, and whether by the currency, the creation or the end of the
-    element at a place."""
+    """Filters that an example asks for: a status, and by the element at a place its currency, or its
+    `created` as start or end."""
 
     status: str
     at: int

@@ -1,5 +1,4 @@
-"""Stateful testing: drives a state machine against the server and compares every answer with the reference
-model."""
+"""Drives the state machine of a theme against the server, and compares each answer with the model."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ EXAMPLES_PER_CASE = 0.16
 
 
 def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Runs a theme's state machine, for a share of its examples if the part is named `theme-number`, and
-    returns a finding for each rule that came to be judged.
+    """Runs the state machine of a part (`theme`, or `theme-number`) and returns a finding for each rule that
+    was judged.
 
     Raises Inconclusive when the server refuses what every example rests on.
     """

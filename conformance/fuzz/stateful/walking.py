@@ -1,4 +1,4 @@
-"""Walks lists and compares them with the model: section 8."""
+"""Compares lists with the model: section 8. conformance.wire.pages walks them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Walker(Sender):
     """Reads lists, whole or filtered, page by page."""
 
     def judge_list(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> None:
-        """Walks a list from its first page to its last and compares it with the model, again for a while
-        until both agree: how soon a list shows a write is open."""
+        """Walks a list and compares it with the model, for a bounded time until both agree: lists may be
+        eventually consistent."""
         if self.lost:
             return
 
@@ -69,8 +69,7 @@ class Walker(Sender):
             self._compare(operation, reading, filters)
 
     def learn(self, operation: str, payee: Payee | None = None) -> None:
-        """Takes from a list what only it knows: each element's status, and `created` in the precision in
-        which lists and their filters compare it."""
+        """Copies each element's status into the model, and `created` in the precision of lists."""
         if self.lost:
             return
         reading = eventually(
@@ -148,7 +147,7 @@ class Walker(Sender):
                 self.judge("list.complete", operation, as_known, *told, *reading.pages)
 
     def _unexpected(self, operation: str, item: Document, rule: str, reading: Reading) -> None:
-        """An element that the model does not have there: of which request it is says which rule is broken."""
+        """Judges an element that the model does not have, by the rule about the request that made it."""
         label, shown = str(item.get("label")), reading.pages
         if label in self.model.refused:
             nothing = no_other_labelled("nothing of a refused request in the list", label=label, known=[])
@@ -171,8 +170,7 @@ class Walker(Sender):
         self.judge(rule, operation, belongs, *shown)
 
     def final(self, operation: str, payee: Payee | None = None) -> None:
-        """Walks a list as it is at the end, then from and up to the moment in which one element was
-        created."""
+        """Walks a list whole, then from and up to the moment in which one element was created."""
         self.learn(operation, payee)
         self.judge_list(operation, 100, [], payee)
         things = self.model.listed(operation, payee)

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.wire.messages import to_json
-from conformance.world.corpora.value import Bug, Use, Value
-
-_EXPLICIT = Use.EXPLICIT
+from conformance.world.corpora.value import Bug, Value
 
 #: Whole bodies that are not a JSON object, or in no one way.
 RAW = (
     Value(b"", "empty", Bug.CRASH),
     Value(b" ", "white space only", Bug.CRASH),
-    Value(b"{", "cut off after its first byte", Bug.CRASH, _EXPLICIT),
+    Value(b"{", "cut off after its first byte", Bug.CRASH),
     Value(b"}", "closed only", Bug.CRASH),
-    Value(b"[]", "an array", Bug.CRASH, _EXPLICIT),
-    Value(b"null", "null", Bug.CRASH, _EXPLICIT),
+    Value(b"[]", "an array", Bug.CRASH),
+    Value(b"null", "null", Bug.CRASH),
     Value(b"true", "a boolean", Bug.CRASH),
     Value(b"1", "a number", Bug.CRASH),
     Value(b'"text"', "a string", Bug.CRASH),
@@ -29,7 +27,7 @@ RAW = (
     Value(b'{"a": Infinity}', "Infinity, which many parsers take", Bug.LENIENCY),
     Value(b'{"a": 01}', "a leading zero", Bug.LENIENCY),
     Value(b'{"a": "\x01"}', "a raw control character", Bug.LENIENCY),
-    Value(b'{"a": "\xff"}', "invalid UTF-8", Bug.ENCODING, _EXPLICIT),
+    Value(b'{"a": "\xff"}', "invalid UTF-8", Bug.ENCODING),
     Value(b'{"a": "\xc0\xaf"}', "an overlong UTF-8 sequence", Bug.ENCODING),
     Value(b'{"a": "\xed\xa0\x80"}', "a surrogate in UTF-8", Bug.ENCODING),
     Value(b"\xff\xfe{\x00}\x00", "UTF-16 with its byte order mark", Bug.ENCODING),
@@ -38,7 +36,7 @@ RAW = (
     Value(b"a=1&b=2", "a form", Bug.CRASH),
     Value(b"<xml/>", "XML", Bug.CRASH),
     Value(b"[" * 20000, "20000 arrays that are not closed", Bug.LENGTH),
-    Value(b"[" * 5000 + b"]" * 5000, "5000 arrays in one another", Bug.LENGTH, _EXPLICIT),
+    Value(b"[" * 5000 + b"]" * 5000, "5000 arrays in one another", Bug.LENGTH),
     Value(b'{"a":' * 2000 + b"1" + b"}" * 2000, "2000 objects in one another", Bug.LENGTH),
     Value(b"-", "a sign without digits", Bug.CRASH),
     Value(b'{"a": 1e}', "an exponent without digits", Bug.CRASH),
@@ -48,9 +46,9 @@ RAW = (
 
 #: Raw members, name and value, that are laid beside those of a valid body.
 MEMBERS = (
-    Value(b'"x":' + b"[" * 5000 + b"]" * 5000, "5000 arrays in one another", Bug.LENGTH, _EXPLICIT),
-    Value(b'"x":1,"x":2', "a member twice", Bug.AMBIGUITY, _EXPLICIT),
-    Value(b'"x":1e999', "a number beyond a double", Bug.OVERFLOW, _EXPLICIT),
+    Value(b'"x":' + b"[" * 5000 + b"]" * 5000, "5000 arrays in one another", Bug.LENGTH),
+    Value(b'"x":1,"x":2', "a member twice", Bug.AMBIGUITY),
+    Value(b'"x":1e999', "a number beyond a double", Bug.OVERFLOW),
 )
 
 

@@ -121,17 +121,6 @@ FILTERS = (
     Value("", "empty", Bug.CRASH, _CHECK),
 )
 
-#: Parameter -> the queries about it that every run sends: some valid, the others of the values above.
-EXPLICIT = {
-    "page": ("page=2&size=1", "page=1000000000000", "page=0", "page=9223372036854775808", "page=abc"),
-    "size": ("size=1", "size=100", "size=0", "size=101", "size=-1", "size=1.5"),
-    "status": ("status=active", "status=inactive"),
-    "statuses": ("statuses=active", "statuses=inactive"),
-    "currency": ("currency=EUR", "currency=USDC", "currency=XTS"),
-    "start_date": ("start_date=2020-01-01T00:00:00Z", "start_date=2099-01-01T00:00:00Z", "start_date=%00"),
-    "end_date": ("end_date=2020-01-01T00:00:00Z", "end_date=2099-01-01T00:00:00Z", "end_date=2025-02-30"),
-}
-
 
 def of_list(parameters: Iterable[str]) -> Iterator[str]:
     """The queries that a check sends to a list with these query parameters; all are valid as such."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from conformance.world.corpora.value import Bug, Use, Value
 
-_EXPLICIT = Use.EXPLICIT
-
 #: Values of any field that takes a string.
 TEXTS = (
     Value("\u0000", "NUL alone", Bug.ENCODING),
-    Value("a\u0000b", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING, _EXPLICIT),
-    Value("\ud800", "an unpaired surrogate, which UTF-8 cannot hold", Bug.ENCODING, _EXPLICIT),
+    Value("a\u0000b", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING),
+    Value("\ud800", "an unpaired surrogate, which UTF-8 cannot hold", Bug.ENCODING),
     Value("\udc00\ud800", "surrogates the wrong way round", Bug.ENCODING),
-    Value("\U0001f600", "an astral character", Bug.ENCODING, _EXPLICIT),
+    Value("\U0001f600", "an astral character", Bug.ENCODING),
     Value("\U0001f469\u200d\U0001f4bb", "one sign of three characters", Bug.LENGTH),
     Value("\U00010348" * 20, "20 characters, 40 units of UTF-16, 80 bytes", Bug.LENGTH),
     Value("\ufeff", "a byte order mark", Bug.ENCODING),
@@ -50,7 +48,7 @@ PLAIN = (
     Value("Zo\u00eb", "a letter of two bytes", Bug.ENCODING),
     Value("\u0416\u0430\u043d\u043d\u0430", "Cyrillic", Bug.ENCODING),
     Value("\u4e2d\u4e09", "letters of three bytes", Bug.ENCODING),
-    Value("\u0416\u0430 \u4e2d\u4e09", "letters of two and of three bytes", Bug.ENCODING, _EXPLICIT),
+    Value("\u0416\u0430 \u4e2d\u4e09", "letters of two and of three bytes", Bug.ENCODING),
     Value("Zo\u00e9 \u05d0\u05d1", "letters from left and from right", Bug.ENCODING),
     Value("Ada", "ASCII", Bug.ENCODING),
 )

@@ -88,8 +88,8 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
 def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> None:
     """Brings under one cause what one mistake breaks on several operations, not the same rules on each.
 
-    A rule that another explains on most operations follows it on the others, too. One that breaks on its own
-    on most operations explains the other wherever that is broken.
+    A rule that another, which is broken on several operations, explains on half of its own or more follows it
+    on the others, too. One that breaks alone on most operations explains the other wherever that is broken.
     """
     broken: dict[str, list[Key]] = {}
     for key in violated:
@@ -102,7 +102,7 @@ def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> N
                 continue
             if len({violated[key].known for key in (*cases, *broken[other])}) > 1:
                 continue
-            if len(explained) > len(alone):
+            if len(explained) >= len(alone) and len(broken[other]) > 1:
                 parents.update(dict.fromkeys(alone, (other, explained[0][1])))
             elif len(alone) > len(explained) == len(broken[other]):
                 parents.update(dict.fromkeys(explained) | {(other, key[1]): key for key in explained})

@@ -25,8 +25,7 @@ from conformance.judge.expectations import Accepted
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
-from conformance.wire.provenance import new_key
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import AccountFixture, call, identifier, renewed
 from conformance.world.bodies import SAMPLE, Body, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
@@ -204,10 +203,7 @@ class DefectiveBodies(Engine):
         amount by which it is known."""
         again = anew(self.ctx.run, [exchange.call for exchange in self._refused])
         return [
-            self.ctx.send(
-                repeated.but(idempotency_key=repeated.idempotency_key and new_key()),
-                f"{exchange.purpose}, again",
-            )
+            self.ctx.send(renewed(repeated), f"{exchange.purpose}, again")
             for repeated, exchange in zip(again, self._refused, strict=True)
             if not self.ctx.operation.traits.moves_money or repeated.body != exchange.call.body
         ]

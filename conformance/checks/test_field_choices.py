@@ -9,20 +9,11 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
-from conformance.contract.fields import documented, request_fields
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
 from conformance.world.account import call
 from conformance.world.case import Case
 from conformance.world.samples import marker
-from conformance.world.shapes import SHAPES, accepted_body, accepts
-
-#: A destination's response members -> the request fields that they show.
-_SHOWN = {
-    "account_number_last4": "account_number",
-    "clabe_last4": "account_number",
-    "iban_masked": "iban",
-    "wallet_address_masked": "wallet_address",
-}
 
 
 @check("body.unknown-fields")
@@ -83,26 +74,3 @@ def test_address_without_a_member(at: DefectiveBodies) -> Iterator[Case]:
     for missing, address in {**incomplete, "members": {}}.items():
         name = f"an address without {missing}"
         yield at.defective("fields.address-members", name, at.having("address", address))
-
-
-@check("format.inapplicable-fields")
-def test_destination_fields_that_do_not_apply(ctx: CheckContext) -> None:
-    """Records if destination fields that were not sent are null, absent or filled in."""
-    invalid = DefectiveBodies(ctx)
-    required = response_schema(ctx.operation.id).get("required", ())
-    for shape in SHAPES[ctx.operation.id]:
-        if not accepts(ctx.run, ctx.operation.id, shape) or shape == "SWIFT code":
-            continue
-        body = accepted_body(invalid.fixture, ctx.operation.id, shape)
-        answer = ctx.send(call(ctx.operation.id, invalid.ids, body), f"a destination, {shape}")
-        if not answer.succeeded or not isinstance(answer.document, dict):
-            continue
-        sent = answer.call.document
-        states: dict[str, list[str]] = {}
-        for name in documented(ctx.operation.id):
-            if name not in required and _SHOWN.get(name, name) not in sent:
-                state = "filled in" if answer.get(name) is not None else "null"
-                states.setdefault(state if name in answer.document else "absent", []).append(name)
-        shown = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-        question = f"{shape}: what does not apply is"
-        ctx.observe("format.inapplicable-fields", question, shown or "nothing", answer)

@@ -17,8 +17,8 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted, Answered
 from conformance.judge.oracle import RAW
 from conformance.wire.messages import Auth, Call, Exchange, Failure
-from conformance.wire.provenance import fresh, new_key
-from conformance.world.account import call, parameters, unknown_like
+from conformance.wire.provenance import fresh
+from conformance.world.account import call, parameters, renewed, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings
 from conformance.world.corpora.odd_bodies import Derived
@@ -95,12 +95,11 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     effects = SideEffects(ctx, fixture).start()
     refused = engine.run(_malformed_bodies, bodies)
     again = fixture.call(operation).but(body=b"{")
-    key = again.idempotency_key
     effects.judge_refused(
         "malformed bodies",
         refused,
         "body.malformed",
-        lambda: ctx.send(again.but(idempotency_key=key and new_key()), "a malformed body, again"),
+        lambda: ctx.send(renewed(again), "a malformed body, again"),
     )
     for case in _odd_bodies(engine, bodies):
         if ctx.wanted(case.name):

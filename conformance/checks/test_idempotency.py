@@ -31,6 +31,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.provenance import derive, new_key
+from conformance.world.account import renewed
 from conformance.world.bodies import Body
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import with_long_texts
@@ -113,7 +114,7 @@ def _accepted_with_another(ctx: CheckContext, refused: Exchange) -> bool:
     """True if a refused request is accepted under a key of the usual form. Some servers let a wallet's pair
     be had once in all accounts, or an amount be paid once a day: then no key does any more."""
     what = "the same request with a key of the usual form"
-    return ctx.send(refused.call.but(idempotency_key=new_key()), what).succeeded
+    return ctx.send(renewed(refused.call), what).succeeded
 
 
 def _about_the_key(answer: Exchange) -> bool:

@@ -10,8 +10,7 @@ from conformance.checks.idempotent_requests import IdempotentRequest
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import new_key
-from conformance.world.account import AccountFixture
+from conformance.world.account import AccountFixture, renewed
 
 RULE = "idempotency.other-organization"
 
@@ -67,8 +66,7 @@ def _judge_new(
         else:
             ctx.judge(RULE, of_its_own(expected), original.exchange, answer)
         return
-    again = own.but(idempotency_key=new_key())
-    fresh = ctx.send(again, "the same request of the other organization with a fresh key", "secondary")
+    fresh = ctx.send(renewed(own), "the same request of the other organization with a fresh key", "secondary")
     expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
     ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh, original.exchange)
 

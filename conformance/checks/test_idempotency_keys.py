@@ -10,7 +10,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Call
 from conformance.wire.provenance import derive, new_key
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture, call, renewed
 
 RULE = "idempotency.key-accepted"
 
@@ -31,8 +31,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
         what = f"a key that differs from a used one in its {named} character"
         answer = ctx.send(_another(ctx, fixture).but(idempotency_key=resembling(key, place)), what)
         if answer.refused and not answer.throttled:
-            usual = answer.call.but(idempotency_key=new_key())
-            control = ctx.send(usual, "the same body with a key that resembles none")
+            control = ctx.send(renewed(answer.call), "the same body with a key that resembles none")
             if not control.succeeded:
                 reason = f"with any key the body was answered {control.described()}"
                 ctx.skip_judgement(RULE, reason, answer, control)

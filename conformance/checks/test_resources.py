@@ -285,7 +285,7 @@ def each_currency_once(exchanges: Sequence[Exchange]) -> str:
 # ---------------------------------------------------------------------- formats
 
 
-def small_list(ctx: CheckContext) -> AccountFixture:
+def _populated(ctx: CheckContext) -> AccountFixture:
     """A fixture in which the check's operation has something to show."""
     fixture = ctx.run.account("populated")
     operation = ctx.operation
@@ -305,10 +305,10 @@ def small_list(ctx: CheckContext) -> AccountFixture:
     return fixture
 
 
-def shown(ctx: CheckContext, purpose: str) -> Exchange:
+def _showing(ctx: CheckContext, purpose: str) -> Exchange:
     """The answer of the check's operation where it has something to show: a list is read until it shows
     an element, as it may lag behind."""
-    request = small_list(ctx).call(ctx.operation.id)
+    request = _populated(ctx).call(ctx.operation.id)
     return eventually(
         ctx.run.cache,
         ctx.operation.id,
@@ -342,7 +342,7 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
             apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
             ctx.judge(rule, apart, answers[0], earlier)
     else:
-        answers = [shown(ctx, "a resource that was made before")]
+        answers = [_showing(ctx, "a resource that was made before")]
     for answer in answers:
         if TRAITS[operation].shows_balances and answer.get("balances") == []:
             no_balance(ctx, rule, answer)
@@ -371,7 +371,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     if operation in OPERATION_SETS["create"]:
         answers = [made.exchange for made in creations(ctx.run, operation)]
     else:
-        answers = [shown(ctx, "a valid request with something to show")]
+        answers = [_showing(ctx, "a valid request with something to show")]
     for answer in answers:
         for rule in ctx.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)

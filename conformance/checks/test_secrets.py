@@ -16,9 +16,8 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.invariants import NoSecrets, telling_secrets
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import new_key
 from conformance.world import samples
-from conformance.world.account import AccountFixture, unknown_like
+from conformance.world.account import AccountFixture, renewed, unknown_like
 from conformance.world.bodies import bodies
 from conformance.world.cache import Key
 
@@ -131,7 +130,10 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     operation = ctx.operation
     yield "a wrong signature", valid.signed(mangle="flip")
     parent = valid.path.split("/")[3]
-    yield "an unknown parent", _fresh(valid).but(target=valid.target.replace(parent, unknown_like(parent), 1))
+    yield (
+        "an unknown parent",
+        renewed(valid).but(target=valid.target.replace(parent, unknown_like(parent), 1)),
+    )
     if operation.id not in _NEAR:
         return
     yield "a header left out", valid.signed(omit=("X-Signature",))
@@ -143,7 +145,7 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
         child = valid.path.split("/")[5]
         yield (
             "an unknown child",
-            _fresh(valid).but(target=valid.target.replace(child, unknown_like(child), 1)),
+            renewed(valid).but(target=valid.target.replace(child, unknown_like(child), 1)),
         )
     if operation.is_post and valid.body:
         yield (
@@ -152,8 +154,8 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
         )
         yield "the key again", valid
     if valid.body:
-        yield "a body cut short", _fresh(valid).but(body=valid.body[:-1])
-        yield "a body in an array", _fresh(valid).with_json([valid.document])
+        yield "a body cut short", renewed(valid).but(body=valid.body[:-1])
+        yield "a body in an array", renewed(valid).with_json([valid.document])
         yield from _wrong_fields(ctx, valid)
     elif operation.is_post:
         yield "the key again", valid
@@ -170,11 +172,6 @@ def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     }
     for name, value in wrong.items():
         if name in valid.document:
-            yield f"a wrong {name}", _fresh(valid).with_field(name, value)
+            yield f"a wrong {name}", renewed(valid).with_field(name, value)
     for name in ctx.operation.required_fields:
-        yield f"a body without {name}", _fresh(valid).without_field(name)
-
-
-def _fresh(valid: Call) -> Call:
-    """The same call under a key that was not used yet."""
-    return valid.but(idempotency_key=new_key() if valid.idempotency_key else None)
+        yield f"a body without {name}", renewed(valid).without_field(name)

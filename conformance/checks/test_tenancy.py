@@ -15,8 +15,7 @@ from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.judge.expectations import Refused
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import new_key
-from conformance.world.account import AccountFixture, unknown_like
+from conformance.world.account import AccountFixture, renewed, unknown_like
 from conformance.world.case import Case
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
@@ -40,7 +39,7 @@ class _Watch:
         calls = [answer.call for answer in answers]
         return [
             self._ctx.send(
-                again.but(idempotency_key=again.idempotency_key and new_key()),
+                renewed(again),
                 f"{answer.purpose}, once more",
                 answer.organization,
             )

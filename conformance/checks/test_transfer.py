@@ -11,7 +11,7 @@ from conformance.checks.engine import Engine
 from conformance.checks.places import defective
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Auth, Exchange, to_json
-from conformance.wire.provenance import new_key
+from conformance.world.account import renewed
 from conformance.world.case import Case
 from conformance.world.run_context import refusal_of_valid
 
@@ -23,8 +23,7 @@ def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> 
     usual = ctx.valid()
     answer = ctx.send(usual.but(**changes), what)
     if not answer.succeeded and ctx.usable(rule, answer):
-        again = usual.but(idempotency_key=usual.idempotency_key and new_key())
-        control: Exchange = ctx.send(again, "the same request in the usual form")
+        control: Exchange = ctx.send(renewed(usual), "the same request in the usual form")
         if not control.succeeded:
             reason = f"in its usual form it was answered {control.described()}, too"
             ctx.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))

@@ -19,8 +19,7 @@ from conformance.judge.expectations import SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Exchange
-from conformance.wire.provenance import new_key
-from conformance.world.account import parameters, unknown_like
+from conformance.world.account import parameters, renewed, unknown_like
 from conformance.world.case import Case
 
 #: Idempotency keys that a server must remember at the least, which sets no number.
@@ -121,7 +120,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
         valid = fixture.call(probes.operation)
         return [
             ctx.send(
-                valid.but(auth=auth, idempotency_key=valid.idempotency_key and new_key()),
+                renewed(valid).but(auth=auth),
                 f"a request {how}, to see whether it has an effect",
             )
             for how, auth in forms

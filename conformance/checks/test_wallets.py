@@ -13,8 +13,7 @@ from conformance.judge.comparison import identifiers, objects, same, show, shown
 from conformance.judge.effects import by_id
 from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate, unusable
 from conformance.wire.messages import Exchange
-from conformance.wire.provenance import new_key
-from conformance.world.account import AccountFixture
+from conformance.world.account import AccountFixture, renewed
 from conformance.world.creations import CreatedResource, creations
 from conformance.world.habits import prepopulated
 
@@ -64,7 +63,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         }
         for how, duplicate in probes.items():
             what = f"a second wallet of {pair} {how}"
-            answer = ctx.send(duplicate.but(idempotency_key=new_key()), what)
+            answer = ctx.send(renewed(duplicate), what)
             if ctx.judge(rule, Refused(what), answer):
                 refused.append(answer)
     made += _other_spellings(ctx, sample)

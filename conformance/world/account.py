@@ -40,6 +40,11 @@ def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) 
     )
 
 
+def renewed(call: Call) -> Call:
+    """The same call under a key that was not used yet, where it has one."""
+    return call.but(idempotency_key=new_key()) if call.idempotency_key else call
+
+
 def quoted(identifier: str) -> str:
     """An id as a segment of a path. One that a server made up may hold anything; one that is encoded already
     stays as it is."""

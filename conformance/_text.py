@@ -91,6 +91,19 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
 
 
+def meant(name: str, known: Iterable[str]) -> str:
+    """`; did you mean auth.signature?` for a name like known ones in any case; else nothing."""
+    # Few runs have a name that is wrong.
+    import difflib
+
+    folded = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(name.lower(), list(folded), 3, 0.75)
+    found += [each for each in folded if name and name.lower() in each and each not in found][
+        : 4 - len(found)
+    ]
+    return f"; did you mean {' or '.join(folded[each] for each in found)}?" if found else ""
+
+
 def duration(seconds: float) -> str:
     """`0.4 s`, `12 s`, `3 min 5 s`."""
     if seconds < 10:

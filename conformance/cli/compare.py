@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from conformance._files import written
-from conformance.cli.main import UsageError
+from conformance.cli.main import UsageError, add_results
 from conformance.report.compared_results import compare, names
 from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
 from conformance.report.view import load
@@ -21,13 +21,7 @@ from conformance.report.view import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="+",
-        metavar="RESULTS",
-        help="results.json of a run, or the folder it is in",
-    )
+    add_results(parser, "a run")
     parser.add_argument(
         "--name",
         action="append",

@@ -60,6 +60,17 @@ def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
     )
 
 
+def add_results(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Results of one run or of several, as paths."""
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="+",
+        metavar="RESULTS",
+        help=f"results.json of {purpose}, or the folder it is in",
+    )
+
+
 def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
     """Options that a run has, too, as the table of its options declares them."""
     for name in names:

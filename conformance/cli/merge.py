@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from conformance.cli.main import UsageError, add_options
+from conformance.cli.main import UsageError, add_options, add_results
 from conformance.judge.ledger import Ledger
 from conformance.replay import ReplayError, load
 from conformance.replay import format as replay_files
@@ -36,13 +36,7 @@ PART = 100_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="+",
-        metavar="RESULTS",
-        help="results.json of a part, or the folder it is in",
-    )
+    add_results(parser, "a part")
     add_options(parser, "report-dir")
 
 

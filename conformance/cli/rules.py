@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from conformance._text import meant
 from conformance.cli.main import UsageError
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, VERSION, Level, Rule, Side
@@ -75,13 +76,9 @@ def find(name: str) -> list[Rule]:
     found = [rule for rule in ALL_RULES.values() if _named(rule, name)]
     if found:
         return found
-    import difflib
-
     areas = {rule.partition(".")[0] for rule in ALL_RULES}
-    near = difflib.get_close_matches(name, [*ALL_RULES, *areas], 4, 0.75)
-    near += [rule for rule in ALL_RULES if name and name in rule and rule not in near][:4]
-    hint = f"did you mean {' or '.join(near)}?" if near else "`conformance rules` lists them."
-    raise UsageError(f"the catalogue has no rule or area {name[:60]!r}; {hint}")
+    hint = meant(name, [*ALL_RULES, *areas]) or "; `conformance rules` lists them."
+    raise UsageError(f"the catalogue has no rule or area {name[:60]!r}{hint}")
 
 
 def _named(rule: Rule, name: str) -> bool:

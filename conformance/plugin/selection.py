@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from conformance._files import TEST_FOLDERS, test_module
 from conformance._options import OPTIONS, Effort, attribute
 from conformance._options import words as as_words
+from conformance._text import meant, printable
 from conformance.plugin import known
 from conformance.plugin.known import in_quick
 
@@ -112,10 +113,6 @@ def narrowed(config: Any) -> list[str]:
         path = _path(argument, folder, pyargs)
         if "::" in argument or (path is not None and _below(path)):
             words.append(shlex.quote(argument))
-    if not words:
-        return []
-    from conformance._text import printable
-
     return [printable(word)[:300] for word in words]
 
 
@@ -259,7 +256,7 @@ def _of_rule(text: str) -> Iterator[tuple[str, str]]:
     found = fnmatch.filter(RULES, f"{pattern}.*" if pattern in areas else pattern)
     if not found:
         raise ValueError(
-            f"--rule: there is no rule {pattern[:60]!r}{_meant(pattern, [*RULES, *areas])}; "
+            f"--rule: there is no rule {pattern[:60]!r}{meant(pattern, [*RULES, *areas])}; "
             "`conformance rules` lists them."
         )
     operations = _operations(where, "--rule") if at else None
@@ -281,7 +278,7 @@ def _operations(text: str, option: str) -> list[str]:
     found = fnmatch.filter(OPERATIONS, text)
     if not found:
         raise ValueError(
-            f"{option}: there is no operation {text[:60]!r}{_meant(text, list(OPERATIONS))}; "
+            f"{option}: there is no operation {text[:60]!r}{meant(text, list(OPERATIONS))}; "
             f"they are {', '.join(OPERATIONS)}."
         )
     return found
@@ -300,12 +297,3 @@ def _of_section(text: str) -> list[str]:
         numbers = sorted({section for rule in RULES.values() for section in rule.section})
         raise ValueError(f"--section: no rule is of section {text[:40]!r}; they are {', '.join(numbers)}.")
     return found
-
-
-def _meant(text: str, names: Sequence[str]) -> str:
-    """`; did you mean auth.signature?`, or nothing."""
-    import difflib
-
-    folded = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(text.lower(), list(folded), 3, 0.6)
-    return f"; did you mean {' or '.join(folded[name] for name in close)}?" if close else ""

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance import _options as options
+from conformance._text import meant
 from conformance.contract.traits import SAMPLE_OPERATIONS
 from conformance.target.model import TargetError
-from conformance.target.schema import closest, keys
+from conformance.target.schema import keys
 
 PREFIX = "CONFORMANCE_"
 
@@ -57,7 +58,7 @@ def _key(name: str) -> tuple[str, str]:
         start = variable(f"samples.{kind}", "")
         if kind.startswith("payout_destination.") and name.upper().startswith(f"{start}_"):
             return f"samples.{kind}", name[len(start) + 1 :].lower()
-    hint = closest(name, [*known, *OPTIONS]) or ";"
+    hint = meant(name, [*known, *OPTIONS]) or ";"
     options = " and ".join(sorted(OPTIONS, reverse=True))
     raise TargetError(
         f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, "

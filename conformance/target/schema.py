@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import itertools
 import json
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from conformance._text import shown
+from conformance._text import meant, shown
 from conformance.contract.rules import SPEC
 from conformance.contract.schemas import Schema, dialect
 from conformance.contract.traits import SAMPLE_OPERATIONS
@@ -62,12 +61,6 @@ def mistake(tables: Mapping[str, Any]) -> str:
     return "" if error is None else _paragraph(error, tables)
 
 
-def closest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean X?` for a name that resembles a known one, else nothing."""
-    found = difflib.get_close_matches(name, list(known), 1, 0.75)
-    return f"; did you mean {found[0]}?" if found else ""
-
-
 @functools.cache
 def _quick() -> Schema:
     return Schema(schema())
@@ -114,7 +107,7 @@ def _unknown(path: Sequence[str], error: ValidationError) -> str:
     described, instance = cast(Mapping[str, Any], error.schema), cast(Mapping[str, Any], error.instance)
     known: Mapping[str, Any] = described["properties"]
     name = next(key for key in instance if key not in known)
-    where, hint = ".".join([*path, name]), closest(name, known)
+    where, hint = ".".join([*path, name]), meant(name, known)
     if not path:
         return f"{where}: unknown key{hint or ';'} the target file has {', '.join(known)}."
     if path[0] != "samples":

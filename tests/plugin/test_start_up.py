@@ -21,6 +21,7 @@ LIGHT = {
     "conformance._files",
     "conformance._options",
     "conformance._private",
+    "conformance._text",
     "conformance.plugin",
     "conformance.plugin.known",
     "conformance.plugin.hooks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from email.utils import parsedate_to_datetime
 
 from conformance.contract import timestamps
@@ -67,7 +68,14 @@ def _told(name: str, value: object, off: float) -> str:
 
 def _clock(exchange: Exchange) -> tuple[float, float]:
     """The server's clock when it answered, in Unix seconds, and the margin that goes with it."""
+    told = _date((exchange.header("date") or "")[:80])
+    return (exchange.arrived, MARGIN + _UNTOLD) if told is None else (told, MARGIN)
+
+
+@functools.lru_cache(16)
+def _date(text: str) -> float | None:
+    """The time of a Date header in Unix seconds; None where it is none."""
     try:
-        return parsedate_to_datetime(exchange.header("date") or "").timestamp(), MARGIN
+        return parsedate_to_datetime(text).timestamp()
     except (TypeError, ValueError, OverflowError):
-        return exchange.arrived, MARGIN + _UNTOLD
+        return None

@@ -28,8 +28,9 @@ from conformance.report.write import write_all
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
-#: Ids that are remembered, the latest; created resources that the report lists, the first.
-IDS, LISTED = 200_000, 2_000
+#: Ids that are remembered, the latest, as many as 20 processes keep exchanges of; created resources that the
+#: report lists, the first.
+IDS, LISTED = 20_000, 2_000
 
 #: Seconds of a moment.
 MOMENT = 5.0

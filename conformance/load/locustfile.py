@@ -16,7 +16,7 @@ from typing import Any, cast
 import gevent
 import locust  # noqa: F401 - its import makes the standard library cooperative, before anything else uses it
 from gevent.event import AsyncResult
-from locust import events
+from locust import events, runners
 from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
@@ -36,6 +36,9 @@ __all__ = ["Administrator", "Careless", "ConformanceUser", "Payer", "Reader", "S
 
 #: Seconds between two reports of a process, and that an answer of a worker is waited for.
 REPORTS, PATIENCE = 1.0, 10.0
+
+#: Heartbeats that a worker may miss before it is lost: on a busy machine one that judges misses three.
+runners.HEARTBEAT_LIVENESS = 8
 
 #: Names of messages.
 REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))
@@ -96,6 +99,8 @@ class Control:
     def __init__(self, environment: Environment, settings: Settings) -> None:
         self.environment, self.settings = environment, settings
         self.runner = cast(Any, environment.runner)
+        #: True for a master.
+        self.several = isinstance(environment.runner, MasterRunner)
         self.controller: LoadController | None = None
         self._early = False
         self._asks = itertools.count()
@@ -108,11 +113,6 @@ class Control:
         environment.events.test_start.add_listener(self.start)
         environment.events.test_stopping.add_listener(self.stopping)
         environment.events.quitting.add_listener(self.quitting)
-
-    @property
-    def several(self) -> bool:
-        """True for a master."""
-        return isinstance(self.runner, MasterRunner)
 
     @property
     def workers(self) -> list[str]:
@@ -130,12 +130,12 @@ class Control:
     def _share(self, controller: LoadController, racer: LoadProcess) -> None:
         """Shares out the limits whenever a worker comes or goes. One that comes later takes part in the rate,
         and gets none of the requests: those are the others'. The master has a part, for races of workers."""
-        limits, several, races = self.settings.target.limits, self.several, None
+        limits, races = self.settings.target.limits, None
         while self._runs(controller):
             if (workers := self.workers) != self._last and workers:
                 self._first, self._last = self._first or workers, workers
-                rate, most = limits.requests_per_second / (len(workers) + several), limits.max_requests
-                share = most and most // (len(self._first) + several)
+                rate, most = limits.requests_per_second / (len(workers) + self.several), limits.max_requests
+                share = most and most // (len(self._first) + self.several)
                 for worker in workers:
                     requests = share if worker in self._first else most and 0
                     data = {"rate": rate, "requests": requests, "label": self.settings.label}
@@ -203,12 +203,11 @@ class Control:
                 controller.take(process.report(), "master", self.runner.user_count)
 
     def _race_for_funds(self, session: Session) -> None:
-        workers = self.workers
         try:
-            if len(self.ask("hold", {worker: [True] for worker in workers})) == len(workers):
+            if len(self.ask("hold", {worker: [True] for worker in self._last})) == len(self._last):
                 session.race_for_funds(self.across if self.several else concurrently)
         finally:
-            self.ask("hold", {worker: [False] for worker in workers})
+            self.ask("hold", {worker: [False] for worker in self._last})
 
     def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
         """Runs scripts at once, each in one of the workers. Raises Inconclusive where one gives no answer."""
@@ -237,7 +236,8 @@ class Control:
             return
         for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
             controller.take(data, worker, 0)
-        interrupted = "by the user or the system" if self._early else ""
+        lost = "" if self.workers else "all workers were lost"
+        interrupted = "by the user or the system" if self._early else lost
         self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._first)))
         with (controller.folder / "locust_stats.csv").open("w", newline="") as file:
             StatsCSV(self.environment, PERCENTILES_TO_REPORT).requests_csv(csv.writer(file))

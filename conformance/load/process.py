@@ -8,7 +8,7 @@ import random
 import threading
 import time
 import zlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +25,7 @@ from conformance.fuzz.stateful.reference_model import Post
 from conformance.fuzz.stateful.stateful_fuzzing import valid_bodies
 from conformance.judge.conservation import Suspicions
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import Finding, Inconclusive, NotApplicable
+from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
 from conformance.target.file import Target
@@ -76,7 +76,6 @@ class LoadProcess:
         self.budget = Budget(requests_per_second=target.limits.requests_per_second)
         self.watchers = list(watchers)
         self.setup = self._watched(RunContext(target, first_number=index * NUMBERS + 1, budget=self.budget))
-        self.prepared = False
         self.sessions: set[Session] = set()
         self.valid: dict[str, Any] = {}
         self.elsewhere: dict[str, AccountFixture] = {}
@@ -94,6 +93,8 @@ class LoadProcess:
         self._counter = itertools.count()
         self._saved: set[str] = set()
         self._report = Report(Ledger())
+        #: Rule and operation -> judgements that held since the last report.
+        self._held: Counter[tuple[str, str]] = Counter()
 
     def limit(self, rate: float, requests: int | None) -> None:
         """Takes this process's share of the limits: requests a second (0: none), and in all (None: any)."""
@@ -106,21 +107,21 @@ class LoadProcess:
         """Finds out which bodies the server takes, and makes what all users share. Raises Inconclusive where
         it does not let that be made."""
         run = self.setup
-        self.valid, self.elsewhere = valid_bodies(run), elsewhere(run)
+        valid, self.elsewhere = valid_bodies(run), elsewhere(run)
         pairs_are_free(run)
         if run.target.features.payouts:
             with suppress(Inconclusive, NotApplicable):
                 fixture = run.account("payouts")
                 run.payee(fixture)
                 self.payer = fixture
-        self.prepared = True
+        self.valid = valid
 
     def ready(self) -> None:
         """Prepares once, when the share of the limits is known; the first user does, the others wait. Raises
         Inconclusive as `prepare`."""
         self._admitted.wait()
         with self._lock:
-            if not self.prepared:
+            if not self.valid:
                 self.prepare()
 
     def begin(self) -> RunContext:
@@ -172,7 +173,8 @@ class LoadProcess:
         with suppress(Exception):
             session.inspect()
         self._take(session.run, session.recorder.entries.values())
-        foundation = [exchange for exchange in session.run.record.values() if _creates(exchange)]
+        # Not all of the record, which holds what earlier sessions rested on.
+        foundation = [exchange for exchange in session.run.accepted if _creates(exchange)]
         for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
             self.posts.append((post, foundation))
 
@@ -180,7 +182,10 @@ class LoadProcess:
         ledger = self._report.ledger
         own = [entry for entry in entries if entry.rule not in INVARIANTS]
         for entry in [*own, *run.invariants.tallies.values()]:
-            ledger.add(self._finding(entry, run), run.redactor.text)
+            if entry.violations:
+                ledger.add(self._finding(entry, run), run.redactor.text)
+            else:
+                self._held[entry.rule, entry.operation] += entry.judged
         for made in run.made.resources:
             ledger.created.append(
                 CreatedRecord(made.organization, made.operation, clean(made.id), clean(made.path))
@@ -189,13 +194,11 @@ class LoadProcess:
         self.lost = run.redactor.text(run.lost) or self.lost
 
     def _finding(self, entry: Entry, run: RunContext) -> Finding:
-        """The finding of an entry with its evidence and, the first time, its replay file."""
+        """The finding of a violation with its evidence and, the first time, its replay file."""
         finding = entry.finding()
-        finding.exchanges = finding.exchanges if finding.violations else []
-        if finding.violations:
-            finding.replay = self._replay(finding, run)
-            shown = [run.record[number] for number in finding.exchanges if number in run.record]
-            self._report.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in shown}
+        finding.replay = self._replay(finding, run)
+        shown = [run.record[number] for number in finding.exchanges if number in run.record]
+        self._report.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in shown}
         return finding
 
     def _replay(self, finding: Finding, run: RunContext) -> str:
@@ -226,6 +229,9 @@ class LoadProcess:
     def report(self) -> bytes:
         """All that is new since the last report, as plain data without credentials."""
         report, self._report = self._report, Report(Ledger())
+        held, self._held = self._held, Counter()
+        for (rule, operation), judged in held.items():
+            report.ledger.add(Entry(rule, operation, EVERY_RESPONSE, judged=judged).finding())
         report.ledger.lost = self.lost
         return msgspec.msgpack.encode(report)
 

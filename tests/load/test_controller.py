@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
 
+from conformance.fuzz.stateful.reference_model import Post
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.load.coordinator import LoadController
@@ -91,3 +93,19 @@ def test_the_course_of_a_run_is_kept_in_moments(target: Target, tmp_path: Path, 
         controller.take(msgspec.msgpack.encode(Report(ledger)), "one", 3)
     assert [moment.at for moment in controller.moments] == [0.0, 5.0]
     assert sum(moment.answers.exchanges for moment in controller.moments) == 3
+
+
+def test_what_a_session_hands_on_does_not_grow_from_one_to_the_next(run: RunContext) -> None:
+    process = LoadProcess(run.target)
+    for _ in range(3):
+        session = Mock(run=process.begin())
+        # A key of an earlier session is sent again, whose answer is kept with all that it rests on.
+        for _, foundation in process.posts:
+            session.run.record |= {exchange.number: exchange for exchange in foundation}
+        made = run.account().create("createVirtualAccount")
+        session.run.record[made.number] = made
+        session.run.accepted.append(made)
+        session.recorder.entries, session.model.posts = {}, [Post(made.call, "primary", made, 0)]
+        process.sessions.add(session)
+        process.end(session)
+    assert [len(foundation) for _, foundation in process.posts] == [1, 1, 1]

@@ -64,7 +64,7 @@ def test_the_death_of_a_worker_ends_its_users_and_not_the_run(tmp_path: Path) ->
             for number in range(2)
         ]
         try:
-            with load_run(target, tmp_path / "reports", *master, "--run-time", "5s") as run:
+            with load_run(target, tmp_path / "reports", *master, "--run-time", "3s") as run:
                 stats = run.folder / "created.jsonl"
                 while not stats.exists() and run.process.poll() is None:
                     time.sleep(0.1)
@@ -87,7 +87,7 @@ def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
         "class Hasty(ConformanceUser):\n"
         "    tasks = steps(pay_twice=1)\n"
     )
-    words = ("--locustfile", str(own), "--headless", *USERS, "--run-time", "4s", "--processes", "2")
+    words = ("--locustfile", str(own), "--headless", *USERS, "--run-time", "3s", "--processes", "2")
     with served(made) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
         with load_run(target, tmp_path / "reports", *words, "--max-requests", "120") as run:

@@ -1,18 +1,25 @@
 """Runs load on servers with rare faults, and on conforming ones; prints the seconds until each was found.
 
 Each fault has to be named by its rule within the time given, and no conforming server may be blamed. Faults
-are those of tests/load/faults.py; `--variants` runs on conforming servers instead.
+are those of tests/load/faults.py; `--variants` runs on conforming servers instead. `--cost` compares the
+requests a processor second of judged users with those of unjudged ones, in 1, 2 and 4 processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from tests.load.faults import FAULTS
 from tests.load.runs import load_run
 from tests.load.serve import server
+from tests.support.running import ROOT
+
+#: Requests a processor second that judged users send at least, as a share of those of unjudged ones.
+LEAST = 0.7
 
 #: Conforming servers on which load differs most: limited, busy, lagging, slow, furnished.
 CONFORMING = (
@@ -34,6 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declares what the command line takes."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults or servers (default: all)")
     parser.add_argument("--variants", action="store_true", help="run on conforming servers")
+    parser.add_argument("--cost", action="store_true", help="measure the cost of judging")
     parser.add_argument("--users", type=int, default=50, help="users (default: %(default)s)")
     parser.add_argument("--seconds", type=int, default=120, help="for each server (default: %(default)s)")
     parser.add_argument(
@@ -47,6 +55,10 @@ def prove(options: argparse.Namespace) -> bool:
     words = ["--users", str(options.users), "--spawn-rate", str(options.users), "--headless"]
     words += ["--run-time", f"{options.seconds}s"]
     words += ["--processes", str(options.processes)] if options.processes else []
+    if options.cost:
+        print("| processes | judged | unjudged | share |\n|---|---|---|---|", flush=True)
+        shares = [_share(number, words) for number in (1, 2, 4)]
+        return min(shares) >= LEAST
     print("| server | s | requests | rules |\n|---|---|---|---|", flush=True)
     proven = [_proven(name, words, options.seconds) for name in names]
     return all(proven)
@@ -67,3 +79,23 @@ def _proven(name: str, words: list[str], seconds: float) -> bool:
         for rule, got in broken.items():
             print(f"{rule} on {got}")
         return not broken
+
+
+def _share(processes: int, words: list[str]) -> float:
+    """Requests a processor second of judged users, as a share of those of unjudged ones."""
+    more = ["--processes", str(processes)] if processes > 1 else []
+    judged, unjudged = (_requests_a_second([*words, *more], name) for name in ("", "1"))
+    print(f"| {processes} | {judged:.0f} | {unjudged:.0f} | {judged / unjudged:.2f} |", flush=True)
+    return judged / unjudged
+
+
+def _requests_a_second(words: list[str], unjudged: str) -> float:
+    """Requests a processor second of all processes of a load run on the reference server."""
+    with tempfile.TemporaryDirectory() as folder, server("reference", Path(folder)) as target:
+        file, own = Path(folder) / "measured", str(ROOT / "tests" / "load" / "measured.py")
+        with mock.patch.dict(os.environ, {"MEASURED": str(file), "UNJUDGED": unjudged}):
+            run = load_run(target, Path(folder) / "reports", *words, "--locustfile", own)
+            with run as begun:
+                begun.process.wait()
+        measured = [tuple(map(float, line.split())) for line in file.read_text("utf-8").splitlines()]
+        return sum(requests for _, requests in measured) / sum(used for used, _ in measured)

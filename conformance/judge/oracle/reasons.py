@@ -3,6 +3,7 @@ in."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from enum import Enum
 
@@ -51,17 +52,23 @@ class Reason:
     @property
     def expectation(self) -> Expectation:
         """The expectation that judges the answer."""
-        if self.kind is Kind.ACCEPTED:
-            return Accepted(self.what)
-        if self.kind is Kind.AUTHENTICATED:
-            return Authenticated(self.what)
-        if self.kind is Kind.ANSWERED:
-            return Answered(self.what, also=list(self.statuses))
-        if len(self.statuses) > 1:
-            return Status(self.what, self.statuses)
-        return Refused(self.what, self.statuses[0] if self.statuses else 0, self.type, self.code)
+        return _expectation(self)
 
     @property
     def sentence(self) -> str:
         """Sentence for people about the expected answer."""
         return self.expectation.expected
+
+
+@functools.lru_cache(1024)
+def _expectation(reason: Reason) -> Expectation:
+    what, statuses = reason.what, reason.statuses
+    if reason.kind is Kind.ACCEPTED:
+        return Accepted(what)
+    if reason.kind is Kind.AUTHENTICATED:
+        return Authenticated(what)
+    if reason.kind is Kind.ANSWERED:
+        return Answered(what, also=list(statuses))
+    if len(statuses) > 1:
+        return Status(what, statuses)
+    return Refused(what, statuses[0] if statuses else 0, reason.type, reason.code)

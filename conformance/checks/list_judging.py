@@ -154,6 +154,8 @@ def compared(
     """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
     # `object` is judged by format.object; jobs may have moved MOVING.
     names = [name for name in item_fields(ctx.operation.id) if name != "object" and name not in MOVING]
+    # A later default takes it from an earlier one, or leaves it there.
+    defaults = [identifier for identifier, made in created.items() if made.get("is_default") is True]
     differences = []
     for item in items:
         origin = created.get(identity(item))
@@ -165,6 +167,8 @@ def compared(
             if name not in item or name not in origin.document or same(item[name], answered):
                 continue
             if name == "created" and same_instant(item[name], answered):
+                continue
+            if name == "is_default" and identity(item) in defaults[:-1]:
                 continue
             # A list is not to blame for showing what was sent, where the create answered something else.
             if name not in sent or not same(item[name], sent[name]):

@@ -55,6 +55,7 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
             ("company_name", company, "business"),
             ("note of a business", {"note": "changed"}, "business"),
             ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
+            ("beneficiary_type of a business", {"beneficiary_type": "individual"}, "business"),
         ):
             created = accepted_body(fixture, "createBeneficiary", shape) if shape else None
             person = Beneficiary(ctx, fixture, created)

@@ -300,7 +300,12 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _PARTNERSHIP,
             _BUSINESS,
         ],
-        "another person": [{**_PERSON, **_LONDON, "email": _email}, {**_PERSON, "email": _email}, _PERSON],
+        "another person": [
+            {**_PERSON, **_LONDON, "email": _email, "company_name": _marked("Menabrea & Daughters")},
+            {**_PERSON, **_LONDON, "email": _email},
+            {**_PERSON, "email": _email},
+            _PERSON,
+        ],
         "letters of several scripts": [
             {**_FOREIGN_FIRM, "address": _foreign_street},
             _FOREIGN_FIRM,

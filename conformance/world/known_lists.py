@@ -76,6 +76,8 @@ _DESTINATION_ROWS = {
     5: "the longest label",
     7: "IBAN alone",
     8: "wallet",
+    # Takes it from the first, whose `updated` then is another time than its `created`.
+    9: "the default",
 }
 
 #: Position in a small list of virtual accounts -> the row; those at odd positions have other currencies.

@@ -265,3 +265,14 @@ faults["list.complete"] |= {
         }
     ),
 }
+
+faults["list.complete"] |= {
+    "created of an element is when it was last changed.": seam(
+        "item",
+        lambda self, ctx, kind, record: {
+            **self.usual(),
+            "created": self.timestamp_text(ctx, record["updated"]),
+        },
+        operations=("listPayoutDestinations",),
+    ),
+}

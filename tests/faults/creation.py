@@ -388,3 +388,18 @@ faults["create.text-exact"] |= {
         },
     ),
 }
+
+faults["create.echo"] |= {
+    "Whoever has a company_name is a business.": showing(
+        lambda self, ctx, document: (
+            {**document, "beneficiary_type": "business"} if document["company_name"] else document
+        ),
+        operations=("createBeneficiary",),
+    ),
+    "company_name of an individual is left out.": showing(
+        lambda self, ctx, document: (
+            {**document, "company_name": None} if document["beneficiary_type"] == "individual" else document
+        ),
+        operations=("createBeneficiary",),
+    ),
+}

@@ -10,7 +10,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import Query
 from conformance.reference.store import Condition
 
-from .catalogue import fault, faults, seam
+from .catalogue import Faulty, fault, faults, seam
 from .filters import Conditions, RefusesFilter
 from .walks import Filtered
 
@@ -169,3 +169,17 @@ for rule, name in (("list.start-date", "start_date"), ("list.end-date", "end_dat
             each={"earlier": -1, "later": 1},
         ),
     }
+
+
+@fault("list.start-date", operations=("listPayoutDestinations",))
+class StartsByUpdated(Faulty):
+    """start_date goes by when an element was last changed."""
+
+    def start_date_condition(self, ctx: Context, query: Query) -> Condition | None:
+        date = super().start_date_condition(ctx, query)
+        if date is None:
+            return None
+        records = ctx.store.select("payout_destination", self.list_parent(ctx))
+        return Condition(
+            "id", "IN", [each["id"] for each in records if each["updated"] >= date.value] or [""]
+        )

@@ -316,3 +316,14 @@ faults["beneficiary.update"] |= {
         lambda self, ctx, document: {**document, "display_name": other("", document["display_name"])}
     ),
 }
+
+faults["beneficiary.update"] |= {
+    "A business that becomes an individual loses its company_name.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), "company_name": None}
+            if ctx.values.get("beneficiary_type") == "individual"
+            else self.usual()
+        ),
+    ),
+}

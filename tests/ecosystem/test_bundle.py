@@ -15,7 +15,7 @@ from referencing.jsonschema import DRAFT202012
 
 from conformance.contract.operations import OPERATIONS
 from tests.ecosystem.bundle import BUNDLED, SPEC, text
-from tests.support.spec_files import walk
+from tests.support.spec_files import examples, walk
 from tests.support.vectors import VECTORS
 
 DOCUMENT: dict[str, Any] = json.loads(BUNDLED.read_bytes())
@@ -87,7 +87,8 @@ def test_the_first_example_of_a_body_is_the_first_of_its_cases() -> None:
         schema = SCHEMAS.get(content.get("schema", {}).get("$ref", "").rpartition("/")[2], {})
         if "if" in schema and operation.startswith("create"):
             seen += 1
-            assert Draft202012Validator(schema["if"]).is_valid(next(_examples(content))), operation
+            [(_, example), *_] = examples(content, DOCUMENT)
+            assert Draft202012Validator(schema["if"]).is_valid(example), operation
     assert seen == 2
 
 
@@ -107,10 +108,8 @@ def test_examples_fit_their_schemas(operation: str) -> None:
     )
     shown = 0
     for _, value in walk(described(operation)):
-        if not isinstance(value, dict) or "schema" not in value:
-            continue
-        judge = Draft202012Validator(_absolute(value["schema"]), registry=registry)
-        for example in _examples(value):
+        for _, example in examples(value, DOCUMENT):
+            judge = Draft202012Validator(_absolute(value["schema"]), registry=registry)
             shown += 1
             assert [error.message for error in judge.iter_errors(example)] == []
     assert shown >= 1
@@ -120,23 +119,13 @@ def _absolute(schema: dict[str, Any]) -> dict[str, Any]:
     return {"$ref": f"openapi.json{schema['$ref']}"} if "$ref" in schema else schema
 
 
-def _examples(content: dict[str, Any]) -> Iterator[Any]:
-    if "example" in content:
-        yield content["example"]
-    for example in content.get("examples", {}).values():
-        if "$ref" in example:
-            example = DOCUMENT["components"]["examples"][example["$ref"].rpartition("/")[2]]
-        yield example["value"]
-
-
 def test_example_members_are_documented() -> None:
     """A misspelt member in an example fits most schemas, so each has to be known."""
     found: list[str] = []
     for operation in OPERATIONS:
         for _, value in walk(described(operation)):
-            if isinstance(value, dict) and "schema" in value:
-                for example in _examples(value):
-                    found += [f"{operation}: {name}" for name in _unknown(value["schema"], example)]
+            for _, example in examples(value, DOCUMENT):
+                found += [f"{operation}: {name}" for name in _unknown(value["schema"], example)]
     assert found == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 from conformance.contract.operations import OPERATIONS, response_problems
 from tests.ecosystem.bundle import BUNDLED
 from tests.ecosystem.tools import MODULES, PATIENCE, node, npm
+from tests.support.wire import free_port
 
 HEADERS = {"X-API-Key": "key", "X-Timestamp": "1741079889", "X-Nonce": "0" * 32, "X-Signature": "0" * 64}
 
@@ -27,9 +27,7 @@ DOCUMENT: dict[str, Any] = json.loads(BUNDLED.read_bytes())
 def prism() -> Iterator[str]:
     """The address of a Prism that mocks the bundled document."""
     node()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [str(MODULES / ".bin" / "prism"), "mock", "-p", str(port), str(BUNDLED)],
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
 from tests.support.running import Outcome, cells, environment, executed, faulty, write_target
+from tests.support.wire import free_port
 
 
 class LabelsCut(Behaviour):
@@ -25,9 +26,7 @@ class LabelsCut(Behaviour):
 
 
 def test_hosts_share_tests_and_what_failed(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server, tables = faulty(LabelsCut())
     host = [sys.executable, "-m", "execnet.script.socketserver", f":{port}"]
     folder = tmp_path / "examples"

@@ -23,6 +23,17 @@ def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ..
         yield from walk(member, (*path, str(key)))
 
 
+def examples(content: Any, document: dict[str, Any] = OPENAPI) -> Iterator[tuple[str, Any]]:
+    """The examples beside a schema with their names, those that a document shares among them."""
+    if not isinstance(content, dict) or "schema" not in content:
+        return
+    if "example" in content:
+        yield "example", content["example"]
+    for name, example in content.get("examples", {}).items():
+        shared = example.get("$ref", "").rpartition("/")[2]
+        yield name, (document["components"]["examples"][shared] if shared else example)["value"]
+
+
 def described(operation: str) -> dict[str, Any]:
     """An operation's object in openapi.yaml."""
     found: dict[str, Any] = OPENAPI["paths"][OPERATIONS[operation].path][OPERATIONS[operation].method.lower()]

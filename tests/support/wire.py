@@ -180,7 +180,13 @@ def _more(connection: socket.socket) -> bytes:
     return data
 
 
+def free_port() -> int:
+    """A port at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
 def nowhere() -> str:
     """A base URL at which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from referencing.jsonschema import DRAFT202012
 from conformance.contract.operations import OPERATIONS, SPEC, response_problems, response_schema
 from conformance.contract.rules import OPERATION_SETS
 from tests.specification import ITEMS, PATHS
-from tests.support.spec_files import OPENAPI, SCHEMAS, described, walk
+from tests.support.spec_files import OPENAPI, SCHEMAS, described, examples, walk
 
 
 def test_openapi_is_valid() -> None:
@@ -64,7 +63,7 @@ def test_examples_fit_their_schemas() -> None:
     registry: Registry[Any] = Registry().with_contents(contents.items(), default_specification=DRAFT202012)
     shown: Counter[str] = Counter()
     for path, value in walk(OPENAPI):
-        for key, example in _examples(value):
+        for key, example in examples(value):
             pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in (*path, "schema"))
             judge = Draft202012Validator({"$ref": f"openapi.yaml#/{pointer}"}, registry=registry)
             assert [error.message for error in judge.iter_errors(example)] == [], f"{path} {key}"
@@ -72,18 +71,6 @@ def test_examples_fit_their_schemas() -> None:
     for name, operation in OPERATIONS.items():
         place = f"paths/{operation.path}/{operation.method.lower()}"
         assert shown[place] >= (2 if operation.request_schema else 1), name
-
-
-def _examples(value: Any) -> Iterator[tuple[str, Any]]:
-    """The examples beside a schema, references to shared ones followed."""
-    if not isinstance(value, dict) or "schema" not in value:
-        return
-    if "example" in value:
-        yield "example", value["example"]
-    for key, example in value.get("examples", {}).items():
-        if "$ref" in example:
-            example = OPENAPI["components"]["examples"][example["$ref"].rpartition("/")[2]]
-        yield key, example["value"]
 
 
 def test_links_fill_the_path_of_an_operation() -> None:
@@ -130,7 +117,7 @@ def test_answers_hold_codes_instants_and_integers_of_the_documented_form(
     operation: str, change: dict[str, Any], rule: str
 ) -> None:
     content = described(operation)["responses"]["2XX"]["content"]["application/json"]
-    example = next(value for _, value in _examples(content))
+    example = next(value for _, value in examples(content))
     assert response_problems(operation, example) == []
     assert {problem.rule for problem in response_problems(operation, {**example, **change})} == {rule} - {""}
 

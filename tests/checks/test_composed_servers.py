@@ -1,0 +1,102 @@
+"""Servers put together for a mistake that a check once made, or would not have seen."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.beneficiaries import Beneficiary, moved_by
+from conformance.checks.check import run_check
+from conformance.judge.findings import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.refusals import Refusal
+from conformance.wire.messages import Exchange
+from tests.support.runs import broken, ctx_on, run_on
+from tests.variants.choice import compose
+from tests.variants.oddities import OddStatuses
+from tests.variants.policies import PayeesReviewed
+
+
+class ShowsNothing(Behaviour):
+    """Balances read 0.00, and payouts are taken all the same."""
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        amounts = ("available_balance", "pending_payout", "pending_payin", "total_balance")
+        return [{**shown, **dict.fromkeys(amounts, "0.00")} for shown in super().balances(ctx, record)]
+
+
+class Rounds(ShowsNothing):
+    """Amounts are kept in cents."""
+
+    def kept_fields(self, ctx: Context) -> dict[str, Any]:
+        fields = super().kept_fields(ctx)
+        if ctx.operation == "createPayout":
+            fields["amount"] = f"{Decimal(fields['amount']):.2f}"
+        return fields
+
+
+class NoFundsForTheSecond(Behaviour):
+    """Only the first organization that pays has money."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first = ""
+
+    def check_funds(self, ctx: Context) -> None:
+        assert ctx.organization is not None
+        self._first = self._first or ctx.organization.id
+        if ctx.organization.id != self._first:
+            raise Refusal("insufficient_funds")
+        super().check_funds(ctx)
+
+
+LAST_DIGIT = "test_amounts.test_amount_to_the_last_digit"
+OTHERS_KEY = "test_idempotency_isolation.test_key_of_another_organization"
+
+
+@pytest.mark.parametrize(
+    ("choices", "check", "rules"),
+    [
+        pytest.param((Rounds,), LAST_DIGIT, {"create.amount-exact"}, id="rounds where balances show nothing"),
+        pytest.param((ShowsNothing,), LAST_DIGIT, set(), id="balances show nothing"),
+        pytest.param(
+            (OddStatuses, NoFundsForTheSecond),
+            OTHERS_KEY,
+            set(),
+            id="a fresh key is refused with another status",
+        ),
+    ],
+)
+def test_rules_that_a_composed_server_breaks(
+    choices: tuple[type[Behaviour], ...], check: str, rules: set[str]
+) -> None:
+    findings, _ = run_check(load_checks()[check], "createPayout", run_on(compose(*choices)))
+    assert broken(findings).keys() == rules
+    assert Verdict.INCONCLUSIVE not in {finding.verdict for finding in findings}
+
+
+# ---------------------------------------------------------------------- jobs
+
+
+class EveryOtherPayeeReviewed(PayeesReviewed):
+    """Every second beneficiary is taken out of use as soon as it was made, the first to begin with."""
+
+    every = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made = 1
+
+
+def _patch(person: Beneficiary) -> Exchange:
+    return person.patch({"note": "changed"}, "a PATCH of note")
+
+
+def test_status_that_a_review_has_changed_before_is_not_moved_by_a_patch() -> None:
+    """Those that are patched happen to be those under review."""
+    ctx = ctx_on("updateBeneficiary", "beneficiary.update", behaviour=compose(EveryOtherPayeeReviewed))
+    assert not moved_by(ctx, _patch, "status")

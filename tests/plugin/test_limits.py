@@ -25,10 +25,9 @@ def limited(folder: Path, *options: str, limits: dict[str, float] | None = None)
     ("options", "limits"),
     [
         (("--max-requests", "60", "-n", "2"), {}),
-        (("--lanes", "4"), {"max_requests": 60}),
         (("--max-requests", "60", "--lanes", "2"), {"max_requests": 5}),
     ],
-    ids=["processes", "lanes, by the target file", "an option beats the target file"],
+    ids=["processes", "lanes, an option beats the target file"],
 )
 def test_run_sends_no_more_than_it_may(
     options: tuple[str, ...], limits: dict[str, Any], tmp_path: Path

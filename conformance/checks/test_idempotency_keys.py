@@ -15,11 +15,6 @@ from conformance.world.account import AccountFixture, call, renewed
 RULE = "idempotency.key-accepted"
 
 
-def resembling(key: str, place: int) -> str:
-    """A key that differs from another in one place only, its first (0) or its last (-1)."""
-    return derive(key, f"other.{place}")
-
-
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
 def test_resembling_keys(ctx: CheckContext) -> None:
     """Beside a used key, one that differs in its last character, and one that differs in its first, are
@@ -29,7 +24,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
         fixture, key = own_place(ctx), new_key()
         ctx.accept(fixture.call(operation).but(idempotency_key=key), "the first use of an idempotency key")
         what = f"a key that differs from a used one in its {named} character"
-        answer = ctx.send(_another(ctx, fixture).but(idempotency_key=resembling(key, place)), what)
+        answer = ctx.send(_another(ctx, fixture).but(idempotency_key=derive(key, f"other.{place}")), what)
         if answer.refused and not answer.throttled:
             control = ctx.send(renewed(answer.call), "the same body with a key that resembles none")
             if not control.succeeded:

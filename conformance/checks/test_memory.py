@@ -16,7 +16,7 @@ from conformance.wire.messages import Exchange
 DELAYS = (30, 60, 290)
 
 #: Seconds for which a nonce is remembered (section 8), less what clocks of whole seconds are off.
-REMEMBERED = 298.0
+_SURELY_REMEMBERED = 298.0
 
 
 @check("auth.nonce-replay", deep=True, waits=True)
@@ -34,7 +34,7 @@ def test_nonces_after_a_while(ctx: CheckContext) -> None:
         passed = delay
         what = f"a nonce used {delay} s before"
         answer = probes.send(probes.call().signed(nonce=first.nonce), what)
-        if _age(first, answer) > REMEMBERED:
+        if _age(first, answer) > _SURELY_REMEMBERED:
             ctx.skip_judgement(rule, f"{what} came too late for it to be remembered", answer)
         else:
             ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer, first)

@@ -22,9 +22,9 @@ not name raises `Disagreement`: an error of the suite, no verdict on the server.
 oracle of whatever Hypothesis drew. A request that a client sends is described by the same `Call`: `Auth` with
 API key, timestamp, nonce and signature as they came.
 
-Modules: `requests` puts a request together (path, key, query, body), `authentication` reads how it is signed
-(section 5), `keys` its Idempotency-Key (section 4.0), `bodies` its body (sections 4.1 to 4.7); `reasons` has
-the form of the answer.
+Modules: `requests` puts a request together (path, key, query, body), `auth_rules` reads how it is signed
+(section 5), `keys` its Idempotency-Key (section 4.0), `body_rules` its body (sections 4.1 to 4.7); `reasons`
+has the form of the answer.
 """
 
 from conformance.judge.oracle.body_rules import BodyVerdict, ValidBody, judge_body

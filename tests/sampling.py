@@ -19,7 +19,7 @@ import pytest
 DAY = "SAMPLE"
 
 #: Beginning of a test's id -> days on one of which it is run; the longest beginning counts. A day takes some
-#: 330 s of processor time, of which 80 s are tests of every day.
+#: 330 s of processor time, of which 25 s are tests of every day.
 DAYS = {
     "tests/browser": 2,
     "tests/checks": 5,

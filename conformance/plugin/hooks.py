@@ -160,7 +160,7 @@ def _executor(config: pytest.Config) -> Executor:
 
 
 def _told(config: pytest.Config) -> dict[str, Any]:
-    """What the controller tells this process; empty where there is none."""
+    """Plain data of the controller for this process: target, seed, lanes and more; empty without one."""
     if hasattr(config, "workerinput"):
         told: dict[str, Any] = config.workerinput.get("conformance", {})
         return told

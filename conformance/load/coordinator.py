@@ -28,9 +28,9 @@ from conformance.report.write import write_all
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
-#: Ids that are remembered, the latest, as many as 20 processes keep exchanges of; created resources that the
+#: Ids that are remembered, the latest, as many as ten processes keep exchanges of; created resources that the
 #: report lists, the first.
-IDS, LISTED = 20_000, 2_000
+IDS, LISTED = 10_000, 2_000
 
 #: Seconds of a moment.
 MOMENT = 5.0
@@ -132,20 +132,17 @@ class LoadController:
         """Writes the report and says on the terminal what it says; the exit status of the run."""
         self.ledger.lost = next(filter(None, self._lost.values()), "")
         settings, now = self.settings, time.time()
-        info = RunInfo(
-            self.started, now, None, dict(settings.options), interrupted=interrupted, workers=workers
-        )
-        info.fail_on, info.folder, info.label = settings.fail_on, self.folder, settings.label
-        self.document = msgspec.structs.replace(
-            build(self.ledger, self.target, info), moments=tuple(self.moments)
-        )
-        written = write_all(self.document, self.folder)
-        problems = [str(problem) for problem in written if isinstance(problem, Exception)]
+        info = RunInfo(self.started, now, None, dict(settings.options), interrupted=interrupted)
+        info.workers, info.folder = workers, self.folder
+        info.fail_on, info.label = settings.fail_on, settings.label
+        document = build(self.ledger, self.target, info)
+        self.document = msgspec.structs.replace(document, moments=tuple(self.moments))
+        failed = [error for error in write_all(self.document, self.folder) if isinstance(error, Exception)]
         for text, _ in summary(self.document, folder=self.folder, width=100, verbose=False):
             print(printable(text))
         for reason, times in self.unable.most_common(3):
             print(printable(f"conformance: {times} sessions could not go on: {reason}"))
-        for problem in problems:
-            print(printable(problem), file=sys.stderr)
+        for error in failed:
+            print(printable(str(error)), file=sys.stderr)
         status = self.document.verdict.exit_status
-        return 3 if problems and status == 0 else status
+        return 3 if failed and status == 0 else status

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import itertools
 import random
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from conformance.load.process import LoadProcess, unpacked
 from conformance.load.settings import Settings
 from conformance.load.user_session import RACES, Session
 from conformance.load.users import Administrator, Careless, ConformanceUser, Payer, Reader, steps
+from conformance.wire import provenance
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.world.run_context import RunContext
 from conformance.world.samples import label_run
@@ -39,6 +41,9 @@ REPORTS, PATIENCE = 1.0, 10.0
 
 #: Heartbeats that a worker may miss before it is lost: on a busy machine one that judges misses three.
 runners.HEARTBEAT_LIVENESS = 8
+
+#: Values whose origin is remembered: as far back as sessions reach (see POSTS and ACCEPTED of a process).
+provenance.MOST = 30_000
 
 #: Names of messages.
 REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))
@@ -253,6 +258,8 @@ class Control:
 @events.init.add_listener
 def _begin(environment: Environment, **_: Any) -> None:
     settings = Settings.from_environment()
+    # In the greenlet that happens to run, KeyboardInterrupt may be caught.
+    gevent.signal_handler(signal.SIGINT, gevent.kill, gevent.getcurrent(), KeyboardInterrupt)
     if not isinstance(environment.runner, MasterRunner):
         environment.process_exit_code = 0
         Users(environment, settings)

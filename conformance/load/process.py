@@ -207,9 +207,8 @@ class LoadProcess:
         from conformance.replay.record import document_of
 
         name = file_name(finding.rule, finding.operation, finding.check)
-        if name in self._saved or len(self._saved) >= REPLAYS:
-            return f"replays/{name}" if name in self._saved else ""
-        if document := document_of(finding, list(run.record.values()), run):
+        wanted = name not in self._saved and len(self._saved) < REPLAYS
+        if wanted and (document := document_of(finding, list(run.record.values()), run)):
             self._saved.add(name)
             self._report.replays[name] = document
         return f"replays/{name}" if name in self._saved else ""
@@ -228,8 +227,7 @@ class LoadProcess:
 
     def report(self) -> bytes:
         """All that is new since the last report, as plain data without credentials."""
-        report, self._report = self._report, Report(Ledger())
-        held, self._held = self._held, Counter()
+        report, held, self._report, self._held = self._report, self._held, Report(Ledger()), Counter()
         for (rule, operation), judged in held.items():
             report.ledger.add(Entry(rule, operation, EVERY_RESPONSE, judged=judged).finding())
         report.ledger.lost = self.lost

@@ -22,12 +22,7 @@ from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFi
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.judge import paging, queries
 from conformance.judge.comparison import MOVING, shown
-from conformance.judge.expectations import (
-    Answered,
-    At,
-    Equal,
-    Member,
-)
+from conformance.judge.expectations import Answered, At, Equal, Member
 from conformance.judge.field_values import plain_amount
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
@@ -201,12 +196,7 @@ class Fuzzer:
         """A created resource is in the stated state, also where the request said otherwise."""
         for name, value in TRAITS[self.operation].initial.items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
-            self.recorder.judge(
-                rule,
-                self.operation,
-                Equal(name, At(name), value),
-                exchange,
-            )
+            self.recorder.judge(rule, self.operation, Equal(name, At(name), value), exchange)
 
         if plain_amount(amount := sent.get("amount")):
             same = Equal("amount", At("amount"), str(amount), "amount")
@@ -269,10 +259,7 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     remedy = SAMPLE_REMEDIES.get(operation, "")
     if TRAITS[operation].unique_pair and not pairs_are_free(run):
         remedy = PAIRS_REMEDY
-    return [
-        *fuzzer.recorder.findings(),
-        *unreached(fuzzer.recorder, operation, check, remedy),
-    ]
+    return [*fuzzer.recorder.findings(), *unreached(fuzzer.recorder, operation, check, remedy)]
 
 
 def batched(cases: Iterable[Case], size: int) -> Iterator[Sequence[Case]]:

@@ -40,21 +40,11 @@ class Driver(Repeater, Walker):
             return exchange
         if verdict.refusals:
             reason = min(verdict.refusals, key=lambda reason: reason.rule == "fields.optional-type")
-            self.judge(
-                reason.rule,
-                operation,
-                Refused(f"{reason.what}"),
-                exchange,
-            )
+            self.judge(reason.rule, operation, Refused(reason.what), exchange)
         elif TRAITS[operation].unique_pair and self.model.has_wallet(
             body.get("currency"), body.get("network")
         ):
-            self.judge(
-                "wallet.duplicate",
-                operation,
-                Refused("a second wallet of a pair"),
-                exchange,
-            )
+            self.judge("wallet.duplicate", operation, Refused("a second wallet of a pair"), exchange)
         elif (
             verdict.plain
             and not TRAITS[operation].draws_on_funds
@@ -75,12 +65,7 @@ class Driver(Repeater, Walker):
             if exchange.error_code == "invalid_idempotency_key"
             else "fields.accepts-valid"
         )
-        self.judge(
-            rule,
-            operation,
-            Accepted("a request that keeps every stated limit"),
-            exchange,
-        )
+        self.judge(rule, operation, Accepted("a request that keeps every stated limit"), exchange)
 
     def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
         """True if the server has a reason of its own to refuse a valid request: the beneficiary is disabled,
@@ -108,12 +93,7 @@ class Driver(Repeater, Walker):
                 # Which of several destinations is the default is open (destination.second-default).
                 and name not in ("amount", "is_default")
             ):
-                self.judge(
-                    "create.echo",
-                    operation,
-                    Equal(name, At(name), value),
-                    exchange,
-                )
+                self.judge("create.echo", operation, Equal(name, At(name), value), exchange)
         number = body.get("account_number")
         if plain and TRAITS[operation].creates == "payout_destination" and isinstance(number, str):
             self.judge(
@@ -123,12 +103,7 @@ class Driver(Repeater, Walker):
                 exchange,
             )
         for name, value in TRAITS[operation].initial.items():
-            self.judge(
-                "create.initial-state",
-                operation,
-                Equal(name, At(name), value),
-                exchange,
-            )
+            self.judge("create.initial-state", operation, Equal(name, At(name), value), exchange)
         self.model.created(operation, exchange.document, payee, exchange)
         self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
 
@@ -145,12 +120,7 @@ class Driver(Repeater, Walker):
             return
         if verdict.refusals:
             reason = verdict.refusals[0]
-            self.judge(
-                reason.rule,
-                "updateBeneficiary",
-                Refused(f"{reason.what}"),
-                exchange,
-            )
+            self.judge(reason.rule, "updateBeneficiary", Refused(reason.what), exchange)
         elif verdict.plain:
             self._accepted("updateBeneficiary", exchange, payee)
         if exchange.succeeded:
@@ -180,12 +150,7 @@ class Driver(Repeater, Walker):
         if self.lost or (payee.disabled and exchange.refused):
             return
         if not payee.disabled:
-            self.judge(
-                "idempotency.key-accepted",
-                "disableBeneficiary",
-                Accepted("disabling"),
-                exchange,
-            )
+            self.judge("idempotency.key-accepted", "disableBeneficiary", Accepted("disabling"), exchange)
         if exchange.succeeded:
             if not payee.disabled:
                 self._moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
@@ -269,12 +234,7 @@ class Driver(Repeater, Walker):
         )
         if self.lost:
             return
-        if self.judge(
-            "read.equals-create",
-            "getVirtualAccount",
-            Accepted("the virtual account"),
-            exchange,
-        ):
+        if self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange):
             self._members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
     def conclude(self) -> None:

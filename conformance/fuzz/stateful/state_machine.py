@@ -30,7 +30,10 @@ ABSENT = object()
 
 PLACES = st.integers(0, 5)
 SIZES = st.sampled_from((100, 1, 2, 3, 10))
-STATUSES = st.sampled_from(("", "active", "inactive"))
+WORDS = st.sampled_from(TEXTS)
+
+#: A member of a body and its value, where one is replaced.
+Change = tuple[str, Any] | None
 
 
 @dataclass
@@ -71,16 +74,15 @@ def mutated(operation: str) -> list[tuple[str, Any]]:
     return pairs
 
 
-def with_mutation(body: Document, change: tuple[str, Any] | None) -> Document:
+def changes(operation: str, *more: tuple[str, Any]) -> st.SearchStrategy[Change]:
+    """No change of a body, or one for which it must be refused."""
+    return st.none() | st.sampled_from((*mutated(operation), *more))
+
+
+def with_mutation(body: Document, change: Change) -> Document:
     """A body with one member replaced, or left out."""
-    if change is None:
-        return body
-    name, value = change
-    return (
-        {key: member for key, member in body.items() if key != name}
-        if value is ABSENT
-        else {**body, name: value}
-    )
+    changed = body if change is None else {**body, change[0]: change[1]}
+    return {name: value for name, value in changed.items() if value is not ABSENT}
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,10 @@ class Wish:
         return filters
 
 
+_TIMED = (st.sampled_from(("", "active", "inactive")), PLACES, st.booleans(), st.booleans())
+WISHES, WISHES_BY_CURRENCY = st.builds(Wish, *_TIMED), st.builds(Wish, *_TIMED, st.booleans())
+
+
 class Machine(RuleBasedStateMachine):
     """Base of all machines: an example starts with an account of its own and ends with a read of
     everything."""
@@ -119,9 +125,7 @@ class Machine(RuleBasedStateMachine):
         self.count = 0
 
     @initialize(
-        kept=st.integers(0, 15),
-        texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=2),
-        destination=st.booleans(),
+        kept=st.integers(0, 15), texts=st.lists(WORDS, min_size=1, max_size=2), destination=st.booleans()
     )
     def start(self, kept: int, texts: list[str], destination: bool) -> None:
         """Makes the account, and what is in it at first."""
@@ -163,7 +167,7 @@ class Machine(RuleBasedStateMachine):
         self.driver.replay(self.model.posts[-1 - place % len(self.model.posts)])
 
     @precondition(lambda self: any(post.call.body for post in self.model.posts))
-    @rule(place=PLACES, text=st.sampled_from(TEXTS))
+    @rule(place=PLACES, text=WORDS)
     def conflict(self, place: int, text: str) -> None:
         posts = [post for post in self.model.posts if post.call.body]
         post = posts[-1 - place % len(posts)]
@@ -210,14 +214,12 @@ class Payees(Machine):
             )
 
     @rule(
-        text=st.sampled_from(TEXTS),
+        text=WORDS,
         dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
         business=st.booleans(),
-        change=st.none() | st.sampled_from(mutated("createBeneficiary")),
+        change=changes("createBeneficiary"),
     )
-    def create_beneficiary(
-        self, text: str, dropped: set[str], business: bool, change: tuple[str, Any] | None
-    ) -> None:
+    def create_beneficiary(self, text: str, dropped: set[str], business: bool, change: Change) -> None:
         pinned = self.context.valid["createBeneficiary"].pinned
         body = self.body("createBeneficiary", text)
         if business and "beneficiary_type" not in pinned:
@@ -237,10 +239,10 @@ class Payees(Machine):
         names=st.sets(
             st.sampled_from(("note", "display_name", "first_name", "last_name", "middle_name")), max_size=3
         ),
-        text=st.sampled_from(TEXTS),
-        change=st.none() | st.sampled_from(mutated("updateBeneficiary")),
+        text=WORDS,
+        change=changes("updateBeneficiary"),
     )
-    def update(self, place: int, names: set[str], text: str, change: tuple[str, Any] | None) -> None:
+    def update(self, place: int, names: set[str], text: str, change: Change) -> None:
         self.driver.update(self.payee(place), with_mutation(dict.fromkeys(sorted(names), text), change))
 
     @precondition(lambda self: self.model.payees)
@@ -260,41 +262,28 @@ class Payees(Machine):
         self.driver.misplaced(operation, self.payee(place), "beneficiary_id", where)
 
     @precondition(lambda self: self.model.payees)
-    @rule(
-        place=PLACES,
-        text=st.sampled_from(TEXTS),
-        default=st.booleans(),
-        change=st.none() | st.sampled_from(mutated("createPayoutDestination")),
-    )
-    def create_destination(
-        self, place: int, text: str, default: bool, change: tuple[str, Any] | None
-    ) -> None:
+    @rule(place=PLACES, text=WORDS, default=st.booleans(), change=changes("createPayoutDestination"))
+    def create_destination(self, place: int, text: str, default: bool, change: Change) -> None:
         payee = self.payee(place)
         if payee.disabled:
             return  # what a disabled beneficiary can be given is not stated
-        body = {
-            **self.body("createPayoutDestination", text),
-            "is_default": default and not payee.destinations,
-        }
+        body = self.body("createPayoutDestination", text) | {"is_default": default and not payee.destinations}
         self.driver.create("createPayoutDestination", with_mutation(body, change), payee)
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES, size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans())
-    def list_destinations(self, place: int, size: int, status: str, at: int, start: bool, end: bool) -> None:
-        self.walk("listPayoutDestinations", size, Wish(status, at, start, end), self.payee(place))
+    @rule(place=PLACES, size=SIZES, wish=WISHES)
+    def list_destinations(self, place: int, size: int, wish: Wish) -> None:
+        self.walk("listPayoutDestinations", size, wish, self.payee(place))
 
     @precondition(
         lambda self: self.context.payouts and any(payee.destinations for payee in self.model.payees)
     )
     @rule(
         place=PLACES,
-        text=st.sampled_from(TEXTS),
-        change=st.none()
-        | st.sampled_from(
-            (*mutated("createPayout"), *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", "")))
-        ),
+        text=WORDS,
+        change=changes("createPayout", *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", ""))),
     )
-    def create_payout(self, place: int, text: str, change: tuple[str, Any] | None) -> None:
+    def create_payout(self, place: int, text: str, change: Change) -> None:
         payees = [payee for payee in self.model.payees if payee.destinations and not payee.disabled]
         if not payees:
             return
@@ -313,12 +302,8 @@ class Payees(Machine):
 class Holdings(Machine):
     """Virtual accounts, wallets, balances and payins."""
 
-    @rule(
-        text=st.sampled_from(TEXTS),
-        currency=st.sampled_from(("", "EUR", "USD")),
-        change=st.none() | st.sampled_from(mutated("createVirtualAccount")),
-    )
-    def create_virtual_account(self, text: str, currency: str, change: tuple[str, Any] | None) -> None:
+    @rule(text=WORDS, currency=st.sampled_from(("", "EUR", "USD")), change=changes("createVirtualAccount"))
+    def create_virtual_account(self, text: str, currency: str, change: Change) -> None:
         body = self.body("createVirtualAccount", text)
         if currency:
             body["currency"] = currency
@@ -335,45 +320,35 @@ class Holdings(Machine):
         thing = self.model.virtual_accounts[place % len(self.model.virtual_accounts)]
         self.driver.misplaced("getVirtualAccount", thing, "virtual_account_id", where)
 
-    @rule(
-        size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
-    )
-    def list_virtual_accounts(
-        self, size: int, status: str, at: int, start: bool, end: bool, currency: bool
-    ) -> None:
-        self.walk("listVirtualAccounts", size, Wish(status, at, start, end, currency))
+    @rule(size=SIZES, wish=WISHES_BY_CURRENCY)
+    def list_virtual_accounts(self, size: int, wish: Wish) -> None:
+        self.walk("listVirtualAccounts", size, wish)
 
-    @rule(
-        text=st.sampled_from(TEXTS),
-        pair=st.integers(0, 1),
-        change=st.none() | st.sampled_from(mutated("createWallet")),
-    )
-    def create_wallet(self, text: str, pair: int, change: tuple[str, Any] | None) -> None:
+    @rule(text=WORDS, pair=st.integers(0, 1), change=changes("createWallet"))
+    def create_wallet(self, text: str, pair: int, change: Change) -> None:
         currency, network = self.context.pairs[pair % len(self.context.pairs)]
         body = {**self.body("createWallet", text), "currency": currency, "network": network}
         self.driver.create("createWallet", with_mutation(body, change))
 
-    @rule(
-        size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
-    )
-    def list_wallets(self, size: int, status: str, at: int, start: bool, end: bool, currency: bool) -> None:
-        self.walk("listWallets", size, Wish(status, at, start, end, currency))
+    @rule(size=SIZES, wish=WISHES_BY_CURRENCY)
+    def list_wallets(self, size: int, wish: Wish) -> None:
+        self.walk("listWallets", size, wish)
 
     @rule()
     def balances(self) -> None:
         self.driver.balances()
 
     @precondition(lambda self: self.context.payins)
-    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(mutated("createPayin")))
-    def create_payin(self, text: str, change: tuple[str, Any] | None) -> None:
+    @rule(text=WORDS, change=changes("createPayin"))
+    def create_payin(self, text: str, change: Change) -> None:
         self.driver.create("createPayin", with_mutation(self.body("createPayin", text), change))
 
 
 class Everything(Payees, Holdings):
     """All operations together, further accounts among them."""
 
-    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(mutated("createAccount")))
-    def create_account(self, text: str, change: tuple[str, Any] | None) -> None:
+    @rule(text=WORDS, change=changes("createAccount"))
+    def create_account(self, text: str, change: Change) -> None:
         self.driver.create("createAccount", with_mutation(self.body("createAccount", text), change))
 
 

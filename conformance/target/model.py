@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
+
 from conformance._files import InputError
 
 
@@ -93,14 +95,4 @@ class Target:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Target:
         """The inverse of `to_plain`."""
-        secondary = plain["secondary"]
-        return cls(
-            base_url=plain["base_url"],
-            primary=Organization(**plain["primary"]),
-            secondary=Organization(**secondary) if secondary else None,
-            features=Features(**plain["features"]),
-            array_style=plain["array_style"],
-            limits=Limits(**plain["limits"]),
-            tls=Tls(**plain["tls"]),
-            samples=plain["samples"],
-        )
+        return msgspec.convert(plain, cls)

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 #: Requests that cost no drawing, for each generated one that is asked for: of branches of odd requests, and
 #: boundary cases.
-BRANCH_FACTOR, BOUNDARY_FACTOR = 1, 3
+BRANCH_FACTOR, BOUNDARY_FACTOR = 1, 2
 
 #: Cases without drawing that are sent as one example.
-TOGETHER = 12
+TOGETHER = 24
 
 
 class Fuzzer:

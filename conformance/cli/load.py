@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,7 +71,7 @@ def _settings(given: argparse.Namespace, rest: Sequence[str]) -> Settings:
     target = replace(target, limits=replace(target.limits, **limits))
     folder = Path(os.path.abspath(given.report_dir))
     folder.mkdir(parents=True, exist_ok=True)
-    shown = {name: str(value) for name, value in values.items()}
+    shown = {name: str(value) for name, value in values.items()} | {"load": shlex.join(rest)}
     told = f"load {' '.join(rest)}".strip()
     return Settings(target, str(folder), Level(given.fail_on), run_label(), told, shown)
 

@@ -15,7 +15,7 @@ def again(options: Mapping[str, str], seed: int | None) -> str:
     """The command that repeats a run with these options and this seed."""
     if "judge" in options:
         return _client(options)
-    command = ["pytest", "--pyargs", "conformance"]
+    command = ["conformance", "load"] if "load" in options else ["pytest", "--pyargs", "conformance"]
     for name, option in OPTIONS.items():
         if option.again and name in options:
             # A repeated option is recorded as one text with spaces between its values.
@@ -25,14 +25,16 @@ def again(options: Mapping[str, str], seed: int | None) -> str:
             command += [name, options[name]]
     if seed is not None:
         command += words("seed", seed)
+    # Locust's options.
+    command += shlex.split(options.get("load", ""))
     return shlex.join(command) + _server(options)
 
 
 def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:
     """The command that runs the checks of one rule on one operation, as a run with these options did; of a
-    client its whole run."""
-    if "judge" in options:
-        return _client(options)
+    client, or under load, the whole run."""
+    if "judge" in options or "load" in options:
+        return again(options, None)
     return f"pytest --pyargs conformance --rule {rule}@{operation}{_server(options)}"
 
 

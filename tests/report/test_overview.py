@@ -30,6 +30,10 @@ WALK = ("list.walk", "listWallets")
             "pytest --pyargs conformance --effort quick --known-failures 'known ones.toml' --rate 20.0 "
             "--read-only --seed 7",
         ),
+        (
+            {"load": "--users 50 --headless", "target": "t.toml", "rate": "20.0"},
+            "conformance load --rate 20.0 --seed 7 --users 50 --headless --target t.toml",
+        ),
     ],
 )
 def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:

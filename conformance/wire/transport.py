@@ -346,10 +346,11 @@ def _seconds(given: float | None) -> float:
 
 
 def _usable(idle: deque[_Connection]) -> _Connection | None:
-    """The connection that was used last, unless it went stale since."""
+    """The connection that was idle longest, unless it went stale: by turns, requests reach every process of a
+    server that has several."""
     while True:
         try:
-            connection = idle.pop()
+            connection = idle.popleft()
         except IndexError:
             return None
         if not connection.stale:

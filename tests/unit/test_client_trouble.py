@@ -176,6 +176,26 @@ def test_lost_request_goes_out_on_a_new_connection() -> None:
     assert [exchange.status for exchange in exchanges] == [200] * 4
 
 
+def test_requests_take_connections_by_turns() -> None:
+    """Behind each may be another process of the server."""
+    both = threading.Barrier(2)
+    seen: list[int] = []
+
+    def reply(connection: socket.socket, index: int) -> None:
+        if index < 2:
+            both.wait(10)
+        seen.append(id(connection))
+        connection.sendall(OK)
+
+    with wire(reply) as server:
+        client = connect(server)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(client.send, [list_accounts()] * 2))
+        for _ in range(4):
+            client.send(list_accounts())
+    assert seen[2] == seen[4] != seen[3] == seen[5]
+
+
 @pytest.mark.parametrize("answer", [b"", b"once more"], ids=["closed", "late"])
 def test_lost_requests_of_a_race_are_sent_again(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.3)

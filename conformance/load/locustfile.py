@@ -216,8 +216,7 @@ class Control:
 
     def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
         """Runs scripts at once, each in one of the workers. Raises Inconclusive where one gives no answer."""
-        workers = self.workers
-        random.shuffle(workers)
+        workers = random.sample(self.workers, len(self.workers))
         plain = [[[name, call_to_plain(request)] for name, request in script] for script in scripts]
         given: dict[str, list[Any]] = {
             worker: [plain[at :: len(workers)], purpose] for at, worker in enumerate(workers[: len(plain)])
@@ -225,10 +224,11 @@ class Control:
         answers = self.ask("race", given)
         if len(answers) < len(given):
             raise Inconclusive("a worker gave no answer in a race")
-        done = []
+        done: list[Named] = []
         for _, packed, ahead in answers:
             for exchange in unpacked(packed):
                 exchange.started, exchange.begun = exchange.started + ahead, exchange.begun + ahead
+                exchange.raced = done[0][1].number if done else exchange.number
                 run.record[exchange.number] = exchange
                 done.append((exchange.purpose.removeprefix(f"{purpose}: "), exchange))
         return sorted(done, key=lambda pair: pair[1].begun)

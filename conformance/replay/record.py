@@ -176,17 +176,17 @@ def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
 
 
 def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
-    """Notes which steps were sent at the same moment."""
-    group, end = 0, 0.0
+    """Notes which steps were sent in one race. Those of several users may overlap by chance alone."""
+    group = 0
     last: Exchange | None = None
     for at, (step, exchange) in enumerate(zip(written, kept, strict=True)):
-        if last is not None and (exchange.started < end or exchange.raced == last.raced > 0):
+        if last is not None and exchange.raced == last.raced > 0:
             before = written[at - 1]
             if "together" not in before:
                 group += 1
                 before["together"] = group
             step["together"] = before["together"]
-        end, last = max(end, exchange.started + exchange.elapsed), exchange
+        last = exchange
 
 
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float) -> None:

@@ -6,7 +6,7 @@ import gzip
 import re
 import time
 from collections.abc import Callable, Sequence
-from email.utils import formatdate
+from email.utils import formatdate, parsedate_to_datetime
 
 import httpx
 
@@ -201,14 +201,16 @@ class Storms(httpx.BaseTransport):
 
 
 class GatewayDate(httpx.BaseTransport):
-    """A gateway dates answers by its own clock, which is six seconds ahead."""
+    """A gateway dates answers by its own clock, which is six seconds ahead of the server's."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         self.inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self.inner.handle_request(request)
-        response.headers["Date"] = formatdate(time.time() + 6, usegmt=True)
+        dated = response.headers.get("Date")
+        now = parsedate_to_datetime(dated).timestamp() if dated else time.time()
+        response.headers["Date"] = formatdate(now + 6, usegmt=True)
         return response
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.prove.plan import Kind, Test, Unit, greedy, needed
+from tests.prove.plan import greedy, needed
 from tests.prove.probes import SETUP
+from tests.prove.trips import Kind, Test, Unit
 
 WALK, LONG = ("test_lists.walk", "listWallets"), ("test_lists.long", "listWallets")
 PRICES: dict[Test, dict[str, int]] = {WALK: {SETUP: 4, "pages": 6, "again": 1}, LONG: {SETUP: 30}}

@@ -38,10 +38,6 @@ class ServerClock:
         return int(time.time() + self.offset)
 
 
-#: Skew in seconds beyond which one of two clocks does not show the time.
-_SAME_TIME = 60.0
-
-
 def apart(exchanges: Iterable[Exchange]) -> float:
     """Lower bound in seconds of the skew between the Date header, which may be a gateway's, and timestamps of
     new resources; 0 where none shows."""
@@ -51,7 +47,7 @@ def apart(exchanges: Iterable[Exchange]) -> float:
         if gap == 0.0:
             return 0.0
         least = least if gap is None else min(least, gap)
-    return least if least <= _SAME_TIME else 0.0
+    return least if math.isfinite(least) else 0.0
 
 
 def _gap(exchange: Exchange) -> float | None:

@@ -113,7 +113,7 @@ class Control:
         #: The workers when limits were first shared out, and when they last were.
         self._first: list[str] = []
         self._last: list[str] = []
-        self.runner.register_message(REPORT, self._reported)
+        self.runner.register_message(REPORT, self._reported, concurrent=True)
         self.runner.register_message(ANSWER, self._answered)
         environment.events.test_start.add_listener(self.start)
         environment.events.test_stopping.add_listener(self.stopping)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from conformance.fuzz.schema.own_values import marked, owned, renewed
 from conformance.judge.oracle import ValidBody, judge_body
 from conformance.world.samples import marker
@@ -23,9 +25,9 @@ VALID = ValidBody("createBeneficiary", SAMPLE)
 
 
 def test_sample_values_are_renewed_wherever_they_stand() -> None:
-    body = json.dumps({**SAMPLE, "note": "\u0436"}, ensure_ascii=False).encode()
+    body = json.dumps({**SAMPLE, "note": "z"}, ensure_ascii=False).encode()
     valid, sent = renewed(VALID, body, FRESH)
-    assert json.loads(sent) == {**FRESH, "note": "\u0436"}
+    assert json.loads(sent) == {**FRESH, "note": "z"}
     assert valid.body == FRESH
     assert judge_body("createBeneficiary", sent, valid).plain
 
@@ -38,7 +40,7 @@ def test_mutated_bytes_stay_mutated() -> None:
 
 def test_generated_values_carry_a_word_and_keep_their_length_at_the_limit() -> None:
     valid = ValidBody("createAccount", {"name": "Conformance"})
-    for name in ("\u0436", "a b", "x" * 255, "\u0436" * 250):
+    for name in ("z", "a b", "x" * 255, "z" * 250):
         document = {"name": name}
         for escaped in (False, True):
             sent = marked(valid, json.dumps(document, ensure_ascii=escaped).encode(), document)
@@ -69,3 +71,11 @@ def test_fresh_sample_is_the_servers_own() -> None:
     body = {**FRESH, "note": "Hello"}
     assert owned(VALID, body).body == FRESH
     assert judge_body("createBeneficiary", json.dumps(body).encode(), owned(VALID, body)).plain
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("note", "\u0436"), ("display_name", "Ada 1"), ("last_name", "Zo\u00eb")]
+)
+def test_other_scripts_and_digits_in_names_may_be_refused(name: str, text: str) -> None:
+    verdict = judge_body("createBeneficiary", json.dumps({**SAMPLE, name: text}).encode(), VALID)
+    assert not verdict.plain and not verdict.refusals

@@ -71,9 +71,9 @@ class NoNul(Behaviour):
         super().check_characters(ctx, field, value)
 
 
-class CountsBytes(Behaviour):
+class CountsOneMore(Behaviour):
     def length(self, ctx: Any, value: str) -> int:
-        return len(value.encode("utf-8", "replace"))
+        return len(value) + 1
 
 
 class WantsTitles(Behaviour):
@@ -100,7 +100,7 @@ class AlwaysTwice(Behaviour):
         (LongNames, "createAccount", "fields.max-length"),
         (NegativeAmounts, "createPayin", "fields.amount"),
         (NoNul, "createVirtualAccount", "http.no-server-error"),
-        (CountsBytes, "createAccount", "fields.max-length-accepted"),
+        (CountsOneMore, "createAccount", "fields.max-length-accepted"),
         (WantsTitles, "createBeneficiary", "fields.accepts-valid"),
         (AlwaysTwice, "createVirtualAccount", "refusal.changes-nothing"),
     ],

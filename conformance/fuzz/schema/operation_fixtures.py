@@ -94,11 +94,17 @@ class OperationFixtures:
 
     @functools.cached_property
     def foreign(self) -> AccountFixture | None:
-        """The fixture of the other organization, if there is one."""
+        """The fixture of the other organization, if there is one; what reads ask for in it is there."""
         try:
-            return self.run.account(owner="secondary")
+            fixture = self.run.account(owner="secondary")
+            if OPERATIONS[self.operation].method == "GET":
+                reading = fixture.call(self.operation)
+                self.run.shown(
+                    fixture.client, reading, "the owner reads what another organization will ask for"
+                )
         except (Inconclusive, NotApplicable):
             return None
+        return fixture
 
     # ------------------------------------------------------------------ bodies
 

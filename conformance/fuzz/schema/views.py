@@ -15,7 +15,7 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.traits import TRAITS
-from conformance.judge.field_values import DRAWN_LETTERS
+from conformance.judge.field_values import PLAIN_LETTERS
 from conformance.judge.oracle.body_rules import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
 
 ACCEPT, REJECT = "must-accept", "must-reject"
@@ -139,4 +139,4 @@ def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
 
 
 def _text(longest: int) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^[{DRAWN_LETTERS}]+$", "minLength": 1, "maxLength": longest}
+    return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]+$", "minLength": 1, "maxLength": longest}

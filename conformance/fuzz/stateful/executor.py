@@ -213,7 +213,7 @@ class Driver(Repeater, Walker):
         """Reads the account's balances."""
         if self.lost:
             return
-        exchange = self.send(call("getAccountBalances", self.ids), "read the balances")
+        exchange = self.shown(call("getAccountBalances", self.ids), "read the balances")
         if not self.lost and exchange.succeeded:
             self.judge(
                 "balances.of-account",

@@ -79,7 +79,7 @@ class Repeater(Sender):
         """The other organization sends a request for this account."""
         if self.lost or "secondary" not in self.elsewhere:
             return
-        exchange = self.send(request, "another organization's request", "secondary")
+        exchange = self.shown(request, "another organization's request", "secondary")
         if not self.lost:
             self.judge(
                 "tenancy.foreign-parent",

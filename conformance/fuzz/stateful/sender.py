@@ -73,6 +73,15 @@ class Sender:
         """Reads until the answer is good, for a bounded time."""
         return eventually(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
 
+    def shown(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a request; a GET that is answered 404 again, for a bounded time, as reads may not know a new
+        parent yet."""
+        return self.look(
+            str(request.operation),
+            lambda: self.send(request, purpose, organization),
+            lambda seen: seen.method != "GET" or seen.status != 404,
+        )
+
     def inspect(self) -> None:
         """Judges the last answers by the rules of every response, after the rule at hand, which says more."""
         waiting, self._uninspected = self._uninspected, []

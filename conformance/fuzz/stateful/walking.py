@@ -97,7 +97,7 @@ class Walker(Sender):
         expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         read = walk(
-            self.send, call(operation, ids), size=size, filters=filters, most=MAX_PAGES, beyond_last=False
+            self.shown, call(operation, ids), size=size, filters=filters, most=MAX_PAGES, beyond_last=False
         )
         if self.lost:
             return None

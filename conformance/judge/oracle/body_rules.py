@@ -30,7 +30,7 @@ from conformance.judge.field_values import (
 from conformance.judge.oracle.reasons import Reason
 
 #: Those that name a person: a digit in them may be refused.
-PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})
+PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name", "display_name"})
 
 #: Characters that a text without a stated maximum may have to be plain.
 UNSTATED_LENGTH = 100

@@ -41,8 +41,9 @@ _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 _BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
 
-#: The random words that the suite puts into names and labels; those of older versions had digits.
-_MARK = re.compile(r"cf[0-9a-z]{16}")
+#: The random words that the suite puts into names and labels, of few letters: no random id has one
+#: by chance.
+_MARK = re.compile(r"cf[b-t]{16}")
 
 
 @dataclass(frozen=True)

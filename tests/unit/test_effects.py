@@ -59,15 +59,15 @@ def test_changed_elements_of_a_list(change: dict[str, object], found: bool) -> N
     assert bool(effects.in_list("createVirtualAccount", before, after, set())) is found
 
 
-SENT = [Call(None, "POST", "/", to_json({"name": "Conformance cf0123456789abcdef"}))]
+SENT = [Call(None, "POST", "/", to_json({"name": "Conformance cfbcdfghjklmnpqrst"}))]
 
 
 @pytest.mark.parametrize(
     ("name", "found", "doubtful"),
     [
-        ("Conformance cf0123456789abcdef", True, False),
-        ("CONFORMANCE cf0123456789abcdef and more", True, False),
-        ("Conformance cffedcba9876543210", False, False),
+        ("Conformance cfbcdfghjklmnpqrst", True, False),
+        ("CONFORMANCE cfbcdfghjklmnpqrst and more", True, False),
+        ("Conformance cftsrqpnmlkjhgfdcb", False, False),
         ("Savings", True, True),
         (None, True, True),
     ],

@@ -62,21 +62,22 @@ def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields, whe
     """A valid body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well, and a number in
     each other kind of body that the server accepts."""
-    for field in fields:
-        kinds = [("a number", 1)] if where else wrong_types(field, at.good(field.name))
-        for kind, value in kinds:
-            name = f"{field.name} as {kind}{within(where)}"
-            yield at.defective("fields.type", name, at.having(field.name, value))
+    yield from _of_another_type("fields.type", at, fields, where, ("a number", 1))
 
 
 @field_table("fields.address", lambda field: field.name == "address")
 def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose address is a string, a number, a boolean or an array is refused."""
+    yield from _of_another_type("fields.address", at, fields, where, ("a string", "1 Main Street"))
+
+
+def _of_another_type(
+    rule: str, at: DefectiveBodies, fields: Fields, where: str, one: tuple[str, Any]
+) -> Cases:
+    """Fields of each wrong type; in other kinds of body than the first, of `one` type and value only."""
     for field in fields:
-        kinds = [("a string", "1 Main Street")] if where else wrong_types(field, at.good(field.name))
-        for kind, value in kinds:
-            name = f"address as {kind}{within(where)}"
-            yield at.defective("fields.address", name, at.having(field.name, value))
+        for kind, value in [one] if where else wrong_types(field, at.good(field.name)):
+            yield at.defective(rule, f"{field.name} as {kind}{within(where)}", at.having(field.name, value))
 
 
 @field_table("fields.address-types", lambda field: field.name == "address")

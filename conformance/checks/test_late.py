@@ -19,6 +19,7 @@ from conformance.contract.operations import request_problems
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import MOVING, document
 from conformance.judge.expectations import Accepted
+from conformance.judge.paging import Listed
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world.account import call, identifier
@@ -130,6 +131,19 @@ def _changed(ctx: CheckContext) -> Exchange | None:
         ),
         None,
     )
+
+
+@check("list.complete", operations=_LISTS, last=True)
+def test_lists_after_a_while(ctx: CheckContext) -> None:
+    """A list that was read, then grew long before, is read several times: each time it shows everything that
+    was made in it."""
+    request, made = _grown(ctx)
+    ctx.exchanges += [exchange.number for exchange in made.values()]
+    _settled(ctx, *made.values())
+    what = "one of several reads of a list, long after its last element was created"
+    for answer in _looks(ctx, request, what):
+        if ctx.judge("list.complete", Accepted(what), answer):
+            ctx.judge("list.complete", Listed(what, list(made)), answer)
 
 
 def _grown(ctx: CheckContext) -> tuple[Call, dict[str, Exchange]]:

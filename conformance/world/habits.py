@@ -103,6 +103,11 @@ def eventually(
     return seen
 
 
+def found(exchange: Exchange) -> bool:
+    """False for a GET that is answered 404: what was just made may be shown a moment later."""
+    return exchange.method != "GET" or exchange.status != 404
+
+
 def delay(cache: RunCache, operation: str) -> float:
     """Longest delay in seconds until a change showed in an operation's answers."""
     return cache.find(_LONGEST.of(operation)) or 0.0

@@ -26,7 +26,7 @@ from conformance.wire.transport import new_transport
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
-from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, within
+from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, found, within
 from conformance.world.made import MadeList
 from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads, withheld
 from conformance.world.samples import Samples
@@ -266,7 +266,7 @@ class RunContext:
             self.cache,
             str(call.operation),
             lambda: self.send(client, call, purpose),
-            lambda seen: seen.method != "GET" or seen.status != 404,
+            found,
             in_vain=MOST_IN_VAIN if known else 1,
             until=None if known else self.made.latest(call.path) + within(self.cache),
         )

@@ -11,7 +11,7 @@ from conformance.judge.expectations import Authenticated, Expectation
 from conformance.judge.oracle import ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
-from conformance.world.habits import eventually
+from conformance.world.habits import eventually, found
 from conformance.world.run_context import RunContext
 
 
@@ -79,7 +79,7 @@ class Sender:
         return self.look(
             str(request.operation),
             lambda: self.send(request, purpose, organization),
-            lambda seen: seen.method != "GET" or seen.status != 404,
+            found,
         )
 
     def inspect(self) -> None:

@@ -57,8 +57,7 @@ def prove(options: argparse.Namespace) -> bool:
         for summary in judged.blamed:
             blamed += 1
             print(f"blamed: {summary}\n  again: {_command(job)}", flush=True)
-        unreached = _variant(job[0]).unreached
-        for rule, operation, reason in (case for case in judged.incurable if case[1] not in unreached):
+        for rule, operation, reason in judged.incurable:
             incurable += 1
             print(f"no remedy on {job[0]}: {rule} on {operation}: {reason}", flush=True)
         for rule, operation, reason in judged.inconclusive if options.inconclusive else ():

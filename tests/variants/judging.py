@@ -27,8 +27,8 @@ class Judged:
     """Verdicts of the suite on a server.
 
     `blamed` are the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
-    them without a remedy; `verdicts` by rule and operation, `requests` by check and operation, `sent` all
-    requests.
+    them without a remedy on operations that the variant reaches; `verdicts` by rule and operation, `requests`
+    by check and operation, `sent` all requests.
     """
 
     blamed: list[str] = field(default_factory=list)
@@ -94,5 +94,9 @@ def _judged(variant: Variant, run: RunContext, results: Ledger) -> Judged:
             blamed.append(f"{rule} on {operation}: {tally.violations[0].sentence}")
     cells = results.with_verdict(Verdict.INCONCLUSIVE)
     inconclusive = [(cell.rule, cell.operation, cell.summary) for cell in cells]
-    incurable = [(cell.rule, cell.operation, cell.summary) for cell in cells if not cell.decisive.remedy]
+    incurable = [
+        (cell.rule, cell.operation, cell.summary)
+        for cell in cells
+        if not cell.decisive.remedy and cell.operation not in variant.unreached
+    ]
     return Judged(blamed, inconclusive, incurable, verdicts, sent=run.sent)

@@ -311,6 +311,18 @@ faults["create.echo"] |= {
             "city 30": ("city", 30),
         },
     ),
+    "Whoever has a company_name is a business.": showing(
+        lambda self, ctx, document: (
+            {**document, "beneficiary_type": "business"} if document["company_name"] else document
+        ),
+        operations=("createBeneficiary",),
+    ),
+    "company_name of an individual is left out.": showing(
+        lambda self, ctx, document: (
+            {**document, "company_name": None} if document["beneficiary_type"] == "individual" else document
+        ),
+        operations=("createBeneficiary",),
+    ),
 }
 
 
@@ -374,9 +386,6 @@ faults["create.text-exact"] |= {
         },
         each=LOSSES,
     ),
-}
-
-faults["create.text-exact"] |= {
     "An address is kept in its normal form.": keeping(
         lambda self, fields: {
             name: self.value[1](value) if name == self.value[0] else value for name, value in fields.items()
@@ -386,20 +395,5 @@ faults["create.text-exact"] |= {
             "e-mail in lower case": ("email", str.lower),
             "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
         },
-    ),
-}
-
-faults["create.echo"] |= {
-    "Whoever has a company_name is a business.": showing(
-        lambda self, ctx, document: (
-            {**document, "beneficiary_type": "business"} if document["company_name"] else document
-        ),
-        operations=("createBeneficiary",),
-    ),
-    "company_name of an individual is left out.": showing(
-        lambda self, ctx, document: (
-            {**document, "company_name": None} if document["beneficiary_type"] == "individual" else document
-        ),
-        operations=("createBeneficiary",),
     ),
 }

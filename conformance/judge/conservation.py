@@ -28,6 +28,9 @@ ROUND = SINGLE + TOGETHER + 3
 #: all, in one of 243 runs.
 LOST = 5
 
+#: Rounds in which the balances move in another way before there are no more.
+MOST_DISTURBED = 4
+
 
 def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Iterator[tuple[str, Decimal]]:
     """Members of the balance that payouts move, each with the amount that it moved beyond theirs. Raises
@@ -84,11 +87,13 @@ class Suspicions:
     disturbed: int = 0
 
     def add(self, turn: list[Exchange]) -> list[Exchange]:
-        """Takes in a round; the exchanges to judge. Raises CannotTell as `lost`."""
+        """Takes in a round; the exchanges to judge. Raises CannotTell as `lost`, and where balances move in
+        another way."""
         found = lost(turn)
         if found is None:
             self.disturbed, self.turns = self.disturbed + 1, []
-        elif found[2]:
+            raise CannotTell("the balances do not show what payouts take")
+        if found[2]:
             self.turns.append(turn)
         judged = [exchange for each in self.turns or [turn] for exchange in each]
         self.turns = self.turns if len(self.turns) < LOST else []

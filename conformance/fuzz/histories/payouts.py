@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from conformance.fuzz.histories.history import HistoryRecorder
-from conformance.judge.conservation import Suspicions, conserved
+from conformance.judge.conservation import MOST_DISTURBED, Suspicions, conserved
 from conformance.judge.expectations import CannotTell
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.payments import round_of_payouts
 
-#: Rounds while a suspicion lasts, and rounds in which others move the balance before there are no more.
-ROUNDS, MOST_DISTURBED = 6, 3
+#: Rounds while a suspicion lasts.
+ROUNDS = 6
 
 
 def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicions: Suspicions) -> None:
@@ -21,7 +21,7 @@ def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicion
         scripts = [[("payout", payout)] for payout in calls]
         return [answer for _, answer in history.perform(scripts, purpose, whole=True)]
 
-    for _ in range(ROUNDS if suspicions.disturbed <= MOST_DISTURBED else 0):
+    for _ in range(ROUNDS if suspicions.disturbed < MOST_DISTURBED else 0):
         turn = round_of_payouts(fixture, history.send, at_once)
         try:
             judged = suspicions.add(turn)

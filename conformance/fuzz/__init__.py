@@ -8,8 +8,8 @@ Three tests, each in parts that lanes and processes share out; nothing is import
                 conformance.judge.oracle says what each answer must be.
     stateful    sequences of requests. state_machine draws them, executor sends them (with repeating, walking
                 and sender) and compares the answers with reference_model.
-    histories   concurrent requests. history records them, linearizability looks for a legal order; the races
-                are in key_races, wallets, beneficiary_races, nonce_races and payouts.
+    histories   concurrent requests. history records them, linearizability looks for a legal order; contention
+                has the kinds of them.
 
 Each judges into the recorder of engine, which runs Hypothesis within seed and budget. conformance.replay
 makes a file of each failure.

@@ -12,9 +12,8 @@ from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS, match
 from conformance.contract.rules import RULES
 from conformance.fuzz.engine.recorder import Recorder
+from conformance.fuzz.histories.contention import KINDS, payouts_at_once
 from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
-from conformance.fuzz.histories.history_fuzzing import KINDS
-from conformance.fuzz.histories.payouts import payouts_at_once
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import Driver, agrees
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
@@ -325,7 +324,7 @@ class Session(Driver):
             fixture, races = self.run.account(fresh=True), 0
         self._racing = fixture, races + 1
         with suppress(Throttled):
-            KINDS[kind](HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
+            KINDS[kind].perform(HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
 
     def race_for_funds(self, send: Concurrently = concurrently) -> None:
         """Payouts one after the other and at once, while those of users are held."""

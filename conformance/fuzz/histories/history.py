@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.fuzz.engine.recorder import Recorder
@@ -20,6 +21,7 @@ from conformance.judge.comparison import objects
 from conformance.judge.expectations import Expectation, predicate
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture
 from conformance.world.habits import eventually
 from conformance.world.run_context import RunContext
 
@@ -114,33 +116,34 @@ class HistoryRecorder:
             return True
         return self.recorder.judge(rule, operation, expectation, *exchanges)
 
+    def legal(self, kind: str, named: Sequence[Named], initial: Any = None) -> bool:
+        """True if some order of the requests makes every answer right."""
+        own = KINDS[kind]
+        return legal_order(own.events(named, initial), own.first(initial), own.step) is not None
+
     def judge(
-        self,
-        rule: str,
-        operation: str,
-        events: Sequence[Event[Any]],
-        initial: Any,
-        step: Step[Any],
-        what: str,
-        plain: Any = None,
+        self, kind: str, rule: str, operation: str, named: Sequence[Named], what: str, initial: Any = None
     ) -> bool:
-        """Judges a history; a failure shows its smallest illegal part. `plain` is the initial state as JSON
-        data, where it is not empty."""
-        shown = events
-        if legal_order(events, initial, step) is None:
+        """Judges a history, of which a failure shows the smallest illegal part. `initial` is what its kind
+        wants to know of the state before, as JSON data."""
+        own = KINDS[kind]
+        events = shown = own.events(named, initial)
+        if not self.legal(kind, named, initial):
             shown = smallest(
-                events, initial, step, lambda event: event.outcome != OK or event.name.startswith("read")
+                events,
+                own.first(initial),
+                own.step,
+                lambda event: event.outcome != OK or event.name.startswith("read"),
             )
         legal = in_some_order(
             f"{what}: an order in which every answer is right",
-            kind=next(kind for kind, (_, _, own) in KINDS.items() if own is step),
+            kind=kind,
             names=[event.name for event in shown],
-            initial=plain,
+            initial=initial,
         )
-        return self.expect(rule, operation, legal, *self._of(shown))
-
-    def _of(self, events: Iterable[Event[Any]]) -> list[Exchange]:
-        return [self.run.record[event.exchange] for event in events if event.exchange in self.run.record]
+        numbers = {event.exchange for event in shown}
+        shows = [exchange for _, exchange in named if exchange.number in numbers]
+        return self.expect(rule, operation, legal, *shows)
 
     def clients(self, calls: list[tuple[str, Call]], at_once: int) -> list[Script]:
         """Distributes calls over clients at random."""
@@ -148,16 +151,30 @@ class HistoryRecorder:
         return [script for script in (calls[at::at_once] for at in range(at_once)) if script]
 
 
-#: Kind of history -> reader of an exchange as an event, initial state, step function.
-KINDS: dict[str, tuple[Callable[[str, Exchange, Any], Event[Any]], Callable[[Any], Any], Step[Any]]] = {}
+@dataclass(frozen=True)
+class Kind:
+    """A kind of history: `perform` records and judges one, `event` reads an exchange by its name and the
+    initial state as JSON data, `first` gives the initial state, `step` the states after an event."""
+
+    perform: Callable[[HistoryRecorder, AccountFixture], None]
+    event: Callable[[str, Exchange, Any], Event[Any]]
+    first: Callable[[Any], Any]
+    step: Step[Any]
+
+    def events(self, named: Iterable[Named], initial: Any) -> list[Event[Any]]:
+        return [self.event(name, exchange, initial) for name, exchange in named]
+
+
+#: Kinds of histories by name; those of the suite are in contention.
+KINDS: dict[str, Kind] = {}
 
 
 @predicate
 def in_some_order(exchanges: Sequence[Exchange], kind: str, names: Sequence[str], initial: Any) -> str:
     """There is an order of the exchanges, which are of these names, in which every answer is right."""
-    read, first, step = KINDS[kind]
-    events = [read(name, exchange, initial) for name, exchange in zip(names, exchanges, strict=True)]
-    if legal_order(events, first(initial), step) is not None:
+    own = KINDS[kind]
+    events = own.events(zip(names, exchanges, strict=True), initial)
+    if legal_order(events, own.first(initial), own.step) is not None:
         return ""
     told = "; ".join(f"{event.name} {event.outcome}{_told(event.value)}" for event in events)
     return f"none for: {told[:400]}"

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 
 from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.engine.seeds import source
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.histories.beneficiary_races import changed_beneficiary
+from conformance.fuzz.histories.contention import KINDS
 from conformance.fuzz.histories.history import HistoryRecorder, Throttled
-from conformance.fuzz.histories.key_races import idempotent_create
-from conformance.fuzz.histories.nonce_races import one_nonce
-from conformance.fuzz.histories.wallets import only_wallet
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, pairs_are_free
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY
-from conformance.world.account import AccountFixture
 from conformance.world.run_context import RunContext
 
 #: Cases that one history counts for.
@@ -28,13 +23,6 @@ CASES_PER_HISTORY = 4
 
 #: Attempts at a history that a rate limiter has answered, or whose requests did not overlap.
 MOST_ATTEMPTS = 6
-
-KINDS: dict[str, Callable[[HistoryRecorder, AccountFixture], None]] = {
-    "keys": idempotent_create,
-    "wallets": only_wallet,
-    "beneficiaries": changed_beneficiary,
-    "nonces": one_nonce,
-}
 
 
 def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check: str) -> list[Finding]:
@@ -79,7 +67,7 @@ def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random)
         recorder.begin()
         history = HistoryRecorder(run, recorder, rng)
         try:
-            KINDS[kind](history, fixture)
+            KINDS[kind].perform(history, fixture)
         except Throttled as throttled:
             if not run.retry.wait_out(throttled.exchange, attempt):
                 return False

@@ -1,0 +1,286 @@
+"""Histories of clients that contend for one thing: a key (section 4.0), an account's only wallet of a pair
+(4.6), a beneficiary's fields (4.2), a nonce (5.4), and the funds of an account (2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
+from conformance.fuzz.histories.history import KINDS, HistoryRecorder, Kind, Named, event, ids
+from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event
+from conformance.judge.comparison import objects, show
+from conformance.judge.conservation import MOST_DISTURBED, Suspicions, conserved
+from conformance.judge.expectations import CannotTell, predicate
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import new_nonce
+from conformance.world.account import AccountFixture, call
+from conformance.world.habits import added
+from conformance.world.payments import round_of_payouts
+
+__all__ = ["KINDS", "payouts_at_once"]
+
+FIELDS = ("note", "middle_name", "display_name", "title")
+
+#: Rounds of payouts while a suspicion lasts.
+ROUNDS = 6
+
+
+def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    """A create as the id that it answers."""
+    return event(name, exchange, exchange.get("id") if exchange.succeeded else None)
+
+
+# ---------------------------------------------------------------------- one idempotency key
+
+
+def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None:
+    """Several clients send one key and body, one sends the key with another body: done once, one answer."""
+    rule = "idempotency.race"
+    operation = history.rng.choice(("createVirtualAccount", "createPayoutDestination", "createBeneficiary"))
+    request = fixture.call(operation)
+    field = "note" if TRAITS[operation].creates == "beneficiary" else "label"
+    other = request.with_field(field, f"{request.document.get(field)} otherwise")
+    calls = [("create", request)] * history.rng.randint(3, 5)
+    calls += [("create otherwise", other)] * history.rng.randint(0, 1)
+    listing = TRAITS[operation].listed_by
+    shown = fixture.call(listing).with_query({"page": 1, "size": 100}) if listing else None
+    before = _known(history, shown) if shown else None
+    done = history.perform(history.clients(calls, len(calls)), "one key")
+    last = history.send(request, "one key: create again")
+    named = [*done, ("create", last)]
+    history.judge("keys", rule, operation, named, "requests with one key at once")
+    events = KINDS["keys"].events(named, None)
+    if shown is None or before is None or any(made.outcome == UNKNOWN for made in events):
+        return
+    answered = {made.value for made in events if made.outcome == OK}
+    found = history.look(
+        shown, "one key: what is there?", lambda seen: not seen.succeeded or answered <= ids(seen)
+    )
+    # By id: an item of a list need not show the label (section 2.4). A list that goes on is no witness.
+    if found.succeeded and found.get("pages") == 1:
+        known = before | added(history.run, str(found.operation), objects(found.get("items")), answered)
+        made = one_more("one resource of one key", known=sorted(known & ids(found)))
+        history.expect(rule, operation, made, found, *(exchange for _, exchange in done), last)
+
+
+@predicate(name="key_races.one_more")
+def one_more(exchanges: Sequence[Exchange], known: Sequence[str]) -> str:
+    """A list, first, shows one element beside the known ones, where one of the other requests was accepted;
+    none, if none was."""
+    found, *answers = exchanges
+    if not found.succeeded:
+        raise CannotTell(f"{found.operation} was answered {found.described()}")
+    made = ids(found) - set(known)
+    accepted = any(answer.succeeded for answer in answers)
+    return "" if len(made) == 1 or (not made and not accepted) else f"{len(made)} of them"
+
+
+def _known(history: HistoryRecorder, shown: Call) -> frozenset[str] | None:
+    """The ids of what is there already, also of what a list does not show yet; None where it cannot tell."""
+    before = history.send(shown, "one key: what is there before?")
+    if not before.succeeded:
+        return None
+    lists = {name for name, traits in TRAITS.items() if traits.listed_by == shown.operation}
+    told = {
+        str(exchange.get("id"))
+        for exchange in history.run.record.values()
+        if exchange.succeeded and exchange.operation in lists
+    }
+    return ids(before) | told
+
+
+def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:
+    if made.outcome == REFUSED:
+        return [state]  # while another is under way, or for the other body
+    after = (made.name, made.value)
+    if state is None:
+        return [after] if made.outcome == OK else [state, (made.name, None)]
+    if made.outcome == UNKNOWN or state == after:
+        return [state]
+    return [after] if state[1] is None and state[0] == made.name else []
+
+
+# ---------------------------------------------------------------------- the only wallet of a pair
+
+
+def only_wallet(history: HistoryRecorder, fixture: AccountFixture) -> None:
+    """Several clients create the wallet of one pair with keys of their own, others list: one wallet
+    results."""
+    calls = [("create", fixture.call("createWallet")) for _ in range(history.rng.randint(3, 5))]
+    wallet = calls[0][1].document
+    shown = fixture.call("listWallets").with_query({"page": 1, "size": 100})
+    calls += [("read meanwhile", shown)] * history.rng.randint(0, 2)
+    done = history.perform(history.clients(calls, len(calls)), "one wallet", whole=True)
+    made = {exchange.get("id") for name, exchange in done if name == "create" and exchange.succeeded}
+    last = history.look(
+        shown, "one wallet: what is there?", lambda seen: not seen.succeeded or made <= ids(seen)
+    )
+    own = added(history.run, "listWallets", objects(last.get("items")), made)
+    pair = [wallet["currency"], wallet["network"]] if own else None
+    telling = [(name, each) for name, each in [*done, ("read", last)] if name == "create" or each.succeeded]
+    history.judge("wallets", "wallet.race", "createWallet", telling, "creates of one pair at once", pair)
+
+
+def _wallets(name: str, exchange: Exchange, pair: Sequence[Any] | None) -> Event[Any]:
+    """A read as the wallets that it shows: of one currency and network where the server adds wallets of its
+    own."""
+    if name == "create":
+        return _created(name, exchange, pair)
+    wallets = objects(exchange.get("items"))
+    if pair is not None:
+        wallets = [wallet for wallet in wallets if [wallet.get("currency"), wallet.get("network")] == pair]
+    return event(name, exchange, frozenset(str(wallet.get("id")) for wallet in wallets))
+
+
+def _by_pair(state: frozenset[Any], asked: Event[Any]) -> Iterable[frozenset[Any]]:
+    if asked.name.startswith("read"):
+        # A list may be behind, but it shows no other wallet than the one there is.
+        behind = asked.name == "read meanwhile" and not asked.value
+        unnamed = None in state and len(asked.value) == len(state)
+        return [state] if behind or asked.value == state or unnamed else []
+    if asked.outcome == OK:
+        return [] if state else [frozenset({asked.value})]
+    if asked.outcome == UNKNOWN:
+        return [state] if state else [state, frozenset({None})]
+    return [state] if state else []
+
+
+# ---------------------------------------------------------------------- the fields of a beneficiary
+
+
+def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> None:
+    """Clients change different fields of one beneficiary, or disable it, while others read it: nothing
+    acknowledged is lost."""
+    path = fixture.ids("getBeneficiary")
+    read, rng = call("getBeneficiary", path), history.rng
+    writes: list[tuple[str, Call]] = []
+    for number in range(rng.randint(3, 5)):
+        name = rng.choice(FIELDS)
+        writes.append((f"set {name}", call("updateBeneficiary", path, {name: f"value{'abcdef'[number]}"})))
+    if rng.random() < 0.5:
+        writes.append(("disable", call("disableBeneficiary", path)))
+    reads = [("read", read)] * rng.randint(0, 2)
+    before = {name: fixture.beneficiary.get(name) for name in FIELDS}
+    done = history.perform(history.clients([*writes, *reads], rng.randint(3, 5)), "one beneficiary")
+    # How soon a write shows is open: reads made meanwhile are no events.
+    written = [(name, exchange) for name, exchange in done if name != "read"]
+    disabled = any(name == "disable" and exchange.succeeded for name, exchange in written)
+    plain = {"fields": list(before.values()), "disabled": disabled}
+    last = history.look(
+        read,
+        "one beneficiary: what is it now?",
+        lambda seen: not seen.succeeded or history.legal("beneficiaries", [*written, ("read", seen)], plain),
+    )
+    _judge_meanwhile(history, done, before)
+    if not last.succeeded:
+        return
+    lost = disabled and last.get("status") != "disabled"
+    rule = "beneficiary.disable" if lost else "beneficiary.update"
+    operation = "disableBeneficiary" if lost else "updateBeneficiary"
+    what = "changes of one beneficiary at once"
+    history.judge("beneficiaries", rule, operation, [*written, ("read", last)], what, plain)
+
+
+def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mapping[str, Any]) -> None:
+    """A read made meanwhile shows of each field what somebody has sent, or what was there before."""
+    for _, seen in (pair for pair in done if pair[0] == "read" and pair[1].succeeded):
+        for name, value in before.items():
+            sent = [exchange.call.document[name] for kind, exchange in done if kind == f"set {name}"]
+            sentence = f"{name} as it was or as somebody has set it"
+            among = one_of(sentence, name=name, among=[value, *sent])
+            history.expect("beneficiary.update", "updateBeneficiary", among, seen)
+
+
+@predicate(name="beneficiary_races.one_of")
+def one_of(exchanges: Sequence[Exchange], name: str, among: Sequence[Any]) -> str:
+    """A member of an answer is one of these values."""
+    value = exchanges[0].get(name)
+    return "" if value in among else show(value)
+
+
+def _changes(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    """A change as the value that it sets, a read as the fields and status that it shows. A status that nobody
+    asked for is a job's."""
+    if name == "read":
+        status = exchange.get("status") if initial["disabled"] else ""
+        return event(name, exchange, (*(exchange.get(field) for field in FIELDS), status))
+    value = None if name == "disable" else exchange.call.document[name.removeprefix("set ")]
+    return event(name, exchange, value)
+
+
+def _by_field(state: tuple[Any, ...], asked: Event[Any]) -> Iterable[tuple[Any, ...]]:
+    if asked.name == "read":
+        return [state] if asked.value == state else []
+    if asked.outcome == REFUSED:
+        return [state]
+    at = len(FIELDS) if asked.name == "disable" else FIELDS.index(asked.name.removeprefix("set "))
+    after = (*state[:at], "disabled" if asked.name == "disable" else asked.value, *state[at + 1 :])
+    return [after] if asked.outcome == OK else [state, after]
+
+
+# ---------------------------------------------------------------------- one nonce
+
+
+def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
+    """Several clients send different requests with one nonce: at most one passes authentication."""
+    nonce = new_nonce()
+    features = history.run.target.features
+    absent = {"createPayout": not features.payouts, "createPayin": not features.payins}
+    operation = history.rng.choice([name for name in OPERATIONS if not absent.get(name)])
+    if TRAITS[operation].once:
+        # What the one that passes uses up, others of the shared account still need.
+        fixture = history.run.account(fresh=True)
+    calls = [
+        ("request", fixture.call(operation).signed(nonce=nonce)) for _ in range(history.rng.randint(3, 6))
+    ]
+    done = history.perform(history.clients(calls, len(calls)), "one nonce", whole=True)
+    last = history.send(fixture.call(operation).signed(nonce=nonce), "one nonce: again")
+    what = "requests with one nonce at once"
+    history.judge("nonces", "auth.nonce-race", operation, [*done, ("request", last)], what)
+
+
+def _passed(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    """A request as whether it passed authentication."""
+    return event(name, exchange, refused=exchange.refused_authentication)
+
+
+def _by_nonce(used: bool, asked: Event[Any]) -> Iterable[bool]:
+    if asked.outcome == REFUSED:
+        return [used]
+    if asked.outcome == UNKNOWN:
+        return [used, True]
+    return [] if used else [True]
+
+
+KINDS |= {
+    "keys": Kind(idempotent_create, _created, lambda _: None, _by_key),
+    "wallets": Kind(only_wallet, _wallets, lambda _: frozenset(), _by_pair),
+    "beneficiaries": Kind(changed_beneficiary, _changes, lambda initial: (*initial["fields"], ""), _by_field),
+    "nonces": Kind(one_nonce, _passed, lambda _: False, _by_nonce),
+}
+
+
+# ---------------------------------------------------------------------- the funds of an account
+
+
+def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicions: Suspicions) -> None:
+    """Payouts are made one after the other and at once, again where some lose amounts: conserved. Nobody else
+    may pay from the account meanwhile."""
+
+    def at_once(calls: list[Call], purpose: str) -> list[Exchange]:
+        scripts = [[("payout", payout)] for payout in calls]
+        return [answer for _, answer in history.perform(scripts, purpose, whole=True)]
+
+    for _ in range(ROUNDS if suspicions.disturbed < MOST_DISTURBED else 0):
+        turn = round_of_payouts(fixture, history.send, at_once)
+        try:
+            judged = suspicions.add(turn)
+        except CannotTell:
+            return
+        history.run.record |= {exchange.number: exchange for exchange in judged}
+        what = "payouts at once to take from the balance what they take one after the other"
+        good = history.expect("payout.race", "createPayout", conserved(what), *judged)
+        if not suspicions.turns or not good:
+            return

@@ -45,6 +45,9 @@ NUMBERS = 10**9
 #: reach back over so many requests.
 POSTS, ACCEPTED, ONE_IN = 200, 600, 30
 
+#: Seconds from which on a pause belongs to a failure: users pause, and wait for a busy machine.
+PAUSE = 30.0
+
 #: Creates whose exchanges are kept, in case another resource turns out to have the same id.
 CREATES = 1000
 
@@ -208,7 +211,7 @@ class LoadProcess:
 
         name = file_name(finding.rule, finding.operation, finding.check)
         wanted = name not in self._saved and len(self._saved) < REPLAYS
-        if wanted and (document := document_of(finding, list(run.record.values()), run)):
+        if wanted and (document := document_of(finding, list(run.record.values()), run, PAUSE)):
             self._saved.add(name)
             self._report.replays[name] = document
         return f"replays/{name}" if name in self._saved else ""

@@ -47,9 +47,11 @@ def save(finding: Finding, exchanges: list[Exchange], run: RunContext, folder: P
     return write(document, folder / file_name(finding.rule, finding.operation, finding.check))
 
 
-def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) -> Document | None:
+def document_of(
+    finding: Finding, exchanges: list[Exchange], run: RunContext, least: float | None = None
+) -> Document | None:
     """The replay document of a failed finding, free of credentials; None where no request shows the
-    failure."""
+    failure. Pauses of `least` seconds belong to the failure (default: PAUSE or LONG_PAUSE)."""
     expectation = finding.expectation
     judged = [run.record[number] for number in finding.judged if number in run.record]
     if expectation is None or not judged or len(judged) < len(finding.judged):
@@ -64,7 +66,7 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
     writer = _Writer(finding.rule, kept, {exchange.number for exchange in judged}, run)
     written = [writer.step(str(at), exchange) for at, exchange in enumerate(kept, 1)]
     _together(written, kept)
-    least = PAUSE if run.before else LONG_PAUSE
+    least = least or (PAUSE if run.before else LONG_PAUSE)
     _pauses({exchange.number: written[at] for at, exchange in enumerate(kept)}, exchanges, least)
     numbers = {exchange.number: step["id"] for exchange, step in zip(kept, written, strict=True)}
     rule, told_again = RULES[finding.rule], writer.told(plain, written)
@@ -192,14 +194,15 @@ def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float) -> None:
     """Notes the pauses of the check, before a step or, from so many seconds on, before requests in between
     that are left out."""
-    waited = 0.0
+    waited, first = 0.0, next(iter(written))
     for before, exchange in itertools.pairwise(exchanges):
         pause = exchange.started - (before.started + before.elapsed)
         consecutive = before.number in written and exchange.number == before.number + 1
         if pause >= least or (consecutive and pause > PAUSE):
             waited += pause
         if step := written.get(exchange.number):
-            if waited and "together" not in step:
+            # Before the first step there is nothing to wait after.
+            if waited and "together" not in step and exchange.number != first:
                 step["wait"] = round(min(waited, LONGEST_PAUSE), 3)
             waited = 0.0
 

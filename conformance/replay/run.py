@@ -42,8 +42,8 @@ _REMEMBERED = ("auth.nonce", "idempotency.", "list.")
 #: Attempts at a failure that depends on chance, and at one that depends on the number of requests.
 _ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
 
-#: Steps and seconds of waiting that further attempts take in all if the process may matter.
-_MOST_STEPS, _MOST_WAITING = 200, 20.0
+#: Seconds of waiting that further attempts take in all, and steps if the process may matter.
+_MOST_WAITING, _MOST_STEPS = 30.0, 200
 
 #: Predicates that, like those of single modules, prove no failure if what was accepted is refused now:
 #: its content does not show, and a refusal in other words may have another reason.
@@ -151,15 +151,16 @@ def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[St
 def attempts(document: Document) -> int:
     """The number of attempts before a failure counts as not reproduced."""
     rule, steps = document["rule"], document["steps"]
+    most = 1
     if rule in _COUNTED:
-        return _COUNTED_ATTEMPTS
+        most = _COUNTED_ATTEMPTS
     # Requests that must be simultaneous, or elements whose times lie near to one another.
-    if any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
-        return _ATTEMPTS
-    if not rule.startswith(_REMEMBERED):
-        return 1
+    elif any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
+        most = _ATTEMPTS
+    elif rule.startswith(_REMEMBERED):
+        most = min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
     waiting = sum(step.get("wait", 0.0) for step in steps) or 1.0
-    return max(1, min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps), 1 + int(_MOST_WAITING / waiting)))
+    return min(most, 1 + int(_MOST_WAITING / waiting))
 
 
 def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:

@@ -22,6 +22,7 @@ from conformance.judge.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import ReplayError, document_of, load, perform, save
 from conformance.replay.format import file_name
+from conformance.replay.run import attempts
 from conformance.world.run_context import RunContext
 from tests.replay.samples import (
     CASES,
@@ -302,3 +303,23 @@ def test_names_of_files() -> None:
         == "auth.signature.createWallet.other_secret.json"
     )
     assert "/" not in file_name("a", "b/../c", "d")
+
+
+@pytest.mark.parametrize(("wait", "most"), [(0.0, 9), (5.0, 7), (16.0, 2), (200.0, 1)])
+def test_attempts_do_not_wait_for_long(wait: float, most: int) -> None:
+    steps = [{"target": "/", "wait": wait}, {"target": "/", "together": 1}, {"target": "/", "together": 1}]
+    assert attempts({"rule": "idempotency.race", "steps": steps}) == most
+
+
+def test_nothing_waits_before_the_first_step() -> None:
+    run = run_on(PerformsAgain())
+    run.account(fresh=True).create("createWallet")
+    found = replayed_twice(run)
+    late = [
+        replace(exchange, started=exchange.started + 60 * at)
+        for at, exchange in enumerate(run.record.values())
+    ]
+    run.record.update((exchange.number, exchange) for exchange in late)
+    document = document_of(found, late, run)
+    assert document is not None
+    assert [step.get("wait", 0) > 0 for step in document["steps"]] == [False, True, True, True, True]

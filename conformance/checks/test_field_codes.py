@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, within
+from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
@@ -69,20 +68,13 @@ def _valued(field: Field, value: Any, where: str) -> str:
     return f'{field.name} "{value}"{within(where)}'
 
 
-def _currencies_of_another_kind(at: DefectiveBodies) -> Iterator[Case]:
-    """Cryptocurrencies of virtual accounts, bank accounts and payins, and fiat currencies of wallets."""
-    crypto = not TRAITS[at.operation].unique_pair
-    for code in OTHER_CURRENCIES[at.operation]:
-        name = f"currency {code}, which is {'crypto' if crypto else 'fiat'}"
-        yield at.defective("fields.currency-kind", name, at.having("currency", code))
-
-
-@check("fields.currency-kind", UNTOUCHED)
-def test_currency_of_the_other_kind(ctx: CheckContext) -> None:
+@table("fields.currency-kind", UNTOUCHED, at=DefectiveBodies)
+def test_currency_of_the_other_kind(at: DefectiveBodies) -> Iterator[Case]:
     """A virtual account, a bank account and a payin in a cryptocurrency are refused, and so is a wallet in a
     fiat currency."""
-    with DefectiveBodies(ctx) as engine:
-        if engine.valid().get("type") == "wallet":
-            ctx.not_exercised("fields.currency-kind", "the server accepts no bank account")
-            return
-        engine.run(_currencies_of_another_kind)
+    rule, kind = "fields.currency-kind", "fiat" if TRAITS[at.operation].unique_pair else "crypto"
+    if at.valid().get("type") == "wallet":
+        at.ctx.not_exercised(rule, "the server accepts no bank account")
+        return
+    for code in OTHER_CURRENCIES[at.operation]:
+        yield at.defective(rule, f"currency {code}, which is {kind}", at.having("currency", code))

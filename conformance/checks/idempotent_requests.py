@@ -119,19 +119,6 @@ class IdempotentRequest:
 # ---------------------------------------------------------------------- keys
 
 
-def v4_keys() -> Iterator[tuple[str, str]]:
-    """Version 4 keys of each variant digit that RFC 9562 allows."""
-    for digit in "89ab":
-        yield f"a version 4 UUID of variant {digit}", new_key(variant=digit)
-
-
-def other_keys() -> Iterator[tuple[str, str]]:
-    """Keys of other versions, always of the same variant, so that every run asks the same."""
-    for version in (1, 7):
-        yield f"a version {version} UUID", new_key(version=version, variant="a")
-    yield "a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper")
-
-
 def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
     """Requests with this body and keys that are not a UUID."""
     key = new_key()

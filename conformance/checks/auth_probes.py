@@ -10,7 +10,7 @@ import time
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Refused
+from conformance.judge.expectations import Expectation, Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN
 from conformance.wire.clock import apart
@@ -55,6 +55,11 @@ def earliest(ctx: CheckContext) -> Exchange | None:
 #: Distances of a probe from the edge of the window, in seconds: where the answer's Date header proves the
 #: distance, where a slow answer hides it, and where the server sends no Date.
 PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
+
+
+def replayed(what: str) -> Expectation:
+    """The expectation that a request is refused for its nonce, which was used before."""
+    return Refused(what, 401, "authentication_error", "nonce_replay")
 
 
 class AuthProbes:
@@ -146,16 +151,18 @@ class AuthProbes:
             return self.first
         return self.passed(self.ctx.send(self.valid(), "a valid request, whose nonce is used again"))
 
-    def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
+    def nonce_replay(
+        self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED
+    ) -> None:
         """Sends a call with the nonce of an earlier exchange and judges that it is refused for it, if the run
-        wants this probe."""
+        wants this probe; `within` are the seconds for which a nonce is surely remembered."""
         if not self.ctx.wanted(what):
             return
         answer = self.send(call.signed(nonce=used.nonce), what)
-        if answer.started - used.started > REMEMBERED:
+        if answer.arrived - used.started > within:
             self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)
             return
-        self.ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer)
+        self.ctx.judge(rule, replayed(what), answer)
 
     # ------------------------------------------------------------------ places
 

@@ -6,13 +6,12 @@ import secrets
 from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
 
-from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins
+from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins, replayed
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
-from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.wire.messages import Auth, Exchange
@@ -255,19 +254,15 @@ def _judge_shared(
         try:
             answer, what = probe(partner)
             suspects.append((answer, what))
-            if _replayed(answer) or _replayed(control(partner)[0]):
-                ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer)
+            refused = replayed(what)
+            if refused.judge([answer]).good or refused.judge([control(partner)[0]]).good:
+                ctx.judge(rule, refused, answer)
                 return
         except Inconclusive as stop:
             ctx.skip_judgement(rule, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
     # Not one partner's own fault: nonces are not shared between methods at all.
     for answer, what in suspects[:1]:
-        ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer)
-
-
-def _replayed(answer: Exchange) -> bool:
-    found = (answer.status, answer.error_type, answer.error_code)
-    return found == (401, "authentication_error", "nonce_replay")
+        ctx.judge(rule, replayed(what), answer)
 
 
 # ---------------------------------------------------------------------- what is left open

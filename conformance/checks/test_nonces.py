@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from conformance.checks.auth_probes import AuthProbes
+from conformance.checks.auth_probes import AuthProbes, replayed
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Auth, Call
 from conformance.wire.provenance import derive
@@ -83,4 +82,4 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
                 reason = f"a request {what} is refused before authentication"
                 ctx.skip_judgement(RULE, reason, answer, unsigned, cause="auth.comes-first")
                 continue
-        ctx.judge(RULE, Refused(again, 401, "authentication_error", "nonce_replay"), answer, used)
+        ctx.judge(RULE, replayed(again), answer, used)

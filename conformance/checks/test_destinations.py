@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
@@ -223,10 +223,7 @@ def test_card_destination(ctx: CheckContext) -> None:
 def test_second_default(ctx: CheckContext) -> None:
     """Notes what happens to a beneficiary's default destination when a second one is created as default."""
     fixture = ctx.account(fresh=True)
-    calls = [
-        fixture.call("createPayoutDestination", {**ctx.run.bank_account(fixture), "is_default": True})
-        for _ in range(2)
-    ]
+    calls = [_default(ctx, fixture) for _ in range(2)]
     first = ctx.accept(calls[0], "a first default destination")
     second = ctx.send(calls[1], "a second default destination")
     if not second.succeeded:
@@ -261,16 +258,29 @@ ROUNDS = 2
 def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
     """The default destination stays when another default is refused, when the create of an earlier default is
     repeated with its key, and when a destination that is no default, or another beneficiary's, is created."""
-    for rule, what, act in (
-        ("refusal.changes-nothing", "a refused default destination", _refused_default),
+    attempts: tuple[tuple[str, str, Callable[[AccountFixture, Call], Call]], ...] = (
+        (
+            "refusal.changes-nothing",
+            "a refused default destination",
+            lambda fixture, _: _default(ctx, fixture).with_field("country", "USA"),
+        ),
         (
             "idempotency.replay-after-change",
             "an earlier default's create, with the same key",
-            _repeated_default,
+            lambda _, first: first,
         ),
-        ("destination.default", "a destination that is no default", _plain_destination),
-        ("destination.default", "another beneficiary's default", _default_elsewhere),
-    ):
+        (
+            "destination.default",
+            "a destination that is no default",
+            lambda fixture, _: _default(ctx, fixture).with_field("is_default", False),
+        ),
+        (
+            "destination.default",
+            "another beneficiary's default",
+            lambda fixture, _: _default(ctx, fixture, Beneficiary(ctx, fixture).ids),
+        ),
+    )
+    for rule, what, request in attempts:
         for attempt in range(1, ROUNDS + 1):
             fixture = ctx.account(fresh=True)
             calls = [_default(ctx, fixture) for _ in range(2)]
@@ -280,8 +290,8 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 break
             newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
             before = _defaults(ctx, fixture, holding=newest)
-            answer = act(ctx, fixture, calls[0])
-            if answer is None:
+            answer = ctx.send(request(fixture, calls[0]), what)
+            if not ctx.usable(rule, answer) or answer.refused is not (rule == "refusal.changes-nothing"):
                 break
             after = _defaults(ctx, fixture, alike=before)
             expectation = same_defaults(f"after {what}: the same destination is the default")
@@ -290,36 +300,11 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 break
 
 
-def _default(ctx: CheckContext, fixture: AccountFixture) -> Call:
-    return fixture.call("createPayoutDestination", {**ctx.run.bank_account(fixture), "is_default": True})
-
-
-def _refused_default(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
-    """A default destination of a country that is none; None where it is not refused."""
-    invalid = _default(ctx, fixture).with_field("country", "USA")
-    answer = ctx.send(invalid, "a default destination of the country USA")
-    return answer if ctx.usable("refusal.changes-nothing", answer) and answer.refused else None
-
-
-def _repeated_default(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
-    """The repeated create of the first default; None where it does not come to an answer."""
-    answer = ctx.send(first, "the first default's create, with the same key")
-    return answer if ctx.usable("idempotency.replay-after-change", answer) else None
-
-
-def _plain_destination(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
-    """Another destination, which is not the default; None where it is refused."""
-    body = {**ctx.run.bank_account(fixture), "is_default": False}
-    answer = ctx.send(fixture.call("createPayoutDestination", body), "a destination that is no default")
-    return answer if answer.succeeded else None
-
-
-def _default_elsewhere(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
-    """The default destination of another beneficiary of the account; None where it is refused."""
-    owner = Beneficiary(ctx, fixture)
+def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | None = None) -> Call:
+    """The create of a default destination, of the fixture's beneficiary or that of these ids."""
+    operation = "createPayoutDestination"
     body = {**ctx.run.bank_account(fixture), "is_default": True}
-    answer = ctx.send(call("createPayoutDestination", owner.ids, body), "another beneficiary's default")
-    return answer if answer.succeeded else None
+    return call(operation, ids or fixture.ids(operation), body)
 
 
 def _defaults(

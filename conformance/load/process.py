@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -88,7 +89,8 @@ class LoadProcess:
         self.paying, self.held = 0, False
         self.suspicions = Suspicions()
         self.posts: deque[tuple[Post, list[Exchange]]] = deque(maxlen=POSTS)
-        self.accepted: deque[Exchange] = deque(maxlen=ACCEPTED)
+        #: Accepted requests, each after those that made what its path names.
+        self.accepted: deque[list[Exchange]] = deque(maxlen=ACCEPTED)
         self.creates: dict[int, Exchange] = {}
         #: The reason why a session ended that could not reach the server; empty once it answers again.
         self.lost = ""
@@ -139,12 +141,12 @@ class LoadProcess:
 
     def _watched(self, run: RunContext) -> RunContext:
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):
-            run.client(organization).watchers.append(self._watch)
+            run.client(organization).watchers.append(partial(self._watch, run))
         return run
 
     # ------------------------------------------------------------------ watching
 
-    def _watch(self, exchange: Exchange) -> None:
+    def _watch(self, run: RunContext, exchange: Exchange) -> None:
         ledger = self._report.ledger
         if exchange.status is not None:
             self.lost = ""
@@ -156,7 +158,8 @@ class LoadProcess:
         if not exchange.succeeded:
             return
         if next(self._counter) % ONE_IN == 0:
-            self.accepted.append(exchange)
+            made = [one for one in run.accepted if _creates(one) and str(one.get("id")) in exchange.call.path]
+            self.accepted.append([*made, exchange])
         identifier = exchange.get("id") if _creates(exchange) else None
         if isinstance(identifier, str):
             # The same key may bring the same resource again.

@@ -222,10 +222,10 @@ class Session(Driver):
         """Sends a request with a nonce that was used within the last minutes, perhaps by another user."""
         if self.lost or not self.process.accepted:
             return
-        first = self.rng.choice(self.process.accepted)
+        *made, first = self.rng.choice(self.process.accepted)
         if time.time() - first.started > NONCE_AGE or not first.nonce:
             return
-        self.run.record[first.number] = first
+        self.run.record |= {exchange.number: exchange for exchange in (*made, first)}
         request = self.any_read().signed(nonce=first.nonce)
         self.mistake(request, "a nonce that was used before", Known(nonces={first.nonce}), first)
 

@@ -12,8 +12,7 @@ from conformance.checks.engine import Engine
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of
-from conformance.judge.expectations import SameAnswer
-from conformance.judge.expectations.groups import difference
+from conformance.judge.expectations import SameAnswer, difference
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import derive, new_key

@@ -18,7 +18,7 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, same, show
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
-from conformance.judge.expectations.statuses import NOTHING_SHOWN
+from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
 from conformance.judge.timeliness import untimely
 from conformance.wire.messages import MISSING, Exchange

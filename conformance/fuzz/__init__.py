@@ -3,7 +3,7 @@
 Three tests, each in parts that lanes and processes share out; nothing is imported before a part runs:
 
     schema      single requests of one operation. schema_fuzzing sends examples of several cases: from
-                generation (schemathesis, through views) and odd_requests (the corpora of the checks), at the
+                generation (schemathesis) and odd_requests (the corpora of the checks), at the
                 resources of operation_fixtures, with own_values where a server may want them unique.
                 conformance.judge.oracle says what each answer must be.
     stateful    sequences of requests. state_machine draws them, executor sends them (with repeating, walking

@@ -31,33 +31,35 @@ Nothing reads the sentences back: they are for people. `to_plain` and `from_plai
 files (spec/replay.schema.json).
 """
 
+from conformance.judge.expectations.common import (
+    Accepted,
+    Answered,
+    AtMostOne,
+    Authenticated,
+    Documented,
+    Equal,
+    Later,
+    Member,
+    Refused,
+    RefusedOrIgnored,
+    SameAmongAccepted,
+    SameAnswer,
+    Status,
+    Unchanged,
+    difference,
+    unusable,
+)
 from conformance.judge.expectations.expectation import (
     PREDICATES,
+    At,
     CannotTell,
     Expectation,
     ExpectationError,
     Outcome,
+    Sent,
     from_plain,
     predicate,
 )
-from conformance.judge.expectations.groups import (
-    AtMostOne,
-    SameAmongAccepted,
-    SameAnswer,
-    Unchanged,
-    difference,
-)
-from conformance.judge.expectations.statuses import (
-    Accepted,
-    Answered,
-    Authenticated,
-    Documented,
-    Refused,
-    RefusedOrIgnored,
-    Status,
-    unusable,
-)
-from conformance.judge.expectations.values import At, Equal, Later, Member, Sent
 
 __all__ = [
     "PREDICATES",

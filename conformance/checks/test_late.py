@@ -121,7 +121,7 @@ def _changed(ctx: CheckContext) -> Exchange | None:
         if each.raced or not each.succeeded or each.operation is None
     ]
     first = _first_reads(ctx, "getBeneficiary", "")
-    return next(
+    return min(
         (
             exchange
             for path, exchange in last.items()
@@ -129,7 +129,8 @@ def _changed(ctx: CheckContext) -> Exchange | None:
             and first[path].number < exchange.number
             and not any(path.rpartition("/")[2] in target for target in unsure)
         ),
-        None,
+        key=lambda exchange: exchange.number,
+        default=None,
     )
 
 
@@ -147,18 +148,27 @@ def test_lists_after_a_while(ctx: CheckContext) -> None:
 
 
 def _grown(ctx: CheckContext) -> tuple[Call, dict[str, Exchange]]:
-    """The first page of a list that has grown since it was first read, and what was made in it: the first
-    such list of the run, or else a new one."""
+    """The first page of a list that has grown since it was first read, and what was made in it: of the list
+    that grew first, without what may not show yet, or else of a new one."""
     create, read = ADDS_TO[ctx.operation.id], f"page=1&size={MAX_SIZE}"
     found: dict[str, dict[str, Exchange]] = {}
     for exchange in _own(ctx.run.accepted):
         if exchange.operation == create and isinstance(exchange.get("id"), str):
             found.setdefault(exchange.call.path, {})[str(exchange.get("id"))] = exchange
     first = _first_reads(ctx, ctx.operation.id, read)
-    for path, made in found.items():
-        grown = path in first and first[path].number < next(reversed(made.values())).number
-        if grown and len(made) <= _MOST:
-            return first[path].call, made
+    #: Path -> when its list first grew after it was read.
+    grown = {
+        path: min(since)
+        for path, made in found.items()
+        if path in first
+        and len(made) <= _MOST
+        and (since := [each.arrived for each in made.values() if each.number > first[path].number])
+    }
+    if grown:
+        path = min(grown, key=grown.__getitem__)
+        latest = max(grown[path], time.time() - within(ctx.run.cache))
+        shown = {element: each for element, each in found[path].items() if each.arrived <= latest}
+        return first[path].call, shown
     fixture = ctx.run.account(fresh=True)
     bodies = [ctx.run.samples.wallet(at) if TRAITS[create].unique_pair else None for at in range(2)]
     elements = [fixture.create(create, bodies[0])]

@@ -34,3 +34,18 @@ def test_checks_that_create_accounts_leave_the_judged_list_alone() -> None:
     before = run.send(run.client(), listed, "the list").get("total")
     run.account(fresh=True).create("createBeneficiary")
     assert run.send(run.client(), listed, "the list").get("total") == before
+
+
+def test_late_read_of_a_list_leaves_out_what_may_not_show_yet() -> None:
+    run = run_on()
+    fixture = run.account(fresh=True)
+    page = fixture.call("listVirtualAccounts").with_query("page=1&size=100")
+    run.send(fixture.client, page, "the empty list")
+    long_ago, lately = (fixture.create("createVirtualAccount") for _ in range(2))
+    long_ago.started -= 60
+    waits: list[float] = []
+    run.pause = waits.append
+    check = load_checks()["test_late.test_lists_after_a_while"]
+    [finding], numbers = run_check(check, "listVirtualAccounts", run)
+    assert finding.verdict is Verdict.PASSED and not waits
+    assert long_ago.number in numbers and lately.number not in numbers

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +67,16 @@ def read_json(
         raise error(f"{path}: this is not JSON, so not a {what}; {source}.") from None
 
 
-def written(path: Path, text: str, *, private: bool = False) -> Path:
-    """Writes a file whole or not at all: a reader sees the old one or the new one. Makes its folder if need
-    be, but not for a `private` file, which is for its owner's eyes only. Raises OSError."""
+def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> Path:
+    """Writes a text, or one in pieces, whole or not at all: a reader sees the old file or the new one. Makes
+    its folder if need be, but not for a `private` file, which is for its owner's eyes only. Raises
+    OSError."""
     if not private:
         path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
         if not private:
             # mkstemp keeps its files to their owner; reports are for others, too.
             os.chmod(temporary, 0o666 & ~_umask())

@@ -21,18 +21,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "results", type=Path, metavar="RESULTS", help="results.json of a run, or the folder it is in"
     )
     for name, (file, _) in FORMATS.items():
-        if name != "json":
-            parser.add_argument(
-                f"--{name}", type=Path, metavar="FILE", help=f"write {file} as FILE; - is standard output"
-            )
+        parser.add_argument(
+            f"--{name}", type=Path, metavar="FILE", help=f"write {file} as FILE; - is standard output"
+        )
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the formats. Raises UsageError for what cannot be read or written."""
     document = load(options.results)
     folder = options.results if options.results.is_dir() else options.results.parent
-    wanted = {name: getattr(options, name) for name in FORMATS if name != "json" and getattr(options, name)}
-    wanted = wanted or {name: folder / file for name, (file, _) in FORMATS.items() if name != "json"}
+    wanted = {name: getattr(options, name) for name in FORMATS if getattr(options, name)}
+    wanted = wanted or {name: folder / file for name, (file, _) in FORMATS.items()}
     for name, path in wanted.items():
         text = FORMATS[name][1](document)
         if str(path) == "-":

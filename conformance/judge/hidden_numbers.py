@@ -15,6 +15,9 @@ HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 #: Shorter values may stand anywhere by chance; numbers under five digits are their own last four.
 _SHORTEST = 8
 
+#: Characters of a text in another field that are remembered.
+_REMEMBERED = 10_000
+
 _SPACING = re.compile(r"[\s\-.]+")
 _ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
 
@@ -43,7 +46,7 @@ class HiddenNumbers:
                 self._numbers.setdefault(account, {})[squeezed(value)] = name, exchange.number
         shown = {name: value for name, value in body.items() if name not in hidden}
         self._texts.setdefault(account, set()).update(
-            squeezed(text) for text in all_texts(shown) if len(text) >= _SHORTEST
+            squeezed(text[:_REMEMBERED]) for text in all_texts(shown) if len(text) >= _SHORTEST
         )
 
     def known(self, exchange: Exchange) -> bool:

@@ -256,6 +256,15 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
                     case.verdict, case.summary = Verdict.NOT_APPLICABLE, reason
         return ledger
 
+    @classmethod
+    def unpacked(cls, sent: bytes | Ledger) -> Ledger:
+        """The ledger of a worker: of one in another process from its bytes, of one in this process itself."""
+        return sent if isinstance(sent, Ledger) else msgspec.msgpack.decode(sent, type=Ledger)
+
+    def packed(self) -> bytes:
+        """The ledger as bytes, for another process."""
+        return msgspec.msgpack.encode(self)
+
     @cached_property
     def _by_key(self) -> dict[tuple[str, str], Result]:
         return {case.key: case for case in self.cells}

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import msgspec
 
 from conformance._options import Effort
 from conformance._text import printable
@@ -216,9 +215,9 @@ class Controller:
         self._broken |= {(finding.rule, finding.operation) for finding in found}
         return found
 
-    def take_totals(self, totals: bytes) -> None:
-        """Takes in a worker's last word."""
-        self.ledger.merge(received(totals))
+    def take_totals(self, totals: Ledger) -> None:
+        """Takes in a worker's last ledger."""
+        self.ledger.merge(totals)
 
     def conclude(self) -> None:
         """Completes the ledger; nothing is taken in afterwards."""
@@ -292,11 +291,6 @@ class Controller:
         """The status that the run ends with, once it is finished."""
         status = self.document.verdict.exit_status if self.document else 3
         return 3 if self.problems and status == 0 else status
-
-
-def received(sent: bytes) -> Ledger:
-    """The ledger that a worker sent."""
-    return msgspec.msgpack.decode(sent, type=Ledger)
 
 
 def _not_finished(nodeid: str) -> list[Finding]:

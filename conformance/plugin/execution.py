@@ -14,6 +14,7 @@ from conformance._private import parse_one_at_a_time
 from conformance.checks.check import Check
 from conformance.fuzz.exploration import Exploration
 from conformance.judge.findings import Finding
+from conformance.judge.ledger import Ledger
 from conformance.plugin import known
 from conformance.plugin.known import Numbers, wants
 from conformance.plugin.lanes import Lanes, shares
@@ -33,11 +34,11 @@ Test = tuple[Check | Exploration, str]
 
 @dataclass
 class Executed:
-    """The result of one test: its findings, what the controller is told, and the mistake of the suite that
+    """The result of one test: its findings, the ledger for the controller, and the mistake of the suite that
     ended it, if one did."""
 
     findings: list[Finding]
-    payload: dict[str, Any]
+    ledger: Ledger
     worker: Worker
     error: BaseException | None = None
 
@@ -161,13 +162,13 @@ class Executor:
             if ahead is not None:
                 ahead.stop()
 
-    def totals(self) -> list[bytes]:
-        """The last words of all workers."""
+    def totals(self) -> list[Ledger]:
+        """The last ledgers of all workers."""
         groups = [ahead.workers.values() for ahead in (self._waiting, self._ahead) if ahead is not None]
         workers = {worker.index: worker for group in groups for worker in group}
         if self._own is not None:
             workers[self._own.index] = self._own
-        return [worker.totals() for worker in workers.values()]
+        return [worker.ledger(last=True) for worker in workers.values()]
 
 
 def _waits(test: Test) -> bool:
@@ -240,6 +241,6 @@ def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Wo
             # What was sent counts, whatever became of the check; the mistake is told when the test is
             # reported.
             error = mistake
-        return Executed(findings, worker.payload(findings), worker, error)
+        return Executed(findings, worker.ledger(findings), worker, error)
 
     return run

@@ -281,7 +281,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if ours is None:
         return None
     executed = _executor(pyfuncitem.config).run(pyfuncitem.nodeid, ours)
-    findings, pyfuncitem.stash[_PAYLOAD] = executed.findings, executed.payload
+    findings, pyfuncitem.stash[_PAYLOAD] = executed.findings, {"ledger": executed.ledger}
     if executed.error is not None:
         raise executed.error
     shown = pyfuncitem.stash[_PAYLOAD]["shown"] = _shown(findings)
@@ -322,6 +322,8 @@ def pytest_runtest_makereport(
         elif error is not None and not isinstance(error, pytest.skip.Exception):
             redactor = item.config.stash[_EXECUTOR].own.run.redactor
             payload["error"] = redactor.text(f"{item.nodeid}: {type(error).__name__}: {error}")[:500]
+        if hasattr(item.config, "workerinput"):
+            payload["ledger"] = payload["ledger"].packed()
         report.conformance = payload  # type: ignore[attr-defined]
     return report
 
@@ -336,7 +338,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         gc.freeze()
     if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
         config.stash[_EXECUTOR].stop()
-        config.workeroutput["conformance"] = config.stash[_EXECUTOR].totals()
+        config.workeroutput["conformance"] = [ledger.packed() for ledger in config.stash[_EXECUTOR].totals()]
 
 
 def _leave_hypothesis_out(config: pytest.Config) -> None:

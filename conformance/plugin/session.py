@@ -14,7 +14,7 @@ from conformance._text import count, duration, printable
 from conformance.judge.findings import EVERY_RESPONSE, Finding
 from conformance.judge.ledger import Ledger
 from conformance.plugin import selection
-from conformance.plugin.controller import Controller, received
+from conformance.plugin.controller import Controller
 from conformance.plugin.interruption import Interruption
 from conformance.plugin.plan import Plan, bounded, in_part, plan
 from conformance.plugin.progress import Remaining
@@ -121,7 +121,7 @@ class Run:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         for totals in getattr(node, "workeroutput", {}).get("conformance", ()):
-            self.controller.take_totals(totals)
+            self.controller.take_totals(Ledger.unpacked(totals))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
@@ -147,7 +147,7 @@ class Run:
             return
         self.controller.unfinished.discard(report.nodeid)
         # pytest keeps reports to the end.
-        ledger = received(payload.pop("ledger"))
+        ledger = Ledger.unpacked(payload.pop("ledger"))
         if payload.get("error"):
             self.controller.ledger.errors.append(payload["error"])
         elif report.failed and (reason := self._all_known(ledger)):

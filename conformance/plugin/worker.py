@@ -7,9 +7,7 @@ import operator
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from conformance._text import clean
@@ -53,7 +51,7 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
 
 
 class Worker:
-    """Runs checks and explorations in one process; its answers are what execnet can send."""
+    """Runs checks and explorations in one thread, and hands on what they found as ledgers."""
 
     def __init__(
         self,
@@ -143,15 +141,7 @@ class Worker:
         """The text of failed findings on a terminal."""
         return failure_text(findings, self.run.record.get, self.run.redactor)
 
-    def payload(self, findings: list[Finding]) -> dict[str, Any]:
-        """The message to the controller after a check: the ledger of all that is new."""
-        return {"ledger": msgspec.msgpack.encode(self._ledger(findings))}
-
-    def totals(self) -> bytes:
-        """The ledger of all that is left when the run ends."""
-        return msgspec.msgpack.encode(self._ledger([], last=True))
-
-    def _ledger(self, findings: Iterable[Finding], last: bool = False) -> Ledger:
+    def ledger(self, findings: Iterable[Finding] = (), *, last: bool = False) -> Ledger:
         """The ledger of what this worker has not handed on yet, without credentials; `last` completes the
         rules of every response, of which only news go out before."""
         ledger, run, text = Ledger(), self.run, self.run.redactor.text
@@ -178,9 +168,7 @@ class Worker:
         ledger.missing = {name: clean(text(said)) for name, said in presence.found(run).items()}
         made = run.made.resources[self._told :]
         self._told += len(made)
-        ledger.created = [
-            msgspec.structs.replace(one, id=clean(text(one.id)), path=clean(text(one.path))) for one in made
-        ]
+        ledger.created = [replace(one, id=clean(text(one.id)), path=clean(text(one.path))) for one in made]
         return ledger
 
     def _every_response(self, last: bool) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from conformance._records import Count, Seconds, Time, says, to_plain
+from conformance._records import Count, Seconds, Time, says
 from conformance._records import schema as records_schema
 from conformance.contract.rules import Level, Side
 from conformance.judge.exchanges import ExchangeRecord
@@ -305,14 +305,9 @@ class Document(msgspec.Struct, frozen=True):
     ] = ()
     moments: Annotated[tuple[MomentRecord, ...], says("The course of a load run; empty for other runs.")] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The document as JSON data."""
-        data: dict[str, Any] = to_plain(self)
-        return data
-
     @classmethod
     def from_json(cls, data: Any) -> Document:
-        """The inverse of `to_json`; members that it does not know are left out. Raises
+        """The document of JSON data; members that it does not know are left out. Raises
         msgspec.ValidationError, which names the place."""
         return msgspec.convert(data, cls, str_keys=True)
 

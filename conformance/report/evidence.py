@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
 from msgspec.structs import replace
 
 from conformance._records import to_plain
@@ -36,7 +37,7 @@ def document_exchanges(
     for _, number in _ranked(cells):
         if number not in exchanges:
             continue
-        size += len(json.dumps(to_plain(exchanges[number])))
+        size += len(msgspec.json.encode(exchanges[number]))
         if size > DOCUMENT_EXCHANGES:
             break
         kept[number] = exchanges[number]

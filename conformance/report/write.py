@@ -2,8 +2,12 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from conformance._files import written
 from conformance._text import clean, one_line
@@ -26,14 +30,39 @@ class WriteProblem(Exception):
     """A format that could not be made or written; the text names it and says why."""
 
 
-def _json(document: Document) -> str:
+#: What is not ASCII in UTF-8.
+_LETTERS = re.compile(rb"[\x80-\xff]+")
+
+
+def results(document: Document) -> Iterator[str]:
+    """The document in pieces, of which the largest is a case or an exchange: the whole takes megabytes."""
+    for at, name in enumerate(document.__struct_fields__):
+        value = getattr(document, name)
+        yield f'{"," if at else "{"}"{name}":'
+        if isinstance(value, Mapping):
+            yield from _bracketed("{}", ({key: one} for key, one in value.items()))
+        elif isinstance(value, list | tuple):
+            yield from _bracketed("[]", ([one] for one in value))
+        else:
+            yield _ascii(msgspec.json.encode(value))
+    yield "}\n"
+
+
+def _bracketed(brackets: str, values: Iterable[Any]) -> Iterator[str]:
+    """Objects, or arrays, of one member as one of all members."""
+    yield brackets[0]
+    for at, value in enumerate(values):
+        yield ("," if at else "") + _ascii(msgspec.json.encode(value)[1:-1])
+    yield brackets[1]
+
+
+def _ascii(text: bytes) -> str:
     # ASCII only, so that no reader trips over what a server sent.
-    return json.dumps(document.to_json(), indent=None, separators=(",", ":")) + "\n"
+    return _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text).decode()
 
 
 #: Name of a format -> its file in the folder of the report, and what makes it from the document.
 FORMATS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
-    "json": ("results.json", _json),
     "html": ("report.html", html),
     "sarif": ("report.sarif", sarif),
     "junit": ("junit.xml", junit),
@@ -43,12 +72,14 @@ FORMATS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
 
 
 def write_all(document: Document, folder: Path) -> list[Path | WriteProblem]:
-    """Writes every format, and the step summary of a GitHub Actions run; what failed is in its place.
+    """Writes the results, every format, and the step summary of a GitHub Actions run; what failed is in its
+    place.
 
     A problem with one format loses no other.
     """
     outcome: list[Path | WriteProblem] = []
-    for name, (file, make) in FORMATS.items():
+    made = {"json": ("results.json", results), **FORMATS}
+    for name, (file, make) in made.items():
         try:
             outcome.append(written(folder / file, make(document)))
         except OSError as error:

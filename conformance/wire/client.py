@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -238,9 +239,10 @@ class Client:
             organization=self.organization.name,
             call=prepared.call,
             purpose=prepared.purpose,
-            url=str(request.url),
+            # Interned: a run asks for few paths again and again.
+            url=sys.intern(str(request.url)),
             method=request.method,
-            target=wire_target(request).decode("utf-8", "backslashreplace"),
+            target=sys.intern(wire_target(request).decode("utf-8", "backslashreplace")),
             request_headers=[header_text(*pair) for pair in request.headers.raw],
             request_body=request.content,
         )

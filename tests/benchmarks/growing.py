@@ -12,7 +12,6 @@ from pathlib import Path
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger
-from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.report.building import RunInfo, build
 from conformance.report.write import write_all
@@ -34,7 +33,7 @@ def main() -> None:
         finding = Finding(
             "list.walk", "listAccounts", Verdict.FAILED, "growing", "broken", exchanges=exchanges, probes=EACH
         )
-        results.merge(received(worker.payload([finding])["ledger"]))
+        results.merge(worker.ledger([finding]))
     with tempfile.TemporaryDirectory() as folder:
         write_all(build(results, run.target, RunInfo(begin, time.time())), Path(folder))
         sizes = {name: (Path(folder) / name).stat().st_size for name in ("results.json", "report.html")}

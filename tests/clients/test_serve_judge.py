@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance._records import to_plain
 from conformance.cli.main import main
 from conformance.cli.serve import log_seen
 from conformance.clients.judging import BODY, RECORDS, SHOWN
@@ -157,7 +158,7 @@ def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixt
     rig.handle(with_header(request, "Idempotency-Key", "\u202e" + secret))
     rig.handle(Request("GET", b"/\xff\x00", [(b"X-\x00", b"\xff")], b"\xff"))
     document = build(rig.sandbox.judge.ledger(), rig.sandbox.judge.target, RunInfo(0, 1))
-    shown = html(document) + json.dumps(document.to_json()) + capsys.readouterr().err
+    shown = html(document) + json.dumps(to_plain(document)) + capsys.readouterr().err
     assert secret[:12] not in shown and client.tenant.api_key not in shown
     assert not set(shown) & set("\x1b\x07\u202e")
     assert "client.secret" in {case.rule for case in document.cells if case.verdict == "failed"}

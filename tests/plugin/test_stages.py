@@ -9,7 +9,6 @@ from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
-from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
@@ -49,8 +48,8 @@ def judged() -> Ledger:
     for check, operation in plan():
         with hurried():
             found, _ = worker.run_check(check, operation)
-        ledger.merge(received(worker.payload(found)["ledger"]))
-    ledger.merge(received(worker.totals()))
+        ledger.merge(worker.ledger(found))
+    ledger.merge(worker.ledger(last=True))
     return ledger
 
 

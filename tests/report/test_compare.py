@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from conformance._files import written
 from conformance.cli.main import main
 from conformance.judge.findings import Verdict
 from conformance.report.compared_results import Comparison, compare
 from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
 from conformance.report.document import Document
-from conformance.report.write import FORMATS
+from conformance.report.write import results
 from tests.support.report_samples import document, finding, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
@@ -175,10 +176,7 @@ def test_a_hostile_server_is_words_in_both_formats() -> None:
 def runs(tmp_path: Path) -> list[str]:
     """Two report folders: the second run broke something."""
     for name, verdicts in (("before", {}), ("after", {WALK: Verdict.FAILED})):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "results.json").write_text(
-            FORMATS["json"][1](document(whole_run(verdicts))), "utf-8"
-        )
+        written(tmp_path / name / "results.json", results(document(whole_run(verdicts))))
     return [str(tmp_path / "before"), str(tmp_path / "after" / "results.json")]
 
 

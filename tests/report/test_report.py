@@ -20,7 +20,6 @@ from conformance.contract.rules import SPEC, Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -29,6 +28,7 @@ from conformance.report import evidence, write
 from conformance.report.terminal import summary
 from conformance.report.verdict import EXIT_STATUS, decide
 from conformance.report.write import FORMATS, write_all
+from conformance.report.write import results as results_json
 from conformance.target.file import Features, Target
 from tests.support.drawn_runs import runs
 from tests.support.report_samples import (
@@ -77,7 +77,7 @@ def test_what_a_check_of_the_rule_itself_found_is_shown_first() -> None:
 @given(runs())
 def test_documents_fit_their_schema(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, how = run
-    SCHEMA.validate(document(results, **how).to_json())
+    SCHEMA.validate(to_plain(document(results, **how)))
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -92,7 +92,7 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, di
     assert decide(results, **how).sentence == sentence
 
     texts = {name: make(made) for name, (_, make) in FORMATS.items()}
-    assert json.loads(texts["json"])["verdict"] == made.to_json()["verdict"]
+    assert json.loads("".join(results_json(made)))["verdict"] == to_plain(made)["verdict"]
     log = json.loads(texts["sarif"])["runs"][0]
     assert log["invocations"][0]["exitCode"] == status
     assert log["invocations"][0]["exitCodeDescription"] == sentence
@@ -190,7 +190,7 @@ def test_exchanges_are_kept_once_and_only_as_evidence() -> None:
     made = document(results)
     assert list(made.exchanges) == [1, 3, 4]
     assert sum(row.exchanges for row in made.latency) == 7
-    SCHEMA.validate(made.to_json())
+    SCHEMA.validate(to_plain(made))
 
 
 def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     worker = Worker(TARGET, index=0, workers=1, settings=FuzzSettings(1), replay_folder=tmp_path)
     worker.run.record[1] = exchange(1, body, response_headers=[("x-echo", SECRET)])
     worker.run.lost = text
-    payload = worker.payload(
+    ledger = worker.ledger(
         [
             finding(
                 *WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, summary=text, further=[text]
@@ -210,10 +210,10 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     results = whole_run()
     for case in (WALK, ("http.success-status", "createAccount")):
         results.case(*case).findings.clear()
-    results.merge(received(payload["ledger"]))
+    results.merge(Ledger.unpacked(ledger.packed()))
     made = document(results, options={"target": text}, interrupted=text)
-    for name, (_, make) in FORMATS.items():
-        shown = make(made)
+    for name, (_, make) in {"json": ("results.json", results_json), **FORMATS}.items():
+        shown = "".join(make(made))
         # Not `in` alone: pytest would compare megabytes of text to explain it.
         assert shown.count(SECRET) == 0, name
         assert shown.count(API_KEY) == 0, name
@@ -233,6 +233,7 @@ def test_of_many_exchanges_those_that_decide_violations_are_kept(monkeypatch: py
     monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(4.5 * size))
     made = document(results)
     assert list(made.exchanges) == [2, 3, 4, 5]
+    assert json.loads("".join(results_json(made))) == to_plain(made)
     assert all(isinstance(make(made), str) for _, make in FORMATS.values())
 
 
@@ -242,7 +243,7 @@ def test_bodies_and_texts_are_bounded() -> None:
     )
     keep(results, exchange(1, b'"' + b"z" * 10**6 + b'"'))
     made = document(results)
-    assert len(json.dumps(made.to_json()["exchanges"])) < 20_000
+    assert len(json.dumps(to_plain(made)["exchanges"])) < 20_000
     assert made.exchanges[1].response_body.size == 10**6 + 2
     assert all(len(make(made)) < 2_000_000 for _, make in FORMATS.values())
 
@@ -263,7 +264,7 @@ def test_latency_counts_every_exchange_and_no_missing_answer_as_a_time() -> None
 
 def test_a_document_of_no_run_at_all_can_be_shown(tmp_path: Path) -> None:
     made = document(Ledger.of_catalogue(None), None)
-    SCHEMA.validate(made.to_json())
+    SCHEMA.validate(to_plain(made))
     assert all(isinstance(path, Path) for path in write_all(made, tmp_path))
 
 

@@ -17,6 +17,7 @@ from tests.support.report_samples import (
     whole_run,
 )
 
+FILES = ["results.json", *(file for file, _ in FORMATS.values())]
 WALK = ("list.walk", "listWallets")
 
 
@@ -29,10 +30,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Document:
 
 def test_every_format_is_written_readable_for_all(made: Document, tmp_path: Path) -> None:
     written = write_all(made, tmp_path / "new" / "reports")
-    assert [path.name for path in written if isinstance(path, Path)] == [file for file, _ in FORMATS.values()]
-    assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == {
-        file for file, _ in FORMATS.values()
-    }
+    assert [path.name for path in written if isinstance(path, Path)] == FILES
+    assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == set(FILES)
     mode = (tmp_path / "new" / "reports" / "results.json").stat().st_mode
     mask = os.umask(0)
     os.umask(mask)

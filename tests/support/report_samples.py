@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from conformance._records import to_plain
 from conformance.contract.rules import RULES, Level
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
@@ -126,4 +126,4 @@ def whole_run(
 
 def document(results: Ledger, target: Target | None = TARGET, **changes: Any) -> Document:
     """The document as a reader gets it: once through JSON."""
-    return Document.from_json(json.loads(json.dumps(build(results, target, run_info(**changes)).to_json())))
+    return Document.from_json(to_plain(build(results, target, run_info(**changes))))

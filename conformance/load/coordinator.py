@@ -102,28 +102,29 @@ class LoadController:
     # ------------------------------------------------------------------ comparing
 
     def _seen(self, identifier: str, worker: str, number: int, origin: int) -> None:
-        """A resource was created: an id of two requests is judged by their exchanges."""
+        """A resource was created: an id of two requests is judged by their exchanges; where it is
+        violated these and a replay file are kept."""
         first = self._ids.setdefault(identifier, (worker, number, origin))
         if len(self._ids) > IDS:
             del self._ids[next(iter(self._ids))]
         if first[2] == origin:
             return
-        exchanges = self._find([first[:2], (worker, number)])
-        if len(exchanges) == 2:
-            self._judge_ids(str(exchanges[1].operation), exchanges)
-
-    def _judge_ids(self, operation: str, exchanges: Sequence[Exchange]) -> None:
-        """Judges creates of several processes; a violation is kept with its evidence and replay file."""
-        entry = Entry("format.id-unique", operation, EVERY_RESPONSE)
-        unique = Invariant("an id that no other resource has", entry.rule, operation)
-        good = entry.take(judge(unique, exchanges, self.target))
-        finding, run = entry.finding(), RunContext(self.target)
+        run = RunContext(self.target)
+        run.record = {exchange.number: exchange for exchange in self._find([first[:2], (worker, number)])}
+        creates = [run.record[one] for one in (first[1], number) if one in run.record]
+        if len(creates) < 2:
+            return
+        entry = Entry("format.id-unique", str(creates[1].operation), EVERY_RESPONSE)
+        unique = Invariant("an id that no other resource has", entry.rule, entry.operation)
+        good = entry.take(judge(unique, creates, self.target))
+        finding = entry.finding()
         if not good:
-            run.record = {exchange.number: exchange for exchange in exchanges}
             finding.exchanges = list(dict.fromkeys([*finding.exchanges, *run.record]))
-            path = save(finding, list(exchanges), run, self.folder / "replays")
+            path = save(finding, list(run.record.values()), run, self.folder / "replays")
             finding.replay = f"replays/{path.name}" if path else ""
-            self.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in exchanges}
+            self.ledger.exchanges |= {
+                one: exchange_record(exchange, run.redactor) for one, exchange in run.record.items()
+            }
         self.ledger.add(finding, run.redactor.text)
 
     # ------------------------------------------------------------------ the end

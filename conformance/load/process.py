@@ -22,7 +22,6 @@ from conformance.contract.traits import traits_of
 from conformance.fuzz.histories.history import concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import elsewhere
-from conformance.fuzz.stateful.reference_model import Post
 from conformance.fuzz.stateful.stateful_fuzzing import valid_bodies
 from conformance.judge.conservation import Suspicions
 from conformance.judge.exchanges import exchange_record
@@ -88,10 +87,10 @@ class LoadProcess:
         #: Payouts under way; while they are held, none begins.
         self.paying, self.held = 0, False
         self.suspicions = Suspicions()
-        self.posts: deque[tuple[Post, list[Exchange]]] = deque(maxlen=POSTS)
-        #: Accepted requests, each after those that made what its path names.
+        #: Accepted requests, and creates by their number, each after those that made what it names.
+        self.posts: deque[list[Exchange]] = deque(maxlen=POSTS)
         self.accepted: deque[list[Exchange]] = deque(maxlen=ACCEPTED)
-        self.creates: dict[int, Exchange] = {}
+        self.creates: dict[int, list[Exchange]] = {}
         #: The reason why a session ended that could not reach the server; empty once it answers again.
         self.lost = ""
         self._lock, self._admitted = threading.Lock(), threading.Event()
@@ -158,13 +157,12 @@ class LoadProcess:
         if not exchange.succeeded:
             return
         if next(self._counter) % ONE_IN == 0:
-            made = [one for one in run.accepted if _creates(one) and str(one.get("id")) in exchange.call.path]
-            self.accepted.append([*made, exchange])
+            self.accepted.append(_with_makers(exchange, run))
         identifier = exchange.get("id") if _creates(exchange) else None
         if isinstance(identifier, str):
             # The same key may bring the same resource again.
             self._report.ids.append((identifier, exchange.number, _origin(exchange)))
-            self.creates[exchange.number] = exchange
+            self.creates[exchange.number] = _with_makers(exchange, run)
             if len(self.creates) > CREATES:
                 del self.creates[next(iter(self.creates))]
 
@@ -179,10 +177,8 @@ class LoadProcess:
         with suppress(Exception):
             session.inspect()
         self._take(session.run, session.recorder.entries.values())
-        # Not all of the record, which holds what earlier sessions rested on.
-        foundation = [exchange for exchange in session.run.accepted if _creates(exchange)]
         for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
-            self.posts.append((post, foundation))
+            self.posts.append(_with_makers(post.answer, session.run))
 
     def _take(self, run: RunContext, entries: Iterable[Entry]) -> None:
         ledger = self._report.ledger
@@ -247,7 +243,8 @@ class LoadProcess:
 
     def find(self, numbers: Iterable[int]) -> bytes:
         """The exchanges of these numbers that are still kept."""
-        return self._packed(self.creates[number] for number in numbers if number in self.creates)
+        found = (self.creates[number] for number in numbers if number in self.creates)
+        return self._packed(itertools.chain.from_iterable(found))
 
     def hold(self, held: bool) -> bytes:
         """Lets no payout begin, or lets them begin again; answers when none is under way."""
@@ -285,3 +282,9 @@ def _origin(exchange: Exchange) -> int:
 def _creates(exchange: Exchange) -> bool:
     """True if an exchange created something."""
     return exchange.succeeded and bool(traits_of(exchange.operation).creates)
+
+
+def _with_makers(exchange: Exchange, run: RunContext) -> list[Exchange]:
+    """The creates of a session whose resources a request names, and its exchange."""
+    names = f"{exchange.call.path} {exchange.call.body!r}"
+    return [*(one for one in run.accepted if _creates(one) and str(one.get("id")) in names), exchange]

@@ -204,12 +204,12 @@ class Session(Driver):
         """Sends an accepted POST of an earlier session again."""
         if self.lost or not self.process.posts:
             return
-        post, foundation = self.rng.choice(self.process.posts)
-        self.run.record |= {exchange.number: exchange for exchange in (*foundation, post.answer)}
-        again = self.send(post.call, "a key of an earlier session again", post.organization)
+        *made, first = self.rng.choice(self.process.posts)
+        self.run.record |= {exchange.number: exchange for exchange in (*made, first)}
+        again = self.send(first.call, "a key of an earlier session again", first.organization)
         if not self.lost:
             same = SameAnswer("the key and body of an earlier session again")
-            self.judge("idempotency.replay", str(post.call.operation), same, post.answer, again)
+            self.judge("idempotency.replay", str(first.operation), same, first, again)
 
     def change_under_a_key(self) -> None:
         """Sends a used key with another body."""

@@ -43,10 +43,11 @@ def test_an_id_that_two_workers_were_given_is_a_violation(
         ids = [str(exchange.get("id")).encode() for exchange in (first, second)]
         second.response_body = second.response_body.replace(ids[1], ids[0])
         second.forget()
+    account = next(exchange for exchange in run.accepted if exchange.operation == "createAccount")
     known = {("one", first.number): first, ("two", second.number): second}
 
     def find(wanted: Sequence[tuple[str, int]]) -> list[Exchange]:
-        return [known[one] for one in wanted]
+        return [account, *(known[one] for one in wanted)]
 
     controller = LoadController(Settings(target, str(tmp_path)), find)
     reported(controller, "one", first, 1)
@@ -56,7 +57,8 @@ def test_an_id_that_two_workers_were_given_is_a_violation(
     if same:
         replay = load(tmp_path / case.decisive.replay)
         assert [step["operation"] for step in replay["steps"] if step.get("decisive")]
-        assert set(case.decisive.exchanges) == {first.number, second.number}
+        assert replay["steps"][0]["operation"] == "createAccount"
+        assert set(case.decisive.exchanges) == {account.number, first.number, second.number}
 
 
 def test_a_repeated_key_brings_the_same_id_again(run: RunContext, target: Target, tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ def test_a_repeated_key_brings_the_same_id_again(run: RunContext, target: Target
 def test_exchanges_travel_without_credentials(run: RunContext, target: Target) -> None:
     process = LoadProcess(target)
     made = run.account().create("createVirtualAccount")
-    process.creates[made.number] = made
+    process.creates[made.number] = [made]
     [found] = unpacked(process.find([made.number, made.number + 1]))
     assert (found.call, found.response_body, found.nonce) == (made.call, made.response_body, made.nonce)
     assert target.primary.api_key not in str(found.request_headers)
@@ -100,12 +102,12 @@ def test_what_a_session_hands_on_does_not_grow_from_one_to_the_next(run: RunCont
     for _ in range(3):
         session = Mock(run=process.begin())
         # A key of an earlier session is sent again, whose answer is kept with all that it rests on.
-        for _, foundation in process.posts:
-            session.run.record |= {exchange.number: exchange for exchange in foundation}
+        for kept in process.posts:
+            session.run.record |= {exchange.number: exchange for exchange in kept}
         made = run.account().create("createVirtualAccount")
         session.run.record[made.number] = made
         session.run.accepted.append(made)
         session.recorder.entries, session.model.posts = {}, [Post(made.call, "primary", made, 0)]
         process.sessions.add(session)
         process.end(session)
-    assert [len(foundation) for _, foundation in process.posts] == [1, 1, 1]
+    assert [len(kept) for kept in process.posts] == [1, 1, 1]

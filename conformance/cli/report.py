@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     for name, path in wanted.items():
         text = FORMATS[name][1](document)
         if str(path) == "-":
-            sys.stdout.write(text)
+            sys.stdout.writelines(text)
         else:
             print(written(path, text))
     return 0

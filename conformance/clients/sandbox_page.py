@@ -12,8 +12,8 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.ledger import Entry
-from conformance.report import html
 from conformance.report.causes import WORST
+from conformance.report.html import rendered
 from conformance.report.transcript import transcript
 
 #: Requests that are listed.
@@ -40,7 +40,7 @@ def render(judge: ClientJudge, provocations: Provocations, number: str = "", sti
         "requests": [_line(seen) for seen in list(judge.recent)[: -LISTED - 1 : -1]],
         "chosen": _whole(judge, chosen) if chosen else None,
     }
-    return html.render("sandbox.html.j2", values, forms="'self'")
+    return "".join(rendered("sandbox.html.j2", values, forms="'self'"))
 
 
 def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.report import view
 from conformance.report.compared_results import ABSENT, Change, Comparison
 from conformance.report.document import Document, RuleRecord
-from conformance.report.html import html, render
+from conformance.report.html import html, rendered
 from conformance.report.markdown import code, plain
 
 _SIGNS: dict[str, str] = {**{str(verdict): sign for verdict, sign in view.SIGNS.items()}, ABSENT: " "}
@@ -27,36 +27,34 @@ def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
         {"rule": row.rule, "cells": [_column(row.rule, column) for column in row.cells]}
         for row in found.rules
     ]
-    return render(
-        "compare.html.j2",
-        {
-            "headline": found.headline,
-            "names": found.names,
-            "columns": ["exit", *_NUMBERS],
-            "results": [
-                {
-                    "name": name,
-                    "page": page,
-                    "tone": view.tone(document),
-                    "title": document.verdict.title or document.verdict.name,
-                    "sentence": document.verdict.sentence,
-                    "numbers": [document.verdict.exit_status, *_numbers(document)],
-                    "started": document.run.started[:16].replace("T", " "),
-                    "suite": document.suite.version,
-                }
-                for name, document, page in zip(
-                    found.names, found.documents, pages or [""] * len(found.names), strict=True
-                )
-            ],
-            "two": found.two,
-            "rules": rules,
-            "choices": found.choices,
-            "broke": _grouped(found.broke),
-            "mended": _grouped(found.mended),
-            "moved": _grouped(found.moved),
-            "operations": found.documents[0].operations,
-        },
-    )
+    values = {
+        "headline": found.headline,
+        "names": found.names,
+        "columns": ["exit", *_NUMBERS],
+        "results": [
+            {
+                "name": name,
+                "page": page,
+                "tone": view.tone(document),
+                "title": document.verdict.title or document.verdict.name,
+                "sentence": document.verdict.sentence,
+                "numbers": [document.verdict.exit_status, *_numbers(document)],
+                "started": document.run.started[:16].replace("T", " "),
+                "suite": document.suite.version,
+            }
+            for name, document, page in zip(
+                found.names, found.documents, pages or [""] * len(found.names), strict=True
+            )
+        ],
+        "two": found.two,
+        "rules": rules,
+        "choices": found.choices,
+        "broke": _grouped(found.broke),
+        "mended": _grouped(found.mended),
+        "moved": _grouped(found.moved),
+        "operations": found.documents[0].operations,
+    }
+    return "".join(rendered("compare.html.j2", values))
 
 
 def comparison_pages(found: Comparison) -> dict[str, str]:

@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -46,18 +46,25 @@ _MARKS = {"good": "✓", "part": "◐", "known": "✓", "unsure": "?", "suite": 
 
 def html(document: Document) -> str:
     """The page as text."""
-    return render("report.html.j2", _Page(document).values(), _asset("report.js"))
+    return "".join(pieces(document))
 
 
-def render(template: str, values: Mapping[str, Any], script: str = "", forms: str = "'none'") -> str:
-    """A page of a template, with style and script, and a policy that allows these two and nothing else, but
-    for forms that are sent to `forms`."""
+def pieces(document: Document) -> Iterator[str]:
+    """The page in pieces: the whole takes megabytes."""
+    return rendered("report.html.j2", _Page(document).values(), _asset("report.js"))
+
+
+def rendered(
+    template: str, values: Mapping[str, Any], script: str = "", forms: str = "'none'"
+) -> Iterator[str]:
+    """The pieces of a page of a template, with style and script, and a policy that allows these two and
+    nothing else, but for forms that are sent to `forms`."""
     style = _asset("report.css")
     sources = _hash(script) if script else "'none'"
     policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}"
     policy += f"; base-uri 'none'; form-action {forms}"
     values = {**values, "policy": policy, "style": Markup(style), "script": Markup(script)}
-    return _environment().get_template(template).render(values)
+    return _environment().get_template(template).generate(values)
 
 
 @functools.cache

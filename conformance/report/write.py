@@ -14,7 +14,7 @@ from conformance._text import clean, one_line
 from conformance.report import view
 from conformance.report.badge import badge
 from conformance.report.document import Document
-from conformance.report.html import html
+from conformance.report.html import pieces
 from conformance.report.junit import junit
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
@@ -61,9 +61,10 @@ def _ascii(text: bytes) -> str:
     return _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text).decode()
 
 
-#: Name of a format -> its file in the folder of the report, and what makes it from the document.
-FORMATS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
-    "html": ("report.html", html),
+#: Name of a format -> its file in the folder of the report, and what makes it, or its pieces, from the
+#: document.
+FORMATS: Mapping[str, tuple[str, Callable[[Document], str | Iterator[str]]]] = {
+    "html": ("report.html", pieces),
     "sarif": ("report.sarif", sarif),
     "junit": ("junit.xml", junit),
     "markdown": ("summary.md", markdown),

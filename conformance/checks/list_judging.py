@@ -214,15 +214,6 @@ FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
 Item = dict[str, Any]
 
 
-def _comparable(item: Item) -> bool:
-    """True if an element has what filters go by."""
-    return (
-        isinstance(item.get("id"), str)
-        and isinstance(item.get("status"), str)
-        and parse(item.get("created")) is not None
-    )
-
-
 def _in_time(items: Iterable[Item]) -> list[Item]:
     return sorted(items, key=lambda item: parse(item["created"]) or 0)
 
@@ -251,8 +242,14 @@ class Filtered:
         exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         self.unfiltered = exchange
         # A server may show one many times; that is for list.walk to say.
-        items = filter(_comparable, objects(exchange.get("items")))
-        shown = {str(item["id"]): item for item in items if item["id"] in self.list_fixture.created}
+        shown = {
+            str(item["id"]): item
+            for item in objects(exchange.get("items"))
+            if isinstance(item.get("id"), str)
+            and item["id"] in self.list_fixture.created
+            and isinstance(item.get("status"), str)
+            and parse(item.get("created")) is not None
+        }
         # Without any, the elements that were read before stay.
         self.elements = list(shown.values()) or self.elements
         return set(shown)
@@ -265,10 +262,6 @@ class Filtered:
     def kept(self, filters: Parameters) -> set[str]:
         """The ids of the elements that filters keep together."""
         return {str(item["id"]) for item in self.elements if keeps(filters, item)}
-
-    @property
-    def status_name(self) -> str:
-        return "status" if "status" in self.ctx.operation.query_parameters else "statuses"
 
     def send(self, filters: Parameters, what: str) -> Exchange:
         """Asks for all elements that some filters keep; the filters come last, page and size before them."""

@@ -117,8 +117,9 @@ def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
 def test_status_filter(ctx: CheckContext) -> None:
     """Filters by each status: the elements that have it, none for a status that no element has."""
     lists = Filtered(ctx)
+    name = "status" if "status" in ctx.operation.query_parameters else "statuses"
     for status in _statuses(ctx):
-        what = f"{lists.status_name} {status}"
+        what = f"{name} {status}"
         if not ctx.wanted(what):
             continue
         parameters = _status(ctx, status)

@@ -86,17 +86,11 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
         yield rule, only_passing(f"only elements that fit {name}={value}", name=name, value=value)
 
 
-def number_is(what: str, name: str, *among: int) -> Expectation:
-    """A number of the envelope is one of these; `what` names the request."""
-    shown = " or ".join(map(str, among))
-    return number_among(f"{what}: {name} {shown}", name=name, among=list(among))
-
-
-@predicate
-def number_among(exchanges: Sequence[Exchange], name: str, among: Sequence[int]) -> str:
-    """A number of the envelope is one of these."""
-    value = _number(pages(exchanges[:1])[0], name)
-    return "" if value in among else f"{name} {value}"
+@predicate(sentence="{what}: {name} {value}")
+def number_is(exchanges: Sequence[Exchange], name: str, value: int) -> str:
+    """A number of the envelope is this one; `what` names the request."""
+    shown = _number(pages(exchanges[:1])[0], name)
+    return "" if shown == value else f"{name} {shown}"
 
 
 @predicate
@@ -115,16 +109,10 @@ def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str
     return "" if good else count(len(page.items), "item") + (f" with size {limit}" if most is None else "")
 
 
-def count_of_pages(what: str, size: int | None = None, known: int | None = None) -> Expectation:
-    """`pages` follows from total and size; `what` names the request, `size` is what it asked for, `known` how
-    many elements there are."""
-    return pages_fit_total(f"{what}: pages is total / size, rounded up", size=size, known=known)
-
-
-@predicate
-def pages_fit_total(exchanges: Sequence[Exchange], size: int | None = None, known: int | None = None) -> str:
+@predicate(sentence="{what}: pages is total / size, rounded up")
+def count_of_pages(exchanges: Sequence[Exchange], size: int | None = None, known: int | None = None) -> str:
     """`pages` follows from the answer's own total and size, or from the size that was asked for and how many
-    elements there are known to be; of an empty list it may be 0 or 1."""
+    elements there are known to be; of an empty list it may be 0 or 1. `what` names the request."""
     page = pages(exchanges[:1])[0]
     totals = {value for value in (page.total, known) if value is not None and value >= 0}
     sizes = {value for value in (page.size, size) if value is not None and value > 0}
@@ -197,8 +185,7 @@ def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusab
 
 
 def _listing(what: str, ids: Sequence[str], once: bool) -> str:
-    times = "each exactly once" if once else "each of them in the list"
-    return f"{what}: {len(ids)} elements, {times}"
+    return f"{what}: {len(ids)} elements, each {'exactly once' if once else 'of them in the list'}"
 
 
 @predicate(name="listed", sentence=_listing, walk=True)

@@ -11,7 +11,6 @@ from conformance.checks.members import judge_member, judge_members, look_for, mi
 from conformance.contract.new_resources import stated
 from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.expectations import At, Later
-from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
 
@@ -38,39 +37,16 @@ class Beneficiary:
         return self.ctx.send(call("getBeneficiary", self.ids), purpose)
 
     def read_until(
-        self,
-        purpose: str,
-        expected: Body,
-        but: Iterable[str] = (),
-        otherwise: Body | None = None,
-        since: Exchange | None = None,
-        looks: int = 1,
+        self, purpose: str, expected: Mapping[str, Any], but: Iterable[str] = MOVING, **how: Any
     ) -> Exchange:
-        """Reads it, again where it does not show yet what it should, so many times in a row."""
-        reading, left_out = call("getBeneficiary", self.ids), {*MOVING, *but}
-        return look_for(
-            self.ctx,
-            reading,
-            purpose,
-            expected,
-            but=left_out,
-            otherwise=otherwise,
-            since=since,
-            looks=looks,
-        )
+        """Reads it, again where it does not show yet what it should (see `look_for`)."""
+        return look_for(self.ctx, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
 
     def disable(self, purpose: str) -> Exchange:
         return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
-
-
-def wait_for_later(read: Exchange, *others: Exchange) -> None:
-    """Waits until what a change sets to the time is later than what a read shows, in as few digits as any of
-    these answers shows it: each operation may have its own precision."""
-    for exchange in (read, *others):
-        wait_past(exchange.get("updated"), read.arrived)
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:

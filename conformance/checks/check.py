@@ -113,7 +113,8 @@ class Attempt:
     @property
     def lacks_judgement(self) -> bool:
         """True if an answer kept the check from a judgement; false for a probe that the run leaves out."""
-        kept = isinstance(self.stop, Inconclusive) or self.context.set_aside
+        set_aside = any(entry.gaps for entry in self.context.entries.values())
+        kept = isinstance(self.stop, Inconclusive) or set_aside
         findings = self.context.findings(self.stop) if kept and not self.context.violations else []
         return any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
 

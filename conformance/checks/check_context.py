@@ -166,11 +166,6 @@ class CheckContext:
     # ------------------------------------------------------------------ concluding
 
     @property
-    def set_aside(self) -> bool:
-        """True if some probe could not be judged."""
-        return any(entry.gaps for entry in self.entries.values())
-
-    @property
     def violations(self) -> list[tuple[int, ...]]:
         """The numbers of the exchanges of each judgement that did not hold."""
         return [violation.exchanges for entry in self.entries.values() for violation in entry.violations]

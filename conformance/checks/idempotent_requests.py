@@ -319,11 +319,10 @@ def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
         # Another fixture in the same account has another beneficiary.
         other = AccountFixture(original.ctx.run, account_id=original.fixture.account_id)
         with contextlib.suppress(Inconclusive):
-            return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)
+            if name == "beneficiary_id":
+                return other.beneficiary_id
+            second = original.fixture.call("createPayoutDestination")
+            made = original.ctx.send(second, "a second destination to name")
+            return identifier(made) if made.succeeded else None
         return None
     return other_value(name, value)
-
-
-def _second_destination(original: IdempotentRequest) -> str | None:
-    made = original.ctx.send(original.fixture.call("createPayoutDestination"), "a second destination to name")
-    return identifier(made) if made.succeeded else None

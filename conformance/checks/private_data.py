@@ -50,7 +50,7 @@ def shows_nothing_of(
     familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
     found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
     # A text that resources of both organizations hold is a constant.
-    facts = sorted(text for text in found - familiar if _is_telling(text))
+    facts = sorted(text for text in found - familiar if len(text) >= _TELLING and not _may_be_now(text))
     shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
     return f"{answer.status} that shows {shown}" if shown else ""
 
@@ -96,10 +96,6 @@ def _created(fixture: AccountFixture) -> list[Exchange]:
         with contextlib.suppress(Inconclusive):
             found.append(getattr(fixture, part))
     return found
-
-
-def _is_telling(text: str) -> bool:
-    return len(text) >= _TELLING and not _may_be_now(text)
 
 
 def _may_be_now(text: str) -> bool:

@@ -210,20 +210,12 @@ _PARTNERS = {
 }
 
 
-def _third(operation: str, method: str) -> str:
-    """Another operation, of the same method where there is one, to try a partner with."""
-    others = (
-        ("listAccounts", "getAccountBalances")
-        if method == "GET"
-        else ("createVirtualAccount", "createBeneficiary")
-    )
-    return next(other for other in others if other != operation)
-
-
 def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
     """Judges nonces that go from this operation to one of another method, and from there to here."""
     here = ctx.operation.id
-    third = _third(here, ctx.operation.method)
+    # Another one, of the same method where there is one, to try a partner with.
+    reads, writes = ("listAccounts", "getAccountBalances"), ("createVirtualAccount", "createBeneficiary")
+    third = next(other for other in (reads if ctx.operation.method == "GET" else writes) if other != here)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
         call = probes.valid() if operation == here else ctx.run.account("authentication").call(operation)

@@ -222,7 +222,10 @@ def test_conflict(ctx: CheckContext) -> None:
     """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict,
     nothing is done, and the original request still brings the original response; after that, too."""
     what = "requests with a used key and another body"
-    first = _long_original(ctx)
+    try:
+        first = IdempotentRequest(ctx, own_place(ctx, with_long_texts))
+    except Inconclusive:
+        first = IdempotentRequest(ctx)
     originals = [first, *further_originals(ctx, first)]
     conflicts: list[_Conflict] = []
     known: set[str] = set()
@@ -259,14 +262,6 @@ def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
         if ctx.wanted(what):
             answer = ctx.send(original.call.but(body=to_json(body)), what)
             ctx.judge("idempotency.conflict-equivalent", Refused(what), answer)
-
-
-def _long_original(ctx: CheckContext) -> IdempotentRequest:
-    """An accepted request with long texts, or else with the sample's."""
-    try:
-        return IdempotentRequest(ctx, own_place(ctx, with_long_texts))
-    except Inconclusive:
-        return IdempotentRequest(ctx)
 
 
 def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
@@ -313,7 +308,10 @@ def test_equivalent_body(ctx: CheckContext) -> None:
     original begins with much white space, another text behind that is a conflict, and so is a text under
     another name."""
     rule = "idempotency.equivalent-body"
-    original = _padded_original(ctx)
+    try:
+        original = IdempotentRequest(ctx, spaced=True)
+    except Inconclusive:
+        original = IdempotentRequest(ctx)
     document = original.call.document
     spaced = json.dumps(document, ensure_ascii=False, indent=1).encode()
     forms = {"the same JSON with other white space": spaced}
@@ -326,14 +324,6 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         if ctx.wanted(what):
             answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
             ctx.judge("idempotency.conflict", Refused(what), answer)
-
-
-def _padded_original(ctx: CheckContext) -> IdempotentRequest:
-    """An accepted request whose body begins with white space, or else one without."""
-    try:
-        return IdempotentRequest(ctx, spaced=True)
-    except Inconclusive:
-        return IdempotentRequest(ctx)
 
 
 @check("idempotency.other-path")

@@ -83,22 +83,16 @@ def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
 
 
 def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
-    """GETs that may show a created resource, each with its name."""
-    for target in _addresses(made):
-        path = target.replace(identifier(made), "{id}").split("/")
-        yield f"GET {'/'.join(path[-2:])}", Call(None, "GET", target)
-
-
-def _addresses(made: Exchange) -> Iterator[str]:
-    """Targets at which a server may show a resource; those that are documented are left out."""
+    """GETs that may show a created resource, each with its name; those that are documented are left out."""
     collection, own = made.call.path, identifier(made)
     known = {operation.path for operation in OPERATIONS.values() if operation.method == "GET"}
     described = OPERATIONS[made.call.operation or ""]
-    if described.path not in known:
-        yield collection
+    targets = [collection] if described.path not in known else []
     if not any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in known):
-        yield f"{collection}/{own}"
-    yield f"/v1/{collection.rpartition('/')[2]}/{own}"
+        targets.append(f"{collection}/{own}")
+    for target in (*targets, f"/v1/{collection.rpartition('/')[2]}/{own}"):
+        path = target.replace(own, "{id}").split("/")
+        yield f"GET {'/'.join(path[-2:])}", Call(None, "GET", target)
 
 
 def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:

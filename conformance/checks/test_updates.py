@@ -23,7 +23,7 @@ from conformance.judge.expectations import Accepted, predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture
 from conformance.world.bodies import NEW_VALUES, TOLERATED, bodies
 from conformance.world.shapes import accepted_body, accepts
 
@@ -90,7 +90,8 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
             _judge_update(ctx, change.person, change.body, what, aside, steadily=first)
     for other, whose in ((bystander, "of the account"), (elsewhere, "of another account")):
         created = document(other.created)
-        untouched = other.read_until(f"another beneficiary {whose}, after all of that", created, aside)
+        purpose = f"another beneficiary {whose}, after all of that"
+        untouched = other.read_until(purpose, created, MOVING.union(aside))
         if untouched.succeeded:
             what = "another beneficiary was changed"
             judge_beneficiary(ctx, "beneficiary.update", untouched, created, what, but=aside)
@@ -116,8 +117,14 @@ def _judge_update(
         judge_member(ctx, "beneficiary.update-text-exact", answer, name, body[name], what)
     if any(before.get(name) != value for name, value in body.items()):
         judge_moved(ctx, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
-    looks = STEADY if steadily else 1
-    later = person.read_until(f"the beneficiary after {what}", expected, others, known, answer, looks=looks)
+    later = person.read_until(
+        f"the beneficiary after {what}",
+        expected,
+        MOVING.union(others),
+        otherwise=known,
+        since=answer,
+        looks=STEADY if steadily else 1,
+    )
     if not later.succeeded:
         reason = f"the read after {what} was answered {later.described()}"
         ctx.skip_judgement(rule, reason, later, cause="read.equals-create")
@@ -163,8 +170,7 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
     if not answer.succeeded:
         ctx.not_exercised(rule, f"{what} was answered {answer.described()}")
         return
-    reading = call("getBeneficiary", person.ids)
-    later = look_for(ctx, reading, f"the beneficiary after {what}", {"status": "disabled"})
+    later = person.read_until(f"the beneficiary after {what}", {"status": "disabled"}, ())
     for seen in (answer, later):
         if seen.succeeded:
             judge_member(ctx, rule, seen, "status", "disabled", seen.purpose)

@@ -28,7 +28,7 @@ def _holds(*_: Any, **__: Any) -> bool:
 
 if os.environ.get("UNJUDGED"):
     for owner, names in (
-        (Recorder, ("judge", "_check_passive")),
+        (Recorder, ("judge", "inspect")),
         (HistoryRecorder, ("judge", "expect")),
         (Invariants, ("inspect",)),
         (Session, ("_by_oracle", "_holds", "_accepted")),

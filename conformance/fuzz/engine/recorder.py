@@ -7,6 +7,7 @@ a failure which does not come again is still reported.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -78,8 +79,15 @@ class Recorder:
 
     def inspect(self, *exchanges: Exchange) -> None:
         """Raises Falsified for exchanges that broke an invariant."""
-        for exchange in exchanges:
-            self._check_passive(exchange)
+        for exchange, rule in itertools.product(exchanges, INVARIANTS):
+            key = (rule, exchange.operation or "")
+            tally = self.run.invariants.tallies.get(key)
+            if tally is not None and tally.broken != self._passive.get(key, 0):
+                self._passive[key] = tally.broken
+                # In the words of the first exchange that broke the rule here.
+                told = tally.violations[0]
+                outcome = Outcome(False, told.outcome.got)
+                self._take(key, Judgement(told.expectation, (exchange.number,), outcome))
 
     def sent(self, *exchanges: Exchange) -> None:
         """Keeps exchanges and inspects them."""
@@ -90,19 +98,6 @@ class Recorder:
         """Counts the answer to a generated case."""
         by_status = self.statuses.setdefault(exchange.operation or "", {})
         by_status[exchange.status] = by_status.get(exchange.status, 0) + 1
-
-    def _check_passive(self, exchange: Exchange) -> None:
-        if exchange.operation is None:
-            return
-        for rule in INVARIANTS:
-            key = (rule, exchange.operation)
-            tally = self.run.invariants.tallies.get(key)
-            if tally is not None and tally.broken != self._passive.get(key, 0):
-                self._passive[key] = tally.broken
-                # In the words of the first exchange that broke the rule here.
-                told = tally.violations[0]
-                outcome = Outcome(False, told.outcome.got)
-                self._take(key, Judgement(told.expectation, (exchange.number,), outcome))
 
     # ------------------------------------------------------------------ judging
 

@@ -29,17 +29,18 @@ def smaller(case: Case, valid: dict[str, Any] | None) -> Iterator[Case]:
     if not isinstance(document, dict):
         return
     for name in document:
-        yield replace(case, body=_json({key: value for key, value in document.items() if key != name}))
+        yield replace(case, body=as_bytes({key: value for key, value in document.items() if key != name}))
     for name, value in document.items():
         if valid is not None and name in valid and not same(value, valid[name]):
-            yield replace(case, body=_json({**document, name: valid[name]}))
+            yield replace(case, body=as_bytes({**document, name: valid[name]}))
     for name, value in document.items():
         if isinstance(value, str) and len(value) > 1:
             for shorter in (value[:1], value[: len(value) // 2], value[:-1]):
-                yield replace(case, body=_json({**document, name: shorter}))
+                yield replace(case, body=as_bytes({**document, name: shorter}))
 
 
-def _json(document: Any) -> bytes:
+def as_bytes(document: Any) -> bytes:
+    """JSON of a document; texts that UTF-8 cannot carry as escapes."""
     try:
         return to_json(document)
     except UnicodeEncodeError:

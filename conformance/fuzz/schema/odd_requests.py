@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,7 +19,8 @@ from conformance.contract import fields
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.schema.payees import OUT_OF_REACH
+from conformance.fuzz.engine.shrinking import as_bytes
+from conformance.fuzz.schema.payees import elsewhere
 from conformance.judge.field_values import not_positive
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
@@ -58,20 +59,14 @@ KEYS: dict[str, Callable[[], str | None]] = {
 }
 
 
-def valid_case(operation: str, valid: ValidBody | None) -> Case:
-    """The operation as the server is known to take it."""
-    return Case(
-        operation, "valid", path=own_path(operation), body=None if valid is None else to_json(valid.body)
-    )
-
-
 class OddRequests:
     """The odd requests of an operation: its valid request but for one change.
 
     `foreign`: there is a second organization whose resources can be named."""
 
     def __init__(self, operation: str, valid: ValidBody | None, *, foreign: bool) -> None:
-        self.base = valid_case(operation, valid)
+        body = None if valid is None else to_json(valid.body)
+        self.base = Case(operation, "valid", path=own_path(operation), body=body)
         self._valid = valid
         #: Branches by origin, and those of them that every run begins with.
         self.branches: dict[str, list[Branch]] = {"path": list(self._paths(foreign))}
@@ -104,7 +99,9 @@ class OddRequests:
         made = {origin: _any_of(branches) for origin, branches in self.branches.items()}
         if OPERATIONS[self.base.operation].is_list:
             several = st.lists(made["query"], min_size=1, max_size=3)
-            made["query"] = several.map(lambda cases: _with_query(self.base, cases))
+            made["query"] = several.map(
+                lambda cases: self._changed("query", query="&".join(case.query for case in cases))()
+            )
         if self._valid is not None:
             made["bytes"] |= self._spoilt(self._valid)
             made["notation"] = st.builds(
@@ -182,7 +179,7 @@ class OddRequests:
         for field in fields.request_fields(valid.operation):
             less = {name: value for name, value in valid.body.items() if name != field.name}
             yield [self._changed(f"{field.name} left out", body=as_bytes(less))]
-            for how, wrong in _values(field, valid.body.get(field.name)):
+            for how, wrong in _values(field):
                 yield [self._having(how, field.name, value) for value in wrong]
         for name in texts.SERVER_OWNED:
             yield [self._having("added", name, value) for value in values(texts.SERVER_OWNED[name])]
@@ -222,10 +219,6 @@ def _any_of(branches: Sequence[Branch]) -> SearchStrategy[Case]:
     return case()
 
 
-def _with_query(base: Case, cases: Iterable[Case]) -> Case:
-    return replace(base, name="mutation: query", query="&".join(case.query for case in cases))
-
-
 def _query_values(name: str) -> tuple[str, ...]:
     if name in ("page", "size"):
         return values(query_strings.INTEGERS)
@@ -236,26 +229,17 @@ def _query_values(name: str) -> tuple[str, ...]:
     return tuple(quote(code) for code in values(texts.CODES))
 
 
-def _values(field: fields.Field, good: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+def _values(field: fields.Field) -> Iterator[tuple[str, Sequence[Any]]]:
     """Kinds of values in the place of a good one, each with its name."""
     yield "null", (None,)
     yield "type", (True, [], {}, [None], {"value": "x"}, ["x"], *values(texts.NUMBERS))
     # Servers may take an empty text for an object or a boolean that is left out.
     yield "odd", [text for text in values(texts.TEXTS) if text or field.type == "string"]
     if field.name in ("beneficiary_id", "payout_destination_id"):
-        for stand_in in OUT_OF_REACH:
-            if stand_in[:5] == str(good)[:5]:
-                yield "elsewhere", (stand_in,)
+        for stand_in in elsewhere(field.name):
+            yield "elsewhere", (stand_in,)
     if field.code or field.choices:
         yield "code", values(texts.CODES) + tuple(choice.upper() + "_" for choice in field.choices)
-
-
-def as_bytes(body: Body) -> bytes:
-    """JSON of a body; texts that UTF-8 cannot carry as escapes."""
-    try:
-        return to_json(body)
-    except UnicodeEncodeError:
-        return json.dumps(body).encode()
 
 
 def _notations(valid: ValidBody) -> SearchStrategy[bytes]:

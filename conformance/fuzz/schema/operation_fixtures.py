@@ -4,17 +4,16 @@ reach."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from conformance.checks.side_effects import Watch
 from conformance.checks.snapshots import NotSeen
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
-from conformance.fuzz.schema import payees
+from conformance.fuzz.schema.payees import STAND_INS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
-from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody
+from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, call, unknown_like
@@ -116,11 +115,7 @@ class OperationFixtures:
         operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
         body = self.fixture.body(operation)
         if TRAITS[operation].draws_on_funds:
-            body = {
-                **body,
-                "beneficiary_id": payees.OWN_BENEFICIARY,
-                "payout_destination_id": payees.OWN_DESTINATION,
-            }
+            body = {**body, **STAND_INS[OWN]}
         pinned: set[str] = set()
         if TRAITS[operation].creates == "payout_destination":
             # Which bank details a destination needs is not shown (section 2.10): all that were accepted stay.
@@ -139,32 +134,14 @@ class OperationFixtures:
         """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
         body = case.body
         if body and TRAITS[self.operation].draws_on_funds:
-            for stand_in, find in self._payees.items():
-                if stand_in.encode() in body:
-                    body = body.replace(stand_in.encode(), find().encode())
+            for whose, stand_ins in STAND_INS.items():
+                for member, stand_in in stand_ins.items():
+                    if stand_in.encode() in body:
+                        real = self._id(member.removeprefix("payout_"), whose)
+                        body = body.replace(stand_in.encode(), real.encode())
         return body
 
-    @functools.cached_property
-    def _payees(self) -> dict[str, Callable[[], str]]:
-        """Stand-in -> what finds the id that it stands for."""
-        fixtures: dict[str, Callable[[], AccountFixture]] = {
-            "OWN": lambda: self.fixture,
-            "SIBLING": lambda: self.sibling,
-            "FOREIGN": lambda: self.foreign or self.sibling,
-        }
-        found: dict[str, Callable[[], str]] = {}
-        for name, fixture in fixtures.items():
-            found[getattr(payees, f"{name}_BENEFICIARY")] = functools.partial(
-                _part, fixture, "beneficiary_id"
-            )
-            found[getattr(payees, f"{name}_DESTINATION")] = functools.partial(
-                _part, fixture, "destination_id"
-            )
-        found[payees.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.fixture.beneficiary_id)
-        found[payees.UNKNOWN_DESTINATION] = lambda: unknown_like(self.fixture.destination_id)
-        return found
-
-    # ------------------------------------------------------------------ paths
+    # ------------------------------------------------------------------ ids
 
     def ids(self, case: Case) -> dict[str, str]:
         """The path parameters of a case."""
@@ -173,11 +150,9 @@ class OperationFixtures:
     def _id(self, name: str, kind: str) -> str:
         if kind.startswith(RAW):
             return kind.removeprefix(RAW)
-        if kind == FOREIGN:
-            assert self.foreign is not None
-            return str(getattr(self.foreign, name))
-        if kind == SIBLING:
-            return str(getattr(self.sibling, name))
+        if kind in (FOREIGN, SIBLING):
+            other = self.foreign if kind == FOREIGN else None
+            return str(getattr(other or self.sibling, name))
         own = str(getattr(self.fixture, name))
         if kind == UNKNOWN:
             return unknown_like(own)
@@ -217,10 +192,6 @@ class OperationFixtures:
         what = "a refusal" if len(refusals) == 1 else f"{len(refusals)} refusals"
         expectation, exchanges = self._watch.expectation(what, evidence, confirmed=False)
         return expectation, exchanges, list(evidence.after.looks)
-
-
-def _part(fixture: Callable[[], AccountFixture], name: str) -> str:
-    return str(getattr(fixture(), name))
 
 
 def pairs_are_free(run: RunContext) -> bool:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from conformance.judge.oracle import OWN, UNKNOWN
+from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN
 
-OWN_BENEFICIARY = "bene_00000000000000000000own0"
-OWN_DESTINATION = "dest_00000000000000000000own0"
+#: Owner of a payee -> member of a payout's body -> the stand-in for its id.
+STAND_INS = {
+    whose: {"beneficiary_id": f"bene_{whose:0>24}", "payout_destination_id": f"dest_{whose:0>24}"}
+    for whose in (OWN, SIBLING, FOREIGN, UNKNOWN)
+}
 
-#: Payees that a payout from the account must not reach.
-SIBLING_BENEFICIARY, SIBLING_DESTINATION = "bene_0000000000000000sibling", "dest_0000000000000000sibling"
-FOREIGN_BENEFICIARY, FOREIGN_DESTINATION = "bene_0000000000000000foreign", "dest_0000000000000000foreign"
-UNKNOWN_BENEFICIARY, UNKNOWN_DESTINATION = "bene_0000000000000000unknown", "dest_0000000000000000unknown"
-OUT_OF_REACH = (
-    SIBLING_BENEFICIARY,
-    SIBLING_DESTINATION,
-    FOREIGN_BENEFICIARY,
-    FOREIGN_DESTINATION,
-    UNKNOWN_BENEFICIARY,
-    UNKNOWN_DESTINATION,
-)
+
+def elsewhere(member: str) -> list[str]:
+    """The stand-ins for payees that a payout from the account must not reach."""
+    return [stand_ins[member] for whose, stand_ins in STAND_INS.items() if whose != OWN]
 
 
 def whose(body: bytes | None) -> str:
-    """Owner of the payees that a body with placeholders names: the caller, or somebody for whom they are not
+    """Owner of the payees that a body with stand-ins names: the caller, or somebody for whom they are not
     there."""
-    elsewhere = body is not None and any(stand_in.encode() in body for stand_in in OUT_OF_REACH)
-    return UNKNOWN if elsewhere else OWN
+    others = (stand_in.encode() for member in STAND_INS[OWN] for stand_in in elsewhere(member))
+    return UNKNOWN if body is not None and any(other in body for other in others) else OWN

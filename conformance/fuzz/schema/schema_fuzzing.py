@@ -189,8 +189,10 @@ class Fuzzer:
             self._shown_update(verdict, exchange)
         elif verdict.document is not None:
             self._begins(verdict.document, exchange)
-            if verdict.plain:
-                self._shown_create(verdict.document, exchange)
+            for name, value in verdict.document.items() if verdict.plain else ():
+                if name in documented(self.operation) and name not in (*HIDDEN_FIELDS, "amount"):
+                    echo = Equal(name, At(name), value, "sent")
+                    self.recorder.judge("create.echo", self.operation, echo, exchange)
 
     def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
         """A created resource is in the stated state, also where the request said otherwise."""
@@ -201,13 +203,6 @@ class Fuzzer:
         if plain_amount(amount := sent.get("amount")):
             same = Equal("amount", At("amount"), str(amount), "amount")
             self.recorder.judge("create.amount-exact", self.operation, same, exchange)
-
-    def _shown_create(self, sent: dict[str, Any], exchange: Exchange) -> None:
-        for name, value in sent.items():
-            if name not in documented(self.operation) or name in (*HIDDEN_FIELDS, "amount"):
-                continue
-            echo = Equal(name, At(name), value, "sent")
-            self.recorder.judge("create.echo", self.operation, echo, exchange)
 
     def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.fixtures.known, verdict.document

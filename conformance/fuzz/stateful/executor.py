@@ -174,14 +174,16 @@ class Driver(Repeater, Walker):
         """Reads a beneficiary."""
         if self.lost:
             return
-        request = call("getBeneficiary", {**self.ids, "beneficiary_id": payee.id})
-        exchange = self.look(
-            "getBeneficiary",
-            lambda: self.send(request, "read a beneficiary"),
-            lambda seen: agrees(payee, seen),
-        )
+        exchange = self._seen("getBeneficiary", payee, "beneficiary_id")
         if not self.lost:
             self._shows(payee, exchange, "getBeneficiary", "read.equals-create")
+
+    def _seen(self, operation: str, thing: Thing, parameter: str) -> Exchange:
+        """Reads a resource until it is as it is known to be, for a bounded time."""
+        request = call(operation, {**self.ids, parameter: thing.id})
+        return self.look(
+            operation, lambda: self.send(request, "read a resource"), lambda seen: agrees(thing, seen)
+        )
 
     def _shows(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
         """The beneficiary in an answer is the model's, its destinations included."""
@@ -226,12 +228,7 @@ class Driver(Repeater, Walker):
         """Reads a virtual account."""
         if self.lost:
             return
-        request = call("getVirtualAccount", {**self.ids, "virtual_account_id": thing.id})
-        exchange = self.look(
-            "getVirtualAccount",
-            lambda: self.send(request, "read a virtual account"),
-            lambda seen: agrees(thing, seen),
-        )
+        exchange = self._seen("getVirtualAccount", thing, "virtual_account_id")
         if self.lost:
             return
         if self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange):

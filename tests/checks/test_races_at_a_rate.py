@@ -144,3 +144,37 @@ def test_history_does_not_pass_without_a_race(part: str) -> None:
     rules = {"auth.nonce-race", "idempotency.race", "wallet.race", "beneficiary.update"}
     judged = [finding for finding in findings if finding.rule in rules]
     assert judged and {finding.verdict for finding in judged} == {Verdict.INCONCLUSIVE}
+
+
+class FirstRacesRefused(InProcessTransport):
+    """A rate limiter that refuses all requests of the first two races at each address."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._races: dict[bytes, list[threading.Barrier]] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        gate: Gate | None = request.extensions.get(GATE)
+        if gate is not None:
+            races = self._races.setdefault(request.url.raw_path, [])
+            if gate.barrier not in races:
+                races.append(gate.barrier)
+            if gate.barrier in races[:2]:
+                return httpx.Response(429, headers={"Retry-After": "1"}, json={})
+        return super().handle_request(request)
+
+
+@hurried()
+@pytest.mark.parametrize(
+    ("rule", "operation"),
+    [
+        ("read.equals-create", "getVirtualAccount"),
+        ("beneficiary.update", "updateBeneficiary"),
+        ("list.complete", "listWallets"),
+    ],
+)
+def test_late_reads_are_made_again(rule: str, operation: str) -> None:
+    run, outcome = run_at(transport=FirstRacesRefused), Outcome()
+    late = [check for check in checks_of(rule, operation) if check.last]
+    findings = [finding for check in late for finding in run_one(check, operation, run, outcome)]
+    assert {each.verdict for each in findings if each.rule == rule} == {Verdict.PASSED}, findings

@@ -78,6 +78,8 @@ def by_share(config: Any, log: Any, processes: int) -> Any:
             if not self._check_nodes_have_same_collection():
                 return
             self.collection = collection = next(iter(self.node2collection.values()))
+            # The base class gives the process that replaces a dead one no more at a time than this.
+            self.maxschedchunk = len(collection)
             for node in self.nodes:
                 number = int(node.gateway.id.removeprefix("gw"))
                 mine = share(collection, number, processes)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from conformance.judge.findings import Verdict
 from conformance.plugin.controller import _not_finished
+from conformance.plugin.execution import by_share
 from conformance.plugin.selection import judged_by
 
 
@@ -27,3 +31,42 @@ def test_a_check_that_no_process_finished_is_inconclusive() -> None:
     assert (finding.rule, finding.operation) == ("auth.header-case", "listWallets")
     assert (finding.verdict, finding.remedy) == (Verdict.INCONCLUSIVE, "Run it again.")
     assert _not_finished("fuzz/test_fuzz.py::test_generated[createWallet]") == []
+
+
+class Process:
+    """A worker process, as the scheduler of pytest-xdist knows it: an address, and what it is told."""
+
+    def __init__(self, number: int) -> None:
+        self.gateway = SimpleNamespace(id=f"gw{number}")
+        self.sent: list[int] = []
+        self.shutting_down = False
+
+    def send_runtest_some(self, indexes: list[int]) -> None:
+        self.sent += indexes
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def test_the_rest_of_a_dead_process_goes_to_the_one_that_replaces_it(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = [f"checks/test_{letter}.py::test[{number}]" for letter in "ab" for number in range(40)]
+    monkeypatch.setattr(pytestconfig.option, "tx", ["popen"] * 2, raising=False)
+    scheduler: Any = by_share(pytestconfig, None, 2)
+    first, second, third = (Process(number) for number in range(3))
+    for process in (first, second):
+        scheduler.add_node(process)
+        scheduler.add_node_collection(process, tests)
+    scheduler.schedule()
+    assert sorted(first.sent + second.sent) == list(range(len(tests)))
+    begun = scheduler.remove_node(first)
+    scheduler.add_node(third)
+    scheduler.add_node_collection(third, tests)
+    scheduler.schedule()
+    while scheduler.has_pending:
+        for process in (second, third):
+            for index in list(scheduler.node2pending[process]):
+                scheduler.mark_test_complete(process, index)
+    assert sorted([tests.index(begun), *second.sent, *third.sent]) == list(range(len(tests)))
+    assert third.shutting_down

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.stateful import stateful_fuzzing
+from conformance.fuzz.stateful.stateful_fuzzing import valid_bodies
 from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_model
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import perform
@@ -26,6 +28,20 @@ def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> No
     assert not [
         exchange for exchange in run.record.values() if exchange.operation in ("createPayin", "createPayout")
     ]
+
+
+@pytest.mark.parametrize("operation", ["createBeneficiary", "createPayoutDestination", "createPayout"])
+def test_bodies_that_the_server_is_not_known_to_take_are_left_out(
+    operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        stateful_fuzzing,
+        "valid_bodies",
+        lambda run: {name: body for name, body in valid_bodies(run).items() if name != operation},
+    )
+    for theme in ("payees", "everything"):
+        findings = agrees_with_model(run_on(), theme, FuzzSettings(1, examples=60))
+        assert findings and not broken(findings)
 
 
 @pytest.mark.parametrize("theme", ["holdings", "everything"])

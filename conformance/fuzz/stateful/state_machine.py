@@ -111,6 +111,11 @@ class Wish:
         return filters
 
 
+def accepted(operation: str) -> Callable[[Any], Any]:
+    """A precondition: the server is known to take a body of this operation."""
+    return precondition(lambda self: operation in self.context.valid)
+
+
 _TIMED = (st.sampled_from(("", "active", "inactive")), PLACES, st.booleans(), st.booleans())
 WISHES, WISHES_BY_CURRENCY = st.builds(Wish, *_TIMED), st.builds(Wish, *_TIMED, st.booleans())
 
@@ -200,15 +205,17 @@ class Payees(Machine):
     """Beneficiaries, their destinations, and payouts to them."""
 
     def fill(self, texts: list[str], destination: bool) -> None:
-        for text in texts:
-            self.driver.create("createBeneficiary", self.body("createBeneficiary", text))
-        if destination and self.model.payees:
+        if "createBeneficiary" in self.context.valid:
+            for text in texts:
+                self.driver.create("createBeneficiary", self.body("createBeneficiary", text))
+        if destination and self.model.payees and "createPayoutDestination" in self.context.valid:
             self.driver.create(
                 "createPayoutDestination",
                 self.body("createPayoutDestination", texts[0]),
                 self.model.payees[0],
             )
 
+    @accepted("createBeneficiary")
     @rule(
         text=WORDS,
         dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
@@ -258,6 +265,7 @@ class Payees(Machine):
         self.driver.misplaced(operation, self.payee(place), "beneficiary_id", where)
 
     @precondition(lambda self: self.model.payees)
+    @accepted("createPayoutDestination")
     @rule(place=PLACES, text=WORDS, default=st.booleans(), change=changes("createPayoutDestination"))
     def create_destination(self, place: int, text: str, default: bool, change: Change) -> None:
         payee = self.payee(place)
@@ -274,6 +282,7 @@ class Payees(Machine):
     @precondition(
         lambda self: self.context.payouts and any(payee.destinations for payee in self.model.payees)
     )
+    @accepted("createPayout")
     @rule(
         place=PLACES,
         text=WORDS,
@@ -298,6 +307,7 @@ class Payees(Machine):
 class Holdings(Machine):
     """Virtual accounts, wallets, balances and payins."""
 
+    @accepted("createVirtualAccount")
     @rule(text=WORDS, currency=st.sampled_from(("", "EUR", "USD")), change=changes("createVirtualAccount"))
     def create_virtual_account(self, text: str, currency: str, change: Change) -> None:
         body = self.body("createVirtualAccount", text)
@@ -320,6 +330,7 @@ class Holdings(Machine):
     def list_virtual_accounts(self, size: int, wish: Wish) -> None:
         self.walk("listVirtualAccounts", size, wish)
 
+    @accepted("createWallet")
     @rule(text=WORDS, pair=st.integers(0, 1), change=changes("createWallet"))
     def create_wallet(self, text: str, pair: int, change: Change) -> None:
         currency, network = self.context.pairs[pair % len(self.context.pairs)]
@@ -335,6 +346,7 @@ class Holdings(Machine):
         self.driver.balances()
 
     @precondition(lambda self: self.context.payins)
+    @accepted("createPayin")
     @rule(text=WORDS, change=changes("createPayin"))
     def create_payin(self, text: str, change: Change) -> None:
         self.driver.create("createPayin", with_mutation(self.body("createPayin", text), change))
@@ -343,6 +355,7 @@ class Holdings(Machine):
 class Everything(Payees, Holdings):
     """All operations together, further accounts among them."""
 
+    @accepted("createAccount")
     @rule(text=WORDS, change=changes("createAccount"))
     def create_account(self, text: str, change: Change) -> None:
         self.driver.create("createAccount", with_mutation(self.body("createAccount", text), change))

@@ -49,8 +49,8 @@ def _settled(ctx: CheckContext, *written: Exchange) -> None:
 
 
 def _looks(ctx: CheckContext, request: Call, what: str) -> list[Exchange]:
-    """Sends a read several times at once, each time over a connection of its own; again, after the wait, where
-    a limiter refuses them all. The answers that it lets pass, or else the last ones."""
+    """Sends a read several times at once, each time over a connection of its own; all again, after the wait,
+    where a limiter refuses them all. The answers that it lets pass, or else the last ones."""
     for attempt in range(MOST_SPOILT + 1):
         ctx.run.answering()
         answers = ctx.run.client().race([request] * LOOKS, what)

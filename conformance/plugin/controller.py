@@ -63,8 +63,9 @@ class Controller:
         self._writable()
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
-        #: Seconds that an answer takes, as far as it is known before the first check.
-        self._latency = 0.0
+        #: Seconds that an answer takes, and that the clock of the server is ahead, as far as they
+        #: are known before the first check.
+        self._latency = self._ahead = 0.0
         #: Requests sent before the first check.
         self._spent = 0
         try:
@@ -121,7 +122,7 @@ class Controller:
             tell(printable(f"conformance: examining {target.base_url}"))
             first = budget(target.limits, self.started)
             examined = preflight(target, budget=first, read_only=self.options.read_only)
-            self._latency = latency(examined)
+            self._latency, self._ahead = latency(examined), examined.clock.offset
             paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
             self._spent = first.used[Quantity.REQUESTS]
             return paced
@@ -193,6 +194,7 @@ class Controller:
             "started": self.started,
             "label": run_label(),
             "spent": self._spent,
+            "ahead": self._ahead,
         }
 
     def known_reason(self, rule: str, operation: str) -> str:

@@ -125,6 +125,7 @@ class Executor:
                 budget=allowed,
                 read_only=options.read_only,
                 wanted=wants if options.effort is Effort.QUICK else everything,
+                ahead=told["ahead"],
             )
 
         return cls(make, lanes)

@@ -51,7 +51,8 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
 
 
 class Worker:
-    """Runs checks and explorations in one thread, and hands on what they found as ledgers."""
+    """Runs checks and explorations in one thread, and hands on what they found as ledgers. The server's clock
+    is known to be `ahead` by so many seconds."""
 
     def __init__(
         self,
@@ -65,11 +66,14 @@ class Worker:
         budget: Budget | None = None,
         read_only: bool = False,
         wanted: Wanted = everything,
+        ahead: float = 0.0,
     ) -> None:
         self.index = index
         self.run = RunContext(
             target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only, wanted=wanted
         )
+        # The first requests may be a race, of which none is made again.
+        self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder

@@ -12,7 +12,7 @@ from conformance.wire.messages import Exchange
 
 
 class ServerClock:
-    """Server time, by the Date header of answers; local time before the first one."""
+    """Server time, by the Date header of answers; before the first one local time, `offset` seconds on."""
 
     def __init__(self) -> None:
         self.offset = 0.0

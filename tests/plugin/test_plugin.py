@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
@@ -77,6 +78,16 @@ def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:
     rules = "--rule auth.accepts-valid --rule auth.signed-path"
     outcome = run_against(tmp_path, rules, prefix="/api/banking")
     assert outcome.status == 0, outcome.output
+
+
+@pytest.mark.parametrize("hours", [2, -30])
+def test_clock_of_the_server_may_be_hours_off(hours: int, tmp_path: Path) -> None:
+    """The first requests of this run are a race."""
+    options = "--rule idempotency.race --operation createAccount --lanes 2"
+    off = hours * 3_600_000_000
+    outcome = run_against(tmp_path, options, clock=lambda: system_clock() + off)
+    assert outcome.status == 0, outcome.output
+    assert not cells(outcome, "inconclusive")
 
 
 def test_base_url_beats_the_target_file(tmp_path: Path) -> None:

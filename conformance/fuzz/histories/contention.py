@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.histories.history import KINDS, HistoryRecorder, Kind, Named, event, ids
+from conformance.fuzz.histories.history import KINDS, Contention, HistoryRecorder, Named, event, ids
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.judge.comparison import objects, show
 from conformance.judge.conservation import MOST_DISTURBED, Suspicions, conserved
@@ -255,10 +255,12 @@ def _by_nonce(used: bool, asked: Event[Any]) -> Iterable[bool]:
 
 
 KINDS |= {
-    "keys": Kind(idempotent_create, _created, lambda _: None, _by_key),
-    "wallets": Kind(only_wallet, _wallets, lambda _: frozenset(), _by_pair),
-    "beneficiaries": Kind(changed_beneficiary, _changes, lambda initial: (*initial["fields"], ""), _by_field),
-    "nonces": Kind(one_nonce, _passed, lambda _: False, _by_nonce),
+    "keys": Contention(idempotent_create, _created, lambda _: None, _by_key),
+    "wallets": Contention(only_wallet, _wallets, lambda _: frozenset(), _by_pair),
+    "beneficiaries": Contention(
+        changed_beneficiary, _changes, lambda initial: (*initial["fields"], ""), _by_field
+    ),
+    "nonces": Contention(one_nonce, _passed, lambda _: False, _by_nonce),
 }
 
 

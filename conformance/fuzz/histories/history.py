@@ -152,7 +152,7 @@ class HistoryRecorder:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Contention:
     """A kind of history: `perform` records and judges one, `event` reads an exchange by its name and the
     initial state as JSON data, `first` gives the initial state, `step` the states after an event."""
 
@@ -166,7 +166,7 @@ class Kind:
 
 
 #: Kinds of histories by name; those of the suite are in contention.
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, Contention] = {}
 
 
 @predicate

@@ -13,9 +13,7 @@ from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.expectations import At, Later
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
-
-Body = dict[str, Any]
-
+from conformance.world.bodies import Body
 
 #: Reads in a row that must show a change, as each of several processes may keep what it read first.
 STEADY = 4

@@ -8,11 +8,11 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.judge.comparison import document, same
+from conformance.judge.comparison import document, same, sent_document
 from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.json_text import all_objects, all_texts
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
 
 #: Shorter values may stand in any text by chance.
@@ -68,7 +68,7 @@ def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
 
 def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
     """A member of the documents that an answer has, its value included; empty if none."""
-    sent, given = _sent(answer), set(all_texts(_json(answer.call)))
+    sent, given = _sent(answer), set(all_texts(sent_document(answer.call)))
     members = [member for shown in all_objects(answer.document) for member in shown.items()]
     for name, value in members:
         if value in (None, "", [], {}):
@@ -102,10 +102,3 @@ def _may_be_now(text: str) -> bool:
     """True if a text is an instant of a whole second: perhaps the present one, which any answer may show."""
     step = timestamps.step(text)
     return step is not None and step >= 1
-
-
-def _json(request: Call) -> Any:
-    try:
-        return request.document
-    except (ValueError, RecursionError):
-        return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
@@ -16,11 +15,10 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.bodies import Body
 from conformance.world.creations import created_in, creations
 from conformance.world.habits import eventually
 from conformance.world.run_context import SAMPLE_REMEDIES
-
-Body = dict[str, Any]
 
 #: Members that belong to one type of destination, by the type that they do not apply to.
 INAPPLICABLE = {

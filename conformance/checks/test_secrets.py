@@ -10,10 +10,9 @@ from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.test_destinations import squeezed
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.findings import Inconclusive
-from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets, telling_secrets
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from conformance.checks.beneficiaries import (
     STEADY,
     Beneficiary,
-    Body,
     judge_beneficiary,
     judge_moved,
     unreliable,
@@ -24,7 +23,7 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import NEW_VALUES, TOLERATED, bodies
+from conformance.world.bodies import NEW_VALUES, TOLERATED, Body, bodies
 from conformance.world.shapes import accepted_body, accepts
 
 #: The name of the probes that change a business.

@@ -24,6 +24,10 @@ FREE_TEXT = (
 )
 
 
+#: Fields of which a server may want every resource to have another value.
+UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
+
+
 @dataclass(frozen=True)
 class Field:
     """A request field (sections 4.1 to 4.7).
@@ -62,14 +66,6 @@ def request_fields(operation: str) -> tuple[Field, ...]:
         )
         for name, described in schema.get("properties", {}).items()
     )
-
-
-def request_field(operation: str, name: str) -> Field:
-    """One field of an operation's body; raises KeyError where it has no such field."""
-    for field in request_fields(operation):
-        if field.name == name:
-            return field
-    raise KeyError(f"{operation} has no field {name}")
 
 
 @functools.cache

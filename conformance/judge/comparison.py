@@ -15,10 +15,11 @@ from typing import Any
 
 from conformance._text import as_json
 from conformance.contract import timestamps
+from conformance.contract.fields import UNIQUE
 from conformance.contract.operations import Problem, response_problems, response_schema
 from conformance.contract.rules import RULES, Level
 from conformance.contract.traits import traits_of
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Call, Exchange
 
 #: Members that hold timestamps.
 _INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at", "failed_at")
@@ -118,12 +119,6 @@ def same_amount(got: Any, expected: Any) -> bool:
         return False
 
 
-#: Members of a request body of which a server may want every resource to have another value.
-_UNIQUE = (
-    "name", "tax_id", "email", "phone", "label", "account_number", "iban", "wallet_address",
-)  # fmt: skip
-
-
 def found_again(got: Exchange, first: Exchange) -> bool:
     """True if a create shows the resource of an earlier one that named the same bank account, tax id, ...: a
     server that wants such values unique may answer with the existing resource."""
@@ -135,7 +130,7 @@ def found_again(got: Exchange, first: Exchange) -> bool:
         got.organization == first.organization
         and got.call.target == first.call.target
         and all(isinstance(body, Mapping) for body in bodies)
-        and any(bodies[0].get(name) == bodies[1].get(name, MISSING) for name in _UNIQUE)
+        and any(bodies[0].get(name) == bodies[1].get(name, MISSING) for name in UNIQUE)
         and got.get("id") == first.get("id")
         and same_instant(got.get("created"), first.get("created"))
     )
@@ -176,6 +171,15 @@ def shown(value: Any) -> str:
 def document(exchange: Exchange) -> dict[str, Any]:
     """The members of an answer; none where it is not a JSON object."""
     return exchange.document if isinstance(exchange.document, dict) else {}
+
+
+def sent_document(call: Call) -> dict[str, Any]:
+    """The JSON object that a request sends; empty where its body is none."""
+    try:
+        body = call.document if call.body else {}
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def same(got: Any, expected: Any) -> bool:

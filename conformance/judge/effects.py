@@ -18,7 +18,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import MOVING, differences, objects, show
+from conformance.judge.comparison import MOVING, differences, objects, sent_document, show
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import identity
 
@@ -133,10 +133,8 @@ def marks(calls: Iterable[Call]) -> set[str]:
     found: set[str] = set()
     for call in calls:
         found.update(_MARK.findall((call.body or b"").decode("utf-8", "replace")))
-        with contextlib.suppress(ValueError, RecursionError):
-            document = call.document
-            name = document.get("name") if isinstance(document, dict) else None
-            found |= {name} if isinstance(name, str) and len(name) > 20 else set()
+        name = sent_document(call).get("name")
+        found |= {name} if isinstance(name, str) and len(name) > 20 else set()
     return found
 
 
@@ -208,24 +206,19 @@ def plain(value: Any) -> Decimal | None:
 
 def sent_amount(call: Call) -> Decimal | None:
     """The amount that a valid request asks to move; None where it asks for none."""
-    with contextlib.suppress(ValueError, RecursionError):
-        document = call.document
-        return plain(document.get("amount")) if isinstance(document, dict) else None
-    return None
+    return plain(sent_document(call).get("amount"))
 
 
 def asked_amount(call: Call) -> Decimal | None:
     """The amount that a request asks to move, in whatever way a lenient server may read it: digits of any
     script, signs and separators passed over; None where there are no digits."""
-    with contextlib.suppress(ValueError, RecursionError):
-        document = call.document
-        value = document.get("amount") if isinstance(document, dict) else None
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            text = "".join(str(unicodedata.digit(sign, sign)) for sign in str(value)).replace("_", "")
-            text = text.replace(",", "") if "." in text else text.replace(",", ".")
-            found = _DIGITS.search(text)
-            return Decimal(found[0]) or None if found else None
-    return None
+    value = sent_document(call).get("amount")
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    text = "".join(str(unicodedata.digit(sign, sign)) for sign in str(value)).replace("_", "")
+    text = text.replace(",", "") if "." in text else text.replace(",", ".")
+    found = _DIGITS.search(text)
+    return Decimal(found[0]) or None if found else None
 
 
 # ---------------------------------------------------------------------- repetition

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from conformance.contract.traits import traits_of
+from conformance.judge.comparison import sent_document
 from conformance.wire.json_text import all_texts
 from conformance.wire.messages import Exchange
 
@@ -37,7 +37,7 @@ class HiddenNumbers:
         if not exchange.succeeded or exchange.method == "GET":
             return
         hidden = HIDDEN_FIELDS if traits_of(exchange.operation).creates == "payout_destination" else ()
-        account, body = _account(exchange), _body(exchange)
+        account, body = _account(exchange), sent_document(exchange.call)
         if not hidden and not account:
             return  # no answer that is about it can show a number
         for name in hidden:
@@ -67,21 +67,13 @@ class HiddenNumbers:
         """The same for a refused request that names a number: more than a third of it shows, or more than six
         characters, whichever is more."""
         plain, known = squeezed(text), self._numbers.get(_account(exchange), {})
-        sent = [squeezed(str(value)) for name, value in _body(exchange).items() if name in HIDDEN_FIELDS]
+        body = sent_document(exchange.call)
+        sent = [squeezed(str(body[name])) for name in HIDDEN_FIELDS if name in body]
         for value in (value for value in sent if value in known):
             length = max(6, len(value) // 3) + 1
             if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):
                 return known[value]
         return "", 0
-
-
-def _body(exchange: Exchange) -> dict[str, Any]:
-    """The JSON object that was sent, empty where it is none."""
-    try:
-        body = exchange.call.document if exchange.request_body else {}
-    except (ValueError, RecursionError):
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def _account(exchange: Exchange) -> str:

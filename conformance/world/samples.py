@@ -41,9 +41,6 @@ OTHER_CURRENCIES = ("USD", "EUR", "GBP")
 #: Fields any letter of which may change: a title may be one of a list, the holder of an account not.
 FREE = (*FREE_TEXT, "account_name")
 
-#: Members of bodies whose values a server may want unique.
-UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
-
 #: Valid values of fields whose syntax leaves no room for a changed character.
 ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
     "title": ("Mr", "Ms"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conformance.contract.fields import request_field
+from conformance.contract.fields import request_fields
 from conformance.reference.context import Context
 from conformance.reference.field_tables import FIELDS, FieldRule
 from conformance.world.corpora.wrong_values import FORMED
@@ -168,7 +168,9 @@ faults["fields.address-types"] |= {
     "A member of an address may be a number.": seam(
         "check_type",
         lambda self, ctx, field, value: None if field.name == self.value and value == 5 else self.usual(),
-        each=lambda operation: [f"address.{name}" for name in request_field(operation, "address").members],
+        each=lambda operation: [
+            f"address.{name}" for field in request_fields(operation) for name in field.members
+        ],
     ),
     "A member of an address may be an object.": seam(
         "check_type",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.contract.fields import request_field, request_fields
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.world.corpora import wrong_values as corpus
 
@@ -12,10 +12,8 @@ FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fi
 
 
 def test_an_update_keeps_what_a_create_requires() -> None:
-    assert request_field("updateBeneficiary", "email").required
-    assert not request_field("updateBeneficiary", "title").required
-    with pytest.raises(KeyError, match="no field iban"):
-        request_field("createPayout", "iban")
+    required = {field.name: field.required for field in request_fields("updateBeneficiary")}
+    assert required["email"] and not required["title"]
 
 
 @pytest.mark.parametrize("count", [80, 143, 144, 145, 254, 255, 256, 1255])

@@ -34,8 +34,6 @@ from conformance.world.corpora.value import Bug, values
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-Body = dict[str, Any]
-
 #: Makes a request, with a new key where it has one.
 Maker = Callable[[], Case]
 

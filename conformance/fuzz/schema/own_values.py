@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.contract.fields import request_fields
+from conformance.contract.fields import UNIQUE, request_fields
 from conformance.judge.oracle.body_rules import UNSTATED_LENGTH, ValidBody
-from conformance.world.samples import UNIQUE, marker
+from conformance.world.samples import marker
 
 
 def renewed(valid: ValidBody, body: bytes, fresh: Mapping[str, Any]) -> tuple[ValidBody, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.contract.fields import UNIQUE
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fuzz.engine.hypothesis_runs import budget, contained, runs
 from conformance.fuzz.engine.recorder import Recorder
@@ -13,7 +14,6 @@ from conformance.fuzz.stateful.reference_model import Document
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.oracle import ValidBody
 from conformance.world.run_context import RunContext
-from conformance.world.samples import UNIQUE
 
 #: Steps of one example.
 STEPS = 20

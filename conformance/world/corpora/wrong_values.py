@@ -44,9 +44,7 @@ def wrong_optional_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
 def too_long(field: Field) -> Iterator[tuple[str, str]]:
     """Values longer than the field's maximum, each with its name for a sentence; syntactically valid where
     the field has a syntax. Raises ValueError for a field without a maximum."""
-    if field.max_length is None:
-        raise ValueError(f"{field.name} has no maximum length")
-    over, far = field.max_length + 1, field.max_length + 1000
+    over, far = _most(field) + 1, _most(field) + 1000
     yield f"{over} characters", _ascii(field.name, over)
     if field.name not in SYNTACTIC:
         yield f"{over} non-ASCII letters", letters(over)
@@ -60,18 +58,20 @@ FORMED = ("title", "tax_id", "phone", "iban", "swift_code")
 def longest(field: Field) -> str | None:
     """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where
     no server is sure to take one. Raises ValueError for a field without a maximum."""
-    if field.max_length is None:
-        raise ValueError(f"{field.name} has no maximum length")
     if field.name in ("phone", "iban", "swift_code"):
         return None
-    return plain(field) if field.name in SYNTACTIC else letters(field.max_length)
+    return plain(field) if field.name in SYNTACTIC else letters(_most(field))
 
 
 def plain(field: Field) -> str:
     """A value of exactly the maximum length in ASCII. Raises ValueError for a field without a maximum."""
+    return _ascii(field.name, _most(field))
+
+
+def _most(field: Field) -> int:
     if field.max_length is None:
         raise ValueError(f"{field.name} has no maximum length")
-    return _ascii(field.name, field.max_length)
+    return field.max_length
 
 
 def letters(count: int) -> str:

@@ -54,6 +54,7 @@ OPEN: list[tuple[str, bytes]] = [
     ("createBeneficiary", to_json({**BODY, "email": "not an address"})),
     ("createBeneficiary", to_json({**BODY, "address": {}})),
     ("createBeneficiary", to_json({**BODY, "title": None})),
+    ("createVirtualAccount", b'{"currency": "USD", "label": "x", "address": ""}'),
     ("createBeneficiary", to_json({**BODY, "country_code": "FR"})),
     ("updateBeneficiary", b"{}"),
     ("updateBeneficiary", b""),

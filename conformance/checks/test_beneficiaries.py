@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from conformance.checks.beneficiaries import (
@@ -19,11 +19,12 @@ from conformance.checks.members import judge_member, judge_members, judge_not_ba
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import NULLABLE, stated
-from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, shown
+from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
 from conformance.judge.expectations import Accepted, At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import bodies
@@ -162,7 +163,7 @@ def _judge_second(ctx: CheckContext, person: Beneficiary) -> None:
 @check("beneficiary.destinations")
 def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     """A beneficiary shows none, then one, then all of its destinations, more than fit on a page of a list,
-    each as it was created, and never one of another beneficiary."""
+    each as it was created, and never one of another beneficiary; a default moves as in their list."""
     rule, fixture = "beneficiary.destinations", ctx.account(fresh=True)
     owner, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
     foreign = _destination(ctx, fixture, other)
@@ -195,8 +196,47 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         answer = eventually(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
-    if not ctx.operation.traits.disables and ctx.wanted("more destinations than a page holds"):
+    if ctx.operation.traits.disables:
+        return
+    if ctx.wanted("another default"):
+        _judge_defaults(ctx, fixture, owner, act)
+    if ctx.wanted("more destinations than a page holds"):
         _judge_many_destinations(ctx)
+
+
+def _judge_defaults(
+    ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, act: Callable[[str], Exchange]
+) -> None:
+    """Judges that a beneficiary shows the defaults that its list of destinations shows, after another one was
+    accepted as the default."""
+    rule, what = "beneficiary.destinations", "a beneficiary after another destination became its default"
+    body = {**ctx.run.bank_account(fixture), "is_default": True}
+    if not ctx.send(call("createPayoutDestination", owner.ids, body), "another default").succeeded:
+        return
+    listing = call("listPayoutDestinations", owner.ids).with_query(query(1, MAX_SIZE))
+    expected = defaults_as_listed(f"{what}: is_default of each as in their list")
+
+    def look() -> tuple[Exchange, Exchange]:
+        return act(what), ctx.send(listing, "the list of its destinations")
+
+    answer, listed = eventually(
+        ctx.run.cache, ctx.operation.id, look, lambda seen: expected.judge(seen).good is not False
+    )
+    if ctx.usable(rule, answer) and answer.succeeded and listed.succeeded:
+        ctx.judge(rule, expected, answer, listed)
+
+
+@predicate
+def defaults_as_listed(exchanges: Sequence[Exchange]) -> str:
+    """A beneficiary, first, shows each of its destinations as a default that their list, second, does, and no
+    other."""
+    embedded = objects(exchanges[0].get("payout_destinations"))
+    listed = {element.get("id"): element.get("is_default") for element in objects(exchanges[1].get("items"))}
+    for element in embedded:
+        shown, told = element.get("is_default"), listed.get(element.get("id"))
+        if isinstance(shown, bool) and isinstance(told, bool) and shown is not told:
+            return f"is_default {show(shown)} of {element.get('id')}"
+    return ""
 
 
 def _judge_many_destinations(ctx: CheckContext) -> None:

@@ -205,10 +205,13 @@ def test_new_elements_show(ctx: CheckContext) -> None:
 
 def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, Exchange]) -> None:
     """Judges that the destinations of a beneficiary stay in their list when it is disabled, where the list
-    is shown at all."""
+    is shown at all, and that one which is accepted afterwards is there as well."""
     what = "the list after its beneficiary was disabled"
     if not ctx.wanted(what) or not ctx.send(fixture.call("disableBeneficiary"), "it is disabled").succeeded:
         return
+    late = ctx.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
+    if late.succeeded:
+        made = {**made, str(late.get("id")): late}
     exchange = eventually(
         ctx.run.cache,
         ctx.operation.id,

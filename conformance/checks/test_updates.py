@@ -15,7 +15,7 @@ from conformance.checks.beneficiaries import (
 )
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member, judge_not_back, look_for
+from conformance.checks.members import judge_member, judge_members, judge_not_back, look_for
 from conformance.checks.side_effects import SideEffects
 from conformance.judge.comparison import MOVING, document, normalized
 from conformance.judge.expectations import Accepted, predicate
@@ -156,8 +156,8 @@ def test_updates_build_on_one_another(ctx: CheckContext) -> None:
 
 @check("beneficiary.update")
 def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
-    """A PATCH that a server accepts on a disabled beneficiary leaves it disabled, in its answer and when it
-    is read; it may refuse it."""
+    """A PATCH that a server accepts on a disabled beneficiary changes what it names and leaves it disabled,
+    in its answer and when it is read; it may refuse it."""
     rule, what = "beneficiary.update", "a PATCH of note on a disabled beneficiary"
     person = Beneficiary(ctx, ctx.account(fresh=True))
     disabled = person.disable("a beneficiary is disabled")
@@ -165,14 +165,15 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
         reason = f"a beneficiary cannot be disabled: {disabled.described()}"
         ctx.skip_judgement(rule, reason, disabled, cause="beneficiary.disable")
         return
-    answer = person.patch({"note": f"changed {samples.marker()}"}, what)
+    expected = {"note": f"changed {samples.marker()}", "status": "disabled"}
+    answer = person.patch({"note": expected["note"]}, what)
     if not answer.succeeded:
         ctx.not_exercised(rule, f"{what} was answered {answer.described()}")
         return
-    later = person.read_until(f"the beneficiary after {what}", {"status": "disabled"}, ())
+    later = person.read_until(f"the beneficiary after {what}", expected, ())
     for seen in (answer, later):
         if seen.succeeded:
-            judge_member(ctx, rule, seen, "status", "disabled", seen.purpose)
+            judge_members(ctx, rule, seen, expected, seen.purpose)
 
 
 @check("refusal.changes-nothing", "beneficiary.update", operations=("updateBeneficiary",))

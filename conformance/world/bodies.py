@@ -152,6 +152,7 @@ def _new_value(name: str) -> Row:
 
 #: Updates that a server may refuse: one that serves some countries or scripts only, or a front end.
 TOLERATED: Mapping[str, Row] = {
+    "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
     "another country_code": [{"country_code": _abroad}],
     "fields in letters of several scripts": [{"display_name": LETTERS, "note": LETTERS}],
     "a note with signs": [{"note": _WITH_SIGNS}],

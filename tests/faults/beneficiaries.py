@@ -268,3 +268,22 @@ class KeptByEach(Faulty):
 @fault("beneficiary.disable")
 class KeptByWorkers(KeptByEach):
     """Each of two processes keeps the beneficiary that it has read first."""
+
+
+@fault("beneficiary.destinations", operations=("getBeneficiary", "updateBeneficiary"))
+class EmbedsOldDefaults(Faulty):
+    """Destinations of a beneficiary show is_default as it was when they were created."""
+
+    everywhere = True
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        made: dict[str, Any] = self.__dict__.setdefault("made", {})
+        return [
+            {**shown, "is_default": made.get(shown["id"])} if self.here(ctx) else shown
+            for shown in super().destinations(ctx, record)
+        ]
+
+    def create_destination(self, ctx: Context) -> None:
+        super().create_destination(ctx)
+        record = ctx.record or {}
+        self.__dict__.setdefault("made", {})[record["id"]] = record.get("is_default")

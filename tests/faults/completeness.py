@@ -212,6 +212,7 @@ faults["list.complete"] |= {
             "question marks": lambda text: text.encode("ascii", "replace").decode(),
             "escaped for HTML": html.escape,
             "cut at 100": lambda text: text[:100],
+            "cut at 50": lambda text: text[:50],
         },
     ),
     "From the second page on created is a second later.": seam(
@@ -248,6 +249,12 @@ def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     return self.behaviour.__dict__.setdefault("shown", {}).setdefault(ctx.request.target, document)
 
 
+def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
+    """An element with no more of its text than so many characters."""
+    name = "name" if "name" in item else "label"
+    return {**item, name: item[name] and item[name][:length]}
+
+
 #: Lists of which one page shows all that the suite has made.
 _SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
@@ -276,3 +283,32 @@ faults["list.complete"] |= {
         operations=("listPayoutDestinations",),
     ),
 }
+
+faults["list.complete"] |= {
+    "Each third list shows the beginning of its texts.": third(
+        lambda self, ctx, document: {
+            **document,
+            "items": [_begun(item, self.value) for item in document["items"]],
+        },
+        each=(50, 100),
+    ),
+    "Each third list shows other dates.": third(
+        lambda self, ctx, document: {
+            **document,
+            "items": [{**item, "created": "2020-01-01T00:00:00Z"} for item in document["items"]],
+        },
+    ),
+}
+
+
+@fault("list.complete", operations=("listPayoutDestinations",))
+class LosesThoseOfDisabled(Faulty):
+    """A destination of a disabled beneficiary is accepted and lost."""
+
+    everywhere = True
+
+    def create(self, ctx: Context) -> None:
+        if ctx.operation == "createPayoutDestination" and (ctx.beneficiary or {})["status"] == "disabled":
+            ctx.record = self.new_record(ctx)
+        else:
+            super().create(ctx)

@@ -327,3 +327,26 @@ faults["beneficiary.update"] |= {
         ),
     ),
 }
+
+faults["beneficiary.update"] |= {
+    "A PATCH of company_name makes a business of an individual.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), "beneficiary_type": "business"}
+            if ctx.values.get("company_name")
+            else self.usual()
+        ),
+    ),
+}
+
+
+@fault("beneficiary.update", each={"its answer shows": True, "nothing shows": False})
+class LosesThoseOfDisabled(Faulty):
+    """A PATCH of a disabled beneficiary is accepted and lost."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        before = ctx.beneficiary or {}
+        if before["status"] != "disabled":
+            super().update_beneficiary(ctx)
+        else:
+            ctx.record = self.patched(ctx, before) if self.value else before

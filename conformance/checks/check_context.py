@@ -52,7 +52,8 @@ class CheckContext:
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
     ) -> AccountFixture:
         """The fixture of a purpose for this check's operation: payouts have an account with funds."""
-        return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh)
+        below = "beneficiary_id" in self.operation.path_parameters
+        return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
 
     def valid(self, fixture: AccountFixture | None = None) -> Call:
         """A valid call of this check's operation.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from conformance.checks.auth_probes import earliest
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -49,8 +50,9 @@ class DefectiveBodies(Engine):
 
     `shape` names the valid body that they derive from. `stop` is the reason why the server refuses the valid
     request, too: then a defective one that it accepts is still a violation, and one that it refuses shows
-    nothing. Raises Inconclusive when that is so of the sample, unless it is a payout: most are refused for
-    lack of funds, but one of zero may slip through.
+    nothing. Raises Inconclusive when that is so of the sample, unless it was accepted before (a refusal in
+    other words shows something then), or is a payout: most are refused for lack of funds, but one of zero may
+    slip through.
     """
 
     def __init__(self, ctx: CheckContext, shape: str = SAMPLE) -> None:
@@ -62,9 +64,12 @@ class DefectiveBodies(Engine):
         try:
             accepted_body(self.fixture, self.operation, shape)
         except Inconclusive as stop:
-            left_out = isinstance(stop, LeftOut)
+            left_out, before = isinstance(stop, LeftOut), earliest(ctx)
             if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds and not left_out:
-                raise
+                if before is None:
+                    raise
+                # There are enough of what it creates: a defect may be refused in other words than that.
+                self.beside = ctx.send(ctx.valid(), "a valid request, beside defective ones")
             self.stop = stop
 
     def _account(self) -> AccountFixture:
@@ -151,7 +156,7 @@ class DefectiveBodies(Engine):
         return self.send(call(self.operation, self.ids, body), name)
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
-        if self.stop and answer.refused:
+        if self.stop and answer.refused and self.beside is None:
             self.skip_judgement(case.rule, case.name, answer)
             return True
         return super()._shows_nothing(case, reason, answer)

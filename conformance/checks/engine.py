@@ -215,12 +215,9 @@ class Engine:
         ctx, valid = self.ctx, self.beside
         of_authentication = reason.rule.startswith("auth.")
         if reason.kind is Kind.REFUSED and valid is not None and answer.refused and valid.refused:
-            alike = not reason.type and answer.described() == valid.described()
-            if (
-                not of_authentication
-                or alike
-                or (answer.refused_authentication and valid.refused_authentication)
-            ):
+            # In other words than the valid one it is refused for its defect.
+            alike = answer.described() == valid.described() and not (of_authentication and reason.type)
+            if alike or (answer.refused_authentication and valid.refused_authentication):
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
                 ctx.skip_judgement(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
                 return True

@@ -17,7 +17,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import derive, new_key
 from conformance.world import samples
-from conformance.world.account import AccountFixture, Restyle, call, identifier
+from conformance.world.account import AccountFixture, Place, Restyle, call, identifier
 from conformance.world.bodies import BODIES, Body, bodies
 from conformance.world.case import Case
 from conformance.world.samples import FREE, LETTER, other_end, other_value
@@ -32,12 +32,15 @@ def place(ctx: CheckContext) -> AccountFixture:
 def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixture:
     """A place with resources of its own, in a shared account where that hides nothing."""
     operation, run = ctx.operation.id, ctx.run
-    account = None
+    account, place = None, Place.EMPTY
     if TRAITS[operation].draws_on_funds:
         account = run.account("payouts").account_id
     elif TRAITS[operation].creates != "account" and not TRAITS[operation].unique_pair:
         account = run.account().account_id
-    return AccountFixture(run, account_id=account, restyle=restyle)
+    elif TRAITS[operation].creates == "account":
+        # An earlier request can be repeated as well.
+        place = Place.FIRST
+    return AccountFixture(run, account_id=account, restyle=restyle, place=place)
 
 
 class IdempotentRequest:

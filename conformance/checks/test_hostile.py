@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.checks.auth_probes import earliest
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
@@ -202,6 +203,9 @@ def test_sound_answers(ctx: CheckContext) -> None:
     """A valid request is not answered with a redirection; the status of a successful answer, and its members
     that the specification does not name, are recorded."""
     answer = ctx.shown(ctx.valid(), "a valid request")
+    if answer.refused and (first := earliest(ctx)) is not None:
+        # There may be enough of what it creates: a repeated key creates nothing.
+        answer = ctx.send(first.call, "a valid request that was accepted before, again")
     if answer.status is not None and answer.status < 400:
         ctx.judge("http.success-json", Accepted("a valid request"), answer)
     if not answer.succeeded or not isinstance(answer.document, dict):

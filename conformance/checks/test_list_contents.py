@@ -100,7 +100,15 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     listing = fixture.call("listAccounts")
     ctx.accept(listing, "the list")
     before = walk(ctx.send, listing)
-    created = fixture.create("createAccount")
+    try:
+        created = fixture.create("createAccount")
+    except Inconclusive as stop:
+        # The other checks of the list have accounts that were there before.
+        ctx.not_exercised("list.complete", stop.reason)
+        ctx.observe(
+            "read.delay", "when does a new element show?", describe_delay(ctx.run.cache, ctx.operation.id)
+        )
+        return
     after = eventually(
         ctx.run.cache,
         ctx.operation.id,

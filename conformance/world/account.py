@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,18 @@ def quoted(identifier: str) -> str:
     return derive(identifier, "segment")
 
 
+class Place(enum.Enum):
+    """The account that does for a fixture where the customer may have no more of them."""
+
+    #: One in which nothing was made yet.
+    EMPTY = enum.auto()
+    #: The same, of those that are kept for fixtures of a run.
+    KEPT = enum.auto()
+    #: The customer's first account of the run, and its second one, whatever is in it.
+    FIRST = enum.auto()
+    SECOND = enum.auto()
+
+
 class AccountFixture:
     """One account of one organization and what stands under it; each part is created when first asked for.
 
@@ -64,8 +77,10 @@ class AccountFixture:
         account_id: str | None = None,
         customer_id: str | None = None,
         restyle: Restyle | None = None,
+        place: Place = Place.EMPTY,
     ) -> None:
         self.run = run
+        self.place = place
         self._restyle = restyle
         self.client = run.client(organization)
         self._organization = organization
@@ -84,7 +99,7 @@ class AccountFixture:
     @property
     def account(self) -> Exchange:
         """The exchange that created the account."""
-        return self._made("account", lambda: self.create("createAccount"))
+        return self._made("account", lambda: self.run.accounts.opened(self))
 
     @property
     def account_id(self) -> str:

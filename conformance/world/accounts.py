@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import LeftOut
-from conformance.world.account import AccountFixture, Restyle
+from conformance.judge.findings import Inconclusive, LeftOut
+from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, Place, Restyle
 from conformance.world.read_only import NOT_MADE
 from conformance.world.samples import with_marks
 
@@ -24,6 +25,8 @@ PURPOSES: Mapping[str, Restyle | None] = {
     "payouts": None,
     # Resources whose number does not matter.
     "created": None,
+    # Lists of which all elements are known.
+    "lists": None,
     # Reads that must have something to show.
     "populated": None,
     # Requests of section 5.
@@ -40,6 +43,22 @@ PURPOSES: Mapping[str, Restyle | None] = {
 #: Purposes for which a run that creates nothing takes the shared account.
 _SHAREABLE = ("authentication", "hostile", "invalid bodies")
 
+#: Purpose -> the account that does where a customer may have no more.
+PLACES: Mapping[str, Place] = {
+    **dict.fromkeys((*_SHAREABLE, "shared", "created", "populated", "tenant"), Place.FIRST),
+    "sibling tenant": Place.SECOND,
+    "lists": Place.KEPT,
+}
+
+
+def _place(purpose: str) -> Place:
+    whole, _, part = purpose.partition("/")
+    return PLACES.get(whole, Place.EMPTY) if not part or whole == "authentication" else Place.EMPTY
+
+
+#: Accounts in which nothing was made that are kept for fixtures of a run.
+_RESERVED = 1
+
 
 class Accounts:
     """The accounts of a run, each made when first asked for."""
@@ -47,13 +66,16 @@ class Accounts:
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._kept: dict[tuple[str, str], AccountFixture] = {}
+        #: Path of a customer's accounts -> those that fixtures have opened, in this order.
+        self._opened: dict[str, list[Exchange]] = {}
 
     def account(
-        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
+        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
     ) -> AccountFixture:
         """The fixture of a purpose in an account of an owner: "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. A `fresh` one is in a new account and not kept; for
-        payouts, in the account with funds.
+        payouts, in the account with funds. `below`: what is made is below a beneficiary of its own, so that
+        another account does where the customer may have no more.
 
         Raises KeyError for an unknown purpose, LeftOut where the run creates nothing."""
         restyle = PURPOSES[purpose.partition("/")[0]]
@@ -69,16 +91,52 @@ class Accounts:
         if self._run.read_only and (fresh or purpose not in ("shared", "tenant", "sibling tenant")):
             raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
         if fresh:
-            return self._new(restyle, owner)
+            return self._new(restyle, owner, Place.FIRST if below else Place.EMPTY)
         if (purpose, owner) not in self._kept:
-            self._kept[purpose, owner] = self._new(restyle, owner)
+            self._kept[purpose, owner] = self._new(restyle, owner, _place(purpose))
         return self._kept[purpose, owner]
 
-    def _new(self, restyle: Restyle | None, owner: str) -> AccountFixture:
+    def _new(self, restyle: Restyle | None, owner: str, place: Place) -> AccountFixture:
         if owner == "cousin":
             other = self._run.target.primary.other_customer_id
-            return AccountFixture(self._run, customer_id=other, restyle=restyle)
-        return AccountFixture(self._run, owner, restyle=restyle)
+            return AccountFixture(self._run, customer_id=other, restyle=restyle, place=place)
+        return AccountFixture(self._run, owner, restyle=restyle, place=place)
+
+    def opened(self, fixture: AccountFixture) -> Exchange:
+        """The exchange that created the account of a fixture; where the customer may have no more, that of an
+        earlier account that does for it. Raises Inconclusive where there is none."""
+        opening = fixture.call("createAccount")
+        opened = self._opened.setdefault(opening.path, [])
+        try:
+            made = fixture.run.accept(fixture.client, opening, "an account to work in")
+        except Inconclusive:
+            found = self._unused(opening.path, fixture.client.organization.name)
+            match fixture.place:
+                case Place.EMPTY:
+                    found = found[_RESERVED:]
+                case Place.FIRST:
+                    found = opened[:1] + found
+                case Place.SECOND:
+                    found = opened[1:2] + found
+            if not found:
+                raise
+            made = found[0]
+        if made not in opened:
+            opened.append(made)
+        return made
+
+    def _unused(self, path: str, organization: str) -> list[Exchange]:
+        """The accounts of a customer that the run has created and that no fixture works in."""
+        used = {made.get("id") for made in self._opened[path]}
+        return [
+            made
+            for made in list(self._run.accepted)
+            if made.operation == "createAccount"
+            and made.organization == organization
+            and made.call.path == path
+            and isinstance(made.get("id"), str)
+            and made.get("id") not in used
+        ]
 
     def forget(self, purpose: str) -> None:
         """Lets the next request for a purpose make another account."""

@@ -270,7 +270,7 @@ def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation:
 def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     """The three lists of one account, filled together so that all wait for the server's clock at once."""
     accepts(run, "createPayoutDestination")
-    fixture = run.account(fresh=True)
+    fixture = run.account("lists")
     made: dict[str, ListFixture | Inconclusive] = {}
     plans: dict[str, list[Planned]] = {}
     for operation, plan in (
@@ -380,7 +380,7 @@ def _wallets(fixture: AccountFixture) -> Iterator[Planned]:
 
 def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:
     """One element of each kind elsewhere, made in the middle, so that most filters would keep it."""
-    elsewhere = run.account(fresh=True)
+    elsewhere = run.account("created")
     for operation, list_fixture in list_fixtures.items():
         _add_stranger(list_fixture, elsewhere, ADDS_TO[operation], "another account's")
     if destinations := list_fixtures.get("listPayoutDestinations"):

@@ -296,10 +296,10 @@ class RunContext:
     # ------------------------------------------------------------------ resources
 
     def account(
-        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
+        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
     ) -> AccountFixture:
         """The fixture of a purpose, see `Accounts.account`."""
-        return self.accounts.account(purpose, owner, fresh=fresh)
+        return self.accounts.account(purpose, owner, fresh=fresh, below=below)
 
     def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
         """Beneficiary, destination and currency of a payout that this server accepts: the suite's own, or

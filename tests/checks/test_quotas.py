@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.judge.findings import Verdict
+from conformance.judge.findings import Inconclusive, Verdict
 from conformance.world.creations import created_in
 from conformance.world.habits import switch_account
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
+from tests.variants.payments import FewAccounts
 from tests.variants.policies import FewOfEach
 
 OPERATION = "createVirtualAccount"
@@ -76,3 +79,42 @@ def test_no_account_is_left_where_none_takes_more() -> None:
     refused = run.send(shared.client, shared.call(OPERATION), "one where none is allowed")
     assert not switch_account(run, [refused])
     assert run.account() is shared
+
+
+@pytest.mark.parametrize(
+    ("check", "operation"),
+    [
+        ("test_fields.test_required_field_missing", "createAccount"),
+        ("test_hostile.test_hostile_bodies", "createAccount"),
+        ("test_hostile.test_sound_answers", "createAccount"),
+        ("test_idempotency.test_replay", "createAccount"),
+        ("test_resources.test_what_was_sent_is_shown", "createAccount"),
+        ("test_list_contents.test_list_shows_what_was_created", "listVirtualAccounts"),
+        ("test_tenancy.test_child_of_sibling", "getBeneficiary"),
+        ("test_tenancy.test_foreign_parent", "getBeneficiary"),
+        ("test_updates.test_update_changes_what_it_names", "updateBeneficiary"),
+    ],
+)
+def test_customer_with_no_room_for_accounts(check: str, operation: str) -> None:
+    run = run_on(compose(FewAccounts))
+    shared, fresh = run.account(), run.account(fresh=True)
+    assert shared.account_id != fresh.account_id
+    for owner in ("primary", "secondary"):
+        customer = run.account(owner=owner)
+        while run.send(customer.client, customer.call("createAccount"), "one more").succeeded:
+            pass
+    found = verdicts(run, check, operation)
+    assert not found & {Verdict.INCONCLUSIVE, Verdict.FAILED, Verdict.WARNING}
+
+
+def test_two_accounts_of_siblings_stay_two() -> None:
+    class Two(FewAccounts):
+        def quotas(self) -> dict[str, tuple[int, int]]:
+            return {**super().quotas(), "account": (3, 422)}
+
+    run = run_on(compose(Two))
+    for _ in range(3):
+        run.send(run.client(), run.account().call("createAccount"), "one more")
+    opened = [run.account(purpose).account_id for purpose in ("shared", "created", "tenant")]
+    with contextlib.suppress(Inconclusive):
+        assert run.account("sibling tenant").account_id not in opened

@@ -152,6 +152,15 @@ def test_finds(behaviour: type[Behaviour], race: str, rule: str) -> None:
     assert findings[rule].exchanges
 
 
+def test_all_requests_of_a_race_are_judged() -> None:
+    """Another time another one of them may be accepted, on a server that conforms."""
+    run = run_on(TwoWallets())
+    found = broken(has_legal_order(run, "wallets", FuzzSettings(1, examples=40)))["wallet.race"]
+    races = {run.record[number].raced for number in found.judged} - {0}
+    assert races
+    assert {number for number, one in run.record.items() if one.raced in races} <= set(found.judged)
+
+
 class Frozen(Behaviour):
     """A disabled beneficiary takes no destination."""
 

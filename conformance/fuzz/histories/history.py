@@ -124,26 +124,14 @@ class HistoryRecorder:
     def judge(
         self, kind: str, rule: str, operation: str, named: Sequence[Named], what: str, initial: Any = None
     ) -> bool:
-        """Judges a history, of which a failure shows the smallest illegal part. `initial` is what its kind
-        wants to know of the state before, as JSON data."""
-        own = KINDS[kind]
-        events = shown = own.events(named, initial)
-        if not self.legal(kind, named, initial):
-            shown = smallest(
-                events,
-                own.first(initial),
-                own.step,
-                lambda event: event.outcome != OK or event.name.startswith("read"),
-            )
+        """Judges a history. `initial` is what its kind wants to know of the state before, as JSON data."""
         legal = in_some_order(
             f"{what}: an order in which every answer is right",
             kind=kind,
-            names=[event.name for event in shown],
+            names=[name for name, _ in named],
             initial=initial,
         )
-        numbers = {event.exchange for event in shown}
-        shows = [exchange for _, exchange in named if exchange.number in numbers]
-        return self.expect(rule, operation, legal, *shows)
+        return self.expect(rule, operation, legal, *(exchange for _, exchange in named))
 
     def clients(self, calls: list[tuple[str, Call]], at_once: int) -> list[Script]:
         """Distributes calls over clients at random."""
@@ -171,11 +159,15 @@ KINDS: dict[str, Contention] = {}
 
 @predicate
 def in_some_order(exchanges: Sequence[Exchange], kind: str, names: Sequence[str], initial: Any) -> str:
-    """There is an order of the exchanges, which are of these names, in which every answer is right."""
+    """There is an order of the exchanges, which are of these names, in which every answer is right. A failure
+    tells the smallest part without one; all are judged, as others of them may be accepted another time."""
     own = KINDS[kind]
-    events = own.events(zip(names, exchanges, strict=True), initial)
-    if legal_order(events, own.first(initial), own.step) is not None:
+    events, first = own.events(zip(names, exchanges, strict=True), initial), own.first(initial)
+    if legal_order(events, first, own.step) is not None:
         return ""
+    events = smallest(
+        events, first, own.step, lambda event: event.outcome != OK or event.name.startswith("read")
+    )
     told = "; ".join(f"{event.name} {event.outcome}{_told(event.value)}" for event in events)
     return f"none for: {told[:400]}"
 

@@ -72,11 +72,7 @@ class IdempotentRequest:
         # Accounts and beneficiaries become the fixture's own, so that more can be made under them.
         creates = TRAITS[self.operation].creates
         if body is None and creates in ("account", "beneficiary"):
-            made = (
-                self.fixture.account
-                if TRAITS[self.operation].creates == "account"
-                else self.fixture.beneficiary
-            )
+            made = self.fixture.account if creates == "account" else self.fixture.beneficiary
             self.ctx.exchanges.append(made.number)
             return made
         return self.ctx.accept(self.fixture.call(self.operation, body), "the first use of an idempotency key")
@@ -91,11 +87,7 @@ class IdempotentRequest:
 
     def brings(self, answer: Exchange) -> bool:
         """True if an answer is the original response: its status and documented members."""
-        return not self.difference(answer)
-
-    def difference(self, answer: Exchange) -> str:
-        """Difference of an answer from the original response, in a few words; empty without one."""
-        return difference(self.exchange, answer)
+        return not difference(self.exchange, answer)
 
     def relation(self, answer: Exchange) -> str:
         """Relation of an answer to the original response, in words that are the same in every run."""

@@ -5,7 +5,7 @@ check:
 
     effects = SideEffects(ctx, fixture).start()
     answers = [ctx.send(call, "a request that must be refused")]
-    effects.judge_refused("requests like this", answers, cause)
+    effects.judge_refused("requests like this", answers)
 """
 
 from __future__ import annotations
@@ -199,13 +199,7 @@ class SideEffects(Watch):
 
     # ------------------------------------------------------------------ judging
 
-    def judge(
-        self,
-        rule: str,
-        what: str,
-        sent: Sequence[Exchange],
-        again: Again | None = None,
-    ) -> None:
+    def judge(self, rule: str, what: str, sent: Sequence[Exchange], again: Again | None = None) -> None:
         """Judges that `what`, the answers of which are `sent`, changed nothing.
 
         `again` repeats the requests, to tell their effect from what others do at the same time. Does nothing
@@ -225,22 +219,17 @@ class SideEffects(Watch):
             if effect.doubtful:
                 confirmed = confirm(self, effect, evidence, again, of_refusals=refused)
         except NotSeen as reason:
-            self._cannot_tell(rule, reason)
+            if reason.look is None or self.ctx.usable(rule, reason.look):
+                looks = [reason.look] if reason.look else []
+                self.ctx.skip_judgement(rule, reason.reason, *looks, remedy=reason.remedy)
             return
         expectation, exchanges = self.expectation(
             what, confirmed or evidence, confirmed=confirmed is not None, of_refusals=refused
         )
         self.ctx.judge(rule, expectation, *exchanges)
 
-    def judge_refused(
-        self,
-        what: str,
-        answers: Sequence[Exchange],
-        cause: str,
-        again: Again | None = None,
-    ) -> None:
-        """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s
-        business."""
+    def judge_refused(self, what: str, answers: Sequence[Exchange], again: Again | None = None) -> None:
+        """Judges that refused requests changed nothing, unless some were not refused."""
         if UNTOUCHED not in self.ctx.rules or not answers:
             return
         if not all(answer.refused for answer in answers):
@@ -265,11 +254,6 @@ class SideEffects(Watch):
         expected = shows_no_beneficiary(f"no effect of {what}, as far as answers name it")
         for probe in probes or [(exchange,) for exchange in sent[-1:]]:
             self.ctx.judge(rule, expected, *probe)
-
-    def _cannot_tell(self, rule: str, reason: NotSeen) -> None:
-        if reason.look is None or self.ctx.usable(rule, reason.look):
-            looks = [reason.look] if reason.look else []
-            self.ctx.skip_judgement(rule, reason.reason, *looks, remedy=reason.remedy)
 
 
 @predicate

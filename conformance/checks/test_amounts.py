@@ -179,4 +179,4 @@ def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
 
     effects = SideEffects(ctx, fixture).start()
     refused = [beyond()]
-    effects.judge_refused("payouts beyond the funds", refused, "payout.insufficient-funds", beyond)
+    effects.judge_refused("payouts beyond the funds", refused, beyond)

@@ -97,10 +97,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     refused = engine.run(_malformed_bodies, bodies)
     again = fixture.call(operation).but(body=b"{")
     effects.judge_refused(
-        "malformed bodies",
-        refused,
-        "body.malformed",
-        lambda: ctx.send(renewed(again), "a malformed body, again"),
+        "malformed bodies", refused, lambda: ctx.send(renewed(again), "a malformed body, again")
     )
     for case in _odd_bodies(engine, bodies):
         if ctx.wanted(case.name):

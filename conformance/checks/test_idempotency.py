@@ -85,7 +85,7 @@ def test_invalid_key(ctx: CheckContext) -> None:
     effects = SideEffects(ctx, fixture).start()
     answers = engine.run(invalid_keys, valid.body)
     what = "requests with an invalid Idempotency-Key"
-    effects.judge_refused(what, answers, "idempotency.key-invalid", again)
+    effects.judge_refused(what, answers, again)
     ctx.accept(valid, "the same request with a UUID as key")
 
 
@@ -245,7 +245,7 @@ def test_conflict(ctx: CheckContext) -> None:
         calls = anew(ctx.run, [answer.call for answer in answers])
         return [ctx.send(call, "a used key with another body, again") for call in calls]
 
-    effects.judge_refused(what, answers, "idempotency.conflict", again)
+    effects.judge_refused(what, answers, again)
     refused = [answer for answer in answers if answer.refused]
     if shown_by and refused:
         SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)

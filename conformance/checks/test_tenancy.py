@@ -30,19 +30,15 @@ class _Watch:
         watched = fixtures if UNTOUCHED in ctx.rules else ()
         self._effects = [SideEffects(ctx, fixture).start() for fixture in watched]
 
-    def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
+    def judge(self, what: str, answers: Sequence[Exchange]) -> None:
         """Judges that refused requests changed none of the fixtures; see SideEffects.judge_refused."""
         for effects in self._effects:
-            effects.judge_refused(what, answers, cause, lambda: self._again(answers))
+            effects.judge_refused(what, answers, lambda: self._again(answers))
 
     def _again(self, answers: Sequence[Exchange]) -> list[Exchange]:
         calls = [answer.call for answer in answers]
         return [
-            self._ctx.send(
-                renewed(again),
-                f"{answer.purpose}, once more",
-                answer.organization,
-            )
+            self._ctx.send(renewed(again), f"{answer.purpose}, once more", answer.organization)
             for again, answer in zip(anew(self._ctx.run, calls), answers, strict=True)
         ]
 
@@ -89,7 +85,7 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     answers = _answers(planned)
     _owner_reads(ctx, home, "primary")
     answers += _answers(returned)
-    watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
+    watch.judge("requests for another organization's customer or account", answers)
     _judge(planned + returned, answers)
     for answer in answers[:-1]:
         judge_leak(ctx, facts, answer)
@@ -138,7 +134,7 @@ def test_missing_child(ctx: CheckContext) -> None:
     planned = _planned(engine, foreign_paths.missing_children(engine))
     watch = _Watch(ctx, (engine.fixture,))
     answers = _answers(planned)
-    watch.judge("requests for missing children", answers, "tenancy.missing-child")
+    watch.judge("requests for missing children", answers)
     _judge(planned, answers)
 
 
@@ -155,7 +151,7 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
     if ctx.target.primary.other_customer_id is not None:
         watched.append(tenant(ctx, "cousin"))
         probes.append((own, COUSIN, "a child of another customer's account"))
-    _judge_elsewhere(ctx, "tenancy.sibling-child", watched, probes)
+    _judge_elsewhere(ctx, watched, probes)
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED)
@@ -167,7 +163,7 @@ def test_child_of_another_organization(ctx: CheckContext) -> None:
         (own, FOREIGN, "another organization's child under the own account"),
         (foreign, FOREIGN, "the first organization's child under the second's account"),
     ]
-    _judge_organizations(ctx, "tenancy.foreign-child", [own, foreign], probes)
+    _judge_organizations(ctx, [own, foreign], probes)
 
 
 @check("tenancy.other-customer-account")
@@ -177,7 +173,7 @@ def test_account_of_another_customer(ctx: CheckContext) -> None:
         (tenant(ctx, "own"), COUSIN, "another customer's account under this customer"),
         (tenant(ctx, "cousin"), COUSIN, "this customer's account under the other customer"),
     ]
-    _judge_elsewhere(ctx, "tenancy.other-customer-account", [], probes)
+    _judge_elsewhere(ctx, [], probes)
 
 
 @check("tenancy.foreign-account", LEAK)
@@ -188,7 +184,7 @@ def test_account_of_another_organization(ctx: CheckContext) -> None:
         (tenant(ctx, "own"), FOREIGN, "another organization's account under the own customer"),
         (tenant(ctx, "foreign"), FOREIGN, "the first organization's account under the second's customer"),
     ]
-    _judge_organizations(ctx, "tenancy.foreign-account", [], probes)
+    _judge_organizations(ctx, [], probes)
 
 
 #: An engine, the owner of the children as it knows them, and the name of the case.
@@ -196,7 +192,7 @@ _Elsewhere = tuple[Engine, str, str]
 
 
 def _judge_elsewhere(
-    ctx: CheckContext, rule: str, watched: Sequence[Engine], probes: Sequence[_Elsewhere]
+    ctx: CheckContext, watched: Sequence[Engine], probes: Sequence[_Elsewhere]
 ) -> list[Exchange]:
     """Sends calls with an own parent and children of others, which leave the watched accounts as they are."""
     planned = [
@@ -206,18 +202,16 @@ def _judge_elsewhere(
     ]
     watch = _Watch(ctx, [engine.fixture for engine in watched])
     answers = _answers(planned)
-    watch.judge("requests for children of another parent", answers, rule)
+    watch.judge("requests for children of another parent", answers)
     _judge(planned, answers)
     return answers
 
 
-def _judge_organizations(
-    ctx: CheckContext, rule: str, watched: Sequence[Engine], probes: Sequence[_Elsewhere]
-) -> None:
+def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: Sequence[_Elsewhere]) -> None:
     """The same between two organizations, in both directions; no refusal shows anything of the other one."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
-    answers = _judge_elsewhere(ctx, rule, watched, probes)
+    answers = _judge_elsewhere(ctx, watched, probes)
     judge_leak(ctx, facts, answers[0])
     judge_leak(ctx, own_facts, answers[1])
 
@@ -252,7 +246,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     planned = _planned(engine, foreign_paths.payees(engine, references))
     watch = _Watch(ctx, (fixture,))
     answers = _answers(planned)
-    watch.judge("payouts that name what is not under the account", answers, "tenancy.payout-references")
+    watch.judge("payouts that name what is not under the account", answers)
     _judge(planned, answers)
     for answer in answers:
         if "another organization's" in answer.purpose and LEAK in ctx.rules:

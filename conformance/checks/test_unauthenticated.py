@@ -119,16 +119,13 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
         # One amount for all: money that moves is known by it.
         valid = fixture.call(probes.operation)
         return [
-            ctx.send(
-                renewed(valid).but(auth=auth),
-                f"a request {how}, to see whether it has an effect",
-            )
+            ctx.send(renewed(valid).but(auth=auth), f"a request {how}, to see whether it has an effect")
             for how, auth in forms
         ]
 
     effects = SideEffects(ctx, fixture).start()
     answers = attempt()
-    effects.judge_refused("requests that fail authentication", answers, "auth.signature", attempt)
+    effects.judge_refused("requests that fail authentication", answers, attempt)
 
 
 @check("auth.nonce-replay", last=True)

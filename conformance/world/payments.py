@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from conformance.judge.conservation import SINGLE, TOGETHER, taken
 from conformance.judge.expectations import CannotTell
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import Send
 from conformance.world.account import AccountFixture, call
 from conformance.world.habits import eventually
 
-#: Sends a request, or several at once, for a purpose.
-Send = Callable[[Call, str], Exchange]
+#: Sends several requests at once for a purpose.
 SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
 
 

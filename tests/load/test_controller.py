@@ -107,7 +107,7 @@ def test_what_a_session_hands_on_does_not_grow_from_one_to_the_next(run: RunCont
         made = run.account().create("createVirtualAccount")
         session.run.record[made.number] = made
         session.run.accepted.append(made)
-        session.recorder.entries, session.model.posts = {}, [Post(made.call, "primary", made, 0)]
+        session.recorder.entries, session.model.posts = {}, [Post(made, 0)]
         process.sessions.add(session)
         process.end(session)
     assert [len(kept) for kept in process.posts] == [1, 1, 1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
+from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.schema.own_values import owned
-from conformance.fuzz.stateful.reference_model import Document, Payee, Post, Thing
+from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
 from conformance.judge.comparison import alike, objects, same, shown
@@ -104,8 +105,7 @@ class Driver(Repeater, Walker):
             )
         for name, value in TRAITS[operation].initial.items():
             self.judge("create.initial-state", operation, Equal(name, At(name), value), exchange)
-        self.model.created(operation, exchange.document, payee, exchange)
-        self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
+        self.model.created(operation, exchange, payee)
 
     # ------------------------------------------------------------------ beneficiaries
 
@@ -154,9 +154,8 @@ class Driver(Repeater, Walker):
         if exchange.succeeded:
             if not payee.disabled:
                 self._moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
-            self.model.disabled(payee)
+            self.model.disabled(payee, exchange)
             self._shows(payee, exchange, "disableBeneficiary", "beneficiary.disable")
-            self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
 
     def _differs(self, payee: Payee, changes: Document) -> bool:
         """True if a change asks for a value that is not there already: only then `updated` has to move."""
@@ -176,7 +175,7 @@ class Driver(Repeater, Walker):
             return
         exchange = self._seen("getBeneficiary", payee, "beneficiary_id")
         if not self.lost:
-            self._shows(payee, exchange, "getBeneficiary", "read.equals-create")
+            self._shows(payee, exchange, "getBeneficiary", payee.rule)
 
     def _seen(self, operation: str, thing: Thing, parameter: str) -> Exchange:
         """Reads a resource until it is as it is known to be, for a bounded time."""
@@ -187,12 +186,8 @@ class Driver(Repeater, Walker):
 
     def _shows(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
         """The beneficiary in an answer is the model's, its destinations included."""
-        rule = payee.rule if operation == "getBeneficiary" else rule
-        on = (
-            "getBeneficiary"
-            if rule == "read.equals-create"
-            else {"beneficiary.disable": "disableBeneficiary"}.get(rule, "updateBeneficiary")
-        )
+        # A read may show that a change, whose rule it is, was not kept.
+        on = operation if operation in RULES[rule].operations else RULES[rule].operations[0]
         if not self.judge(rule, on, Accepted("the beneficiary"), exchange):
             return
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}

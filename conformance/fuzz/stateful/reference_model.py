@@ -26,8 +26,6 @@ class Thing:
     operation: str
     id: str
     shown: Document
-    #: The rule that its latest change keeps; a read that shows something else breaks it.
-    rule: str = ""
     #: True if a list has shown it since: its `created` is then as lists and their filters know it.
     listed: bool = False
     #: The answers that have shown it as it was created, and as it was changed.
@@ -49,6 +47,8 @@ class Thing:
 class Payee(Thing):
     """A beneficiary with its destinations, in the order in which they were made."""
 
+    #: The rule that its latest change keeps; a read that shows something else breaks it.
+    rule: str = "read.equals-create"
     destinations: list[Thing] = field(default_factory=list)
     disabled: bool = False
     #: Time when it was last shown: seconds since 1970, local clock.
@@ -63,11 +63,13 @@ class Payee(Thing):
 class Post:
     """An accepted POST, which its key brings back: section 4.0."""
 
-    call: Call
-    organization: str
     answer: Exchange
     #: Number of changes that the model had seen when it was answered.
     at: int
+
+    @property
+    def call(self) -> Call:
+        return self.answer.call
 
 
 class Model:
@@ -84,25 +86,24 @@ class Model:
 
     # ------------------------------------------------------------------ what happens
 
-    def created(
-        self, operation: str, document: Document, payee: Payee | None = None, answer: Exchange | None = None
-    ) -> None:
+    def created(self, operation: str, answer: Exchange, payee: Payee | None = None) -> None:
         """A resource was created, as the answer says."""
-        self.changes += 1
-        identifier = str(document.get("id"))
-        answers = [answer] if answer else []
-        at = answer.arrived if answer else 0.0
+        identifier, document, answers = str(answer.get("id")), answer.document, [answer]
+        thing = Thing(operation, identifier, document, answers=answers)
         match TRAITS[operation].creates:
             case "beneficiary":
-                self.payees.append(
-                    Payee(operation, identifier, document, "read.equals-create", answers=answers, at=at)
-                )
+                self.payees.append(Payee(operation, identifier, document, answers=answers, at=answer.arrived))
             case "virtual_account":
-                self.virtual_accounts.append(Thing(operation, identifier, document, answers=answers))
+                self.virtual_accounts.append(thing)
             case "wallet":
-                self.wallets.append(Thing(operation, identifier, document, answers=answers))
+                self.wallets.append(thing)
             case "payout_destination" if payee is not None:
-                payee.destinations.append(Thing(operation, identifier, document, answers=answers))
+                payee.destinations.append(thing)
+        self._changed(answer)
+
+    def _changed(self, answer: Exchange) -> None:
+        self.changes += 1
+        self.posts.append(Post(answer, self.changes))
 
     def updated(self, payee: Payee, changes: Document) -> None:
         """A PATCH was accepted."""
@@ -110,9 +111,9 @@ class Model:
         payee.shown = {**payee.shown, **changes}
         payee.rule = "beneficiary.update"
 
-    def disabled(self, payee: Payee) -> None:
+    def disabled(self, payee: Payee, answer: Exchange) -> None:
         """A beneficiary was disabled."""
-        self.changes += 1
+        self._changed(answer)
         payee.shown = {**payee.shown, "status": "disabled"}
         payee.rule, payee.disabled = "beneficiary.disable", True
 

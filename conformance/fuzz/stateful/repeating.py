@@ -32,7 +32,7 @@ class Repeater(Sender):
         """Sends an accepted POST again: the original answer, whatever has changed since."""
         if self.lost:
             return
-        exchange = self.send(post.call, "the same key and body again", post.organization)
+        exchange = self.send(post.call, "the same key and body again")
         if self.lost:
             return
         rule = "idempotency.replay-after-change" if self.model.changed_since(post) else "idempotency.replay"
@@ -43,7 +43,7 @@ class Repeater(Sender):
         """Sends an accepted POST's key with another body."""
         if self.lost or to_json(body) == post.call.body:
             return
-        exchange = self.send(post.call.with_json(body), "the same key, another body", post.organization)
+        exchange = self.send(post.call.with_json(body), "the same key, another body")
         if self.lost:
             return
         conflict = Refused("a used key with another body", 0, "idempotency_error", "idempotency_key_conflict")

@@ -150,12 +150,21 @@ def _new_value(name: str) -> Row:
     return lambda fixture: [{name: _new_values(fixture)[name]}]
 
 
+_SCRIPTS = {"display_name": LETTERS, "note": LETTERS}
+
 #: Updates that a server may refuse: one that serves some countries or scripts only, or a front end.
 TOLERATED: Mapping[str, Row] = {
     "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
     "another country_code": [{"country_code": _abroad}],
-    "fields in letters of several scripts": [{"display_name": LETTERS, "note": LETTERS}],
-    "a note with signs": [{"note": _WITH_SIGNS}],
+    "fields in letters of several scripts": [
+        {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
+        _SCRIPTS,
+    ],
+    "names with apostrophes": [{"first_name": "Mary D'Arcy", "last_name": "van der O'Brien"}],
+    "fields with signs": [
+        {"display_name": SIGNS, "company_name": SIGNS, "note": _WITH_SIGNS},
+        {"note": _WITH_SIGNS},
+    ],
     "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
     "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
     "an address abroad": [{"address": _address_abroad}],

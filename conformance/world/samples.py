@@ -26,7 +26,7 @@ DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 #: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells and JSON
 #: escape.
 LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
-SIGNS = 'O\'Neil & Co <b>"#1"</b> 50% \\ / ; {x}'
+SIGNS = 'O\'Neil &  Co <b>"#1"</b> 50% \\ / ; {x}'
 
 #: A line feed and a tab.
 LINES = "\n\tNext line"

@@ -224,6 +224,7 @@ KEPT_TEXTS: dict[str, Callable[[str], str]] = {
     "backslashes doubled": lambda text: text.replace("\\", "\\\\"),
     "backslashes stripped": lambda text: text.replace("\\", ""),
     "inner spaces joined": lambda text: re.sub(" +", "", text),
+    "two spaces are one": lambda text: text.replace("  ", " "),
     "percent decoded": lambda text: text.replace("%", ""),
 }
 

@@ -106,6 +106,25 @@ faults["beneficiary.update"] |= {
         },
         each=(255, 512),
     ),
+    "A PATCH keeps some characters of this field as others, or not at all.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            name: self.value[1](value) if name == self.value[0] and name in ctx.values and value else value
+            for name, value in self.usual().items()
+        },
+        each={
+            "first_name, ASCII only": ("first_name", lambda text: text.encode("ascii", "ignore").decode()),
+            "last_name, ASCII only": ("last_name", lambda text: text.encode("ascii", "ignore").decode()),
+            "last_name, quotes doubled": ("last_name", KEPT_TEXTS["quotes doubled"]),
+            "last_name, in capitals": ("last_name", str.title),
+            "first_name, quotes escaped": ("first_name", KEPT_TEXTS["quotes escaped"]),
+            "company_name, markup escaped": ("company_name", KEPT_TEXTS["markup escaped"]),
+            "company_name, markup stripped": ("company_name", KEPT_TEXTS["markup stripped"]),
+            "company_name, quotes doubled": ("company_name", KEPT_TEXTS["quotes doubled"]),
+            "display_name, quotes doubled": ("display_name", KEPT_TEXTS["quotes doubled"]),
+            "display_name, backslashes stripped": ("display_name", KEPT_TEXTS["backslashes stripped"]),
+        },
+    ),
     "A PATCH of several fields leaves this one as it was.": seam(
         "patched",
         lambda self, ctx, record: (

@@ -36,7 +36,6 @@ class Traits:
     shared: bool = False
     free_text: str = ""
     samples: tuple[str, ...] = ()
-    feature: str = ""
     under_development: bool = False
     unique_pair: tuple[str, ...] = ()
     sets: Mapping[str, Any] = field(default_factory=dict)

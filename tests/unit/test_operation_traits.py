@@ -15,7 +15,6 @@ from conformance.contract.new_resources import NULLABLE, PARENTS
 from conformance.contract.operations import OPERATIONS, response_problems, response_schema
 from conformance.contract.rules import OPERATION_SETS, SPEC
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS, Traits
-from conformance.target.file import Features
 
 DATA = yaml.safe_load((SPEC / "operations.yaml").read_bytes())
 SCHEMA = json.loads((SPEC / "operations.schema.json").read_bytes())
@@ -84,8 +83,6 @@ def test_traits_agree_with_openapi(operation: str) -> None:
     if traits.moves_money:
         balance = response_schema("getAccountBalances")["properties"]["balances"]["items"]["properties"]
         assert set(traits.moves_money) <= set(balance)
-    if traits.feature:
-        assert hasattr(Features(), traits.feature)
 
 
 def test_every_list_has_one_operation_that_adds_to_it() -> None:

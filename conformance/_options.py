@@ -267,6 +267,15 @@ OPTIONS: Mapping[str, Option] = {
 }
 
 
+def parse_shard(text: str) -> tuple[int, int]:
+    """The part of a run, and the number of its parts: `2/5` as (2, 5). Raises ValueError with what it should
+    be."""
+    part, slash, whole = text.partition("/")
+    if slash and part.isdigit() and whole.isdigit() and 1 <= int(part) <= int(whole) <= 1000:
+        return int(part), int(whole)
+    raise ValueError(f"--shard: it should hold PART/PARTS such as 2/5, not {text[:40]!r}.")
+
+
 def attribute(name: str) -> str:
     """The attribute of `Values` that has the value of an option."""
     return name.replace("-", "_")

@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from conformance._options import parse_shard
 from conformance.cli.main import UsageError, add_options, add_results
 from conformance.judge.ledger import Ledger
 from conformance.replay import ReplayError, load
@@ -21,7 +22,6 @@ from conformance.replay import format as replay_files
 from conformance.report import view
 from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import Document
-from conformance.report.shards import parse_shard
 from conformance.report.write import write_all
 
 #: The folder of a run's replay files, as its findings name them.

@@ -217,10 +217,6 @@ class Controller:
         self._broken |= {(finding.rule, finding.operation) for finding in found}
         return found
 
-    def take_totals(self, totals: Ledger) -> None:
-        """Takes in a worker's last ledger."""
-        self.ledger.merge(totals)
-
     def conclude(self) -> None:
         """Completes the ledger; nothing is taken in afterwards."""
         for nodeid in sorted(self.unfinished):

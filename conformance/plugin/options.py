@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conformance._options import OPTIONS, Effort, Option, Values, attribute
+from conformance._options import OPTIONS, Effort, Option, Values, attribute, parse_shard
 from conformance.plugin import selection
 
 #: Asks for the embedded reference server on purpose.
@@ -154,7 +154,7 @@ def parse(config: pytest.Config) -> Options:
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
     try:
-        part = _shard(values["shard"])
+        part = parse_shard(values["shard"]) if values["shard"] else None
         scope = selection.Scope.parse(values["rule"], values["operation"], values["section"])
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
@@ -179,16 +179,6 @@ def parse(config: pytest.Config) -> Options:
         narrowed=selection.narrowed(config),
         folder=folder,
     )
-
-
-def _shard(text: str | None) -> tuple[int, int] | None:
-    """Raises ValueError."""
-    if not text:
-        return None
-    # Every pytest run of an environment imports this module.
-    from conformance.report.shards import parse_shard
-
-    return parse_shard(text)
 
 
 def _seed(config: pytest.Config, given: int | None) -> int:

@@ -121,7 +121,7 @@ class Run:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         for totals in getattr(node, "workeroutput", {}).get("conformance", ()):
-            self.controller.take_totals(Ledger.unpacked(totals))
+            self.controller.ledger.merge(Ledger.unpacked(totals))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
@@ -224,7 +224,7 @@ class Run:
         if executor := self._executor():
             executor.stop()
             for totals in executor.totals():
-                self.controller.take_totals(totals)
+                self.controller.ledger.merge(totals)
         self.controller.conclude()
         interrupted = _INTERRUPTED.get(pytest.ExitCode(exitstatus), "")
         # One that is interrupted before its first test has ended says so in every report, too.

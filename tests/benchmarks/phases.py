@@ -101,7 +101,6 @@ def pytest_runtestloop() -> Generator[None, Any, Any]:
         (execution.Executor, "run", "judging"),
         (worker.Worker, "ledger", "handing on"),
         (controller.Controller, "take", "handing on"),
-        (controller.Controller, "take_totals", "handing on"),
         (controller.Controller, "finish", "reports"),
     ):
         CLOCK.patch(owner, name, phase)

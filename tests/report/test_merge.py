@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from conformance._options import parse_shard
 from conformance._records import to_plain
 from conformance.cli.main import main
 from conformance.cli.merge import merged, replays_of
@@ -17,7 +18,6 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
 from conformance.report.document import Document
-from conformance.report.shards import parse_shard
 from conformance.report.view import typed
 from tests.support.running import faulty, run, write_target
 

@@ -21,7 +21,7 @@ CHECKS = ("-m", "not fuzz", "--seed", "1")
 QUICK = ("--effort", "quick", *ALONE)
 
 #: Generated cases a part with which a run sends about 30,000 requests.
-MANY = ("--fuzz-examples", "400")
+MANY = ("--fuzz-examples", "210")
 
 #: The status in the place of 401, of a server with about 300 violations.
 VIOLATING = 200

@@ -28,73 +28,36 @@ def checks(*operations: str, only: str = "") -> list[tuple[Check, str]]:
 
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize(
-    ("rule", "operation", "kind"),
+    "name",
     [
-        (
-            "auth.missing-header",
-            "createAccount",
-            "A request without this header needs no authentication: X-API-Key",
-        ),
-        (
-            "auth.missing-header",
-            "listAccounts",
-            "A request without this header needs no authentication: X-Signature",
-        ),
-        (
-            "auth.missing-header",
-            "createBeneficiary",
-            "A missing header is answered with another type or code: X-API-Key type",
-        ),
-        (
-            "auth.bearer-only",
-            "createVirtualAccount",
-            "A bearer token, whatever it is, does instead of the four headers",
-        ),
-        ("auth.timestamp-window", "createPayin", "A timestamp is accepted that is too far off: any past"),
-        (
-            "auth.unknown-key",
-            "createWallet",
-            "An unknown key counts as that of the organization whose secret the request is signed with",
-        ),
-        (
-            "auth.unknown-key",
-            "disableBeneficiary",
-            "A key that resembles a known one is taken for it: prefix",
-        ),
-        (
-            "auth.signature",
-            "disableBeneficiary",
-            "A signature is accepted that is not the right one: first 8",
-        ),
-        (
-            "auth.signature",
-            "getVirtualAccount",
-            "A wrong signature is refused with another status, type or code: status 403",
-        ),
-        (
-            "auth.nonce-replay",
-            "getVirtualAccount",
-            "A used nonce is refused with another status, type or code: status 409",
-        ),
-        (
-            "auth.comes-first",
-            "listVirtualAccounts",
-            "An unknown or foreign resource of the path is refused as such before this step: headers",
-        ),
-        (
-            "auth.comes-first",
-            "disableBeneficiary",
-            "An unknown id of the path is refused as such before this step; a foreign one is not: signature",
-        ),
+        "auth.missing-header[createAccount]: A request without this header needs no authentication: "
+        "X-API-Key",
+        "auth.missing-header[createBeneficiary]: A missing header is answered with another type or code: "
+        "X-API-Key type",
+        "auth.bearer-only[createVirtualAccount]: A bearer token, whatever it is, does instead of the four "
+        "headers",
+        "auth.timestamp-window[createPayin]: A timestamp is accepted that is too far off: any past",
+        "auth.unknown-key[createWallet]: An unknown key counts as that of the organization whose secret the "
+        "request is signed with",
+        "auth.unknown-key[disableBeneficiary]: A key that resembles a known one is taken for it: prefix",
+        "auth.signature[disableBeneficiary]: A signature is accepted that is not the right one: first 8",
+        "auth.signature[getVirtualAccount]: A wrong signature is refused with another status, type or code: "
+        "status 403",
+        "auth.nonce-replay[getVirtualAccount]: A used nonce is refused with another status, type or code: "
+        "status 409",
+        "auth.comes-first[listVirtualAccounts]: An unknown or foreign resource of the path is refused as "
+        "such before this step: headers",
+        "auth.comes-first[disableBeneficiary]: An unknown id of the path is refused as such before this "
+        "step; a foreign one is not: signature",
     ],
 )
-def test_broken_rule_drags_no_other_along(rule: str, operation: str, kind: str) -> None:
-    broken = by_id()[f"{rule}[{operation}]: {kind}"]
-    outcome = judge(broken.make(), checks(operation, "listWallets", "createPayout"))
+def test_broken_rule_drags_no_other_along(name: str) -> None:
+    broken = by_id()[name]
+    outcome = judge(broken.make(), checks(broken.operation, "listWallets", "createPayout"))
     assert not outcome.errors
-    related = {rule, *broken.also}
-    assert {cell for cell in outcome.broken if cell[0] not in related or cell[1] != operation} == set()
-    assert (rule, operation) in outcome.broken
+    related = {broken.rule, *broken.also}
+    assert {cell for cell in outcome.broken if cell[0] not in related or cell[1] != broken.operation} == set()
+    assert (broken.rule, broken.operation) in outcome.broken
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,6 @@ def test_secrets_do_not_show_in_representations() -> None:
     ("path", "value", "named"),
     [
         ("bass_url", "http://x", "bass_url: unknown key"),
-        ("primary.apikey", "x", "primary.apikey: unknown key"),
         ("features.payin", True, "features.payin: unknown key"),
         ("samples.benificiary", {"note": "x"}, "samples.benificiary: unknown kind"),
         ("samples.beneficiary", {"nickname": "x"}, "samples.beneficiary.nickname: unknown key"),

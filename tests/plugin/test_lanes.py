@@ -151,7 +151,7 @@ class Worker:
     def explore(self, exploration, part):
         seen.append((part, {"schemathesis.specs.openapi.schemas", "hypothesis.stateful"} <= set(sys.modules)))
         return []
-    def payload(self, findings):
+    def ledger(self, findings):
         return {}
 
 executor = Executor(lambda number: Worker(), 2)

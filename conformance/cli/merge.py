@@ -22,7 +22,7 @@ from conformance.replay import format as replay_files
 from conformance.report import view
 from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import Document
-from conformance.report.write import write_all
+from conformance.report.write import exit_status, write_all
 
 #: The folder of a run's replay files, as its findings name them.
 FOLDER = "replays"
@@ -55,12 +55,13 @@ def run(options: argparse.Namespace) -> int:
         for number, files in enumerate(replays, 1):
             for name, content in files.items():
                 replay_files.write(content, options.report_dir / _placed(name, number))
-        for path in write_all(document, options.report_dir):
-            print(path)
+        outcome = write_all(document, options.report_dir)
+        for written in outcome:
+            print(written)
     except OSError as error:
         raise UsageError(f"{options.report_dir}: the reports cannot be written ({error.strerror}).") from None
     print(document.verdict.sentence)
-    return document.verdict.exit_status
+    return exit_status(document, outcome)
 
 
 def merged(

@@ -99,6 +99,12 @@ def write_all(document: Document, folder: Path) -> list[Path | WriteProblem]:
     return outcome
 
 
+def exit_status(document: Document, outcome: Iterable[object]) -> int:
+    """The exit status of a run: that of its verdict, or 3 where that is 0 and a report was not written."""
+    status = document.verdict.exit_status
+    return 3 if status == 0 and any(isinstance(one, Exception) for one in outcome) else status
+
+
 def append_step_summary(document: Document, environment: Mapping[str, str]) -> None:
     """Appends the summary to the file that GITHUB_STEP_SUMMARY names, if any. Raises OSError."""
     path = environment.get("GITHUB_STEP_SUMMARY")

@@ -11,7 +11,7 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.report import write
 from conformance.report.document import Document
-from conformance.report.write import FORMATS, WriteProblem, write_all
+from conformance.report.write import FORMATS, WriteProblem, exit_status, write_all
 from tests.support.report_samples import (
     document,
     whole_run,
@@ -85,3 +85,11 @@ def test_the_step_summary_is_appended_and_bounded(
     assert 0 < len(steps.read_bytes()) <= 600
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     assert sum(isinstance(problem, WriteProblem) for problem in write_all(made, tmp_path / "reports")) == 1
+
+
+def test_a_report_that_is_not_written_fails_a_run_without_violations(made: Document, tmp_path: Path) -> None:
+    (tmp_path / "junit.xml").mkdir()
+    good = document(whole_run())
+    assert exit_status(good, write_all(good, tmp_path)) == 3
+    assert exit_status(good, write_all(good, tmp_path / "new")) == 0
+    assert exit_status(made, write_all(made, tmp_path)) == 1

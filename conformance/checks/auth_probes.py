@@ -15,7 +15,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import AccountFixture, call, parameters, unknown_like
+from conformance.world.account import AccountFixture, call, unknown_like
 from conformance.world.cache import Key
 from conformance.world.run_context import refusal_of_valid
 
@@ -172,10 +172,9 @@ class AuthProbes:
             target=call(self.operation, {**self.fixture.ids(self.operation), **ids}).target
         )
 
-    def unknown_parent(self) -> Call:
-        """A valid call but for an unknown top-level customer or account."""
-        top = parameters(self.operation)[0]
-        return self.at(**{top: unknown_like(self.fixture.ids(self.operation)[top])})
+    def unknown(self, parameter: str) -> Call:
+        """A valid call but for an id that nothing has."""
+        return self.at(**{parameter: unknown_like(self.fixture.ids(self.operation)[parameter])})
 
 
 def margins(ctx: CheckContext) -> list[int]:

@@ -15,25 +15,13 @@ from conformance.world.habits import eventually
 
 
 def judge_member(
-    ctx: CheckContext,
-    rule: str,
-    exchange: Exchange,
-    name: str,
-    expected: Any,
-    what: str,
-    otherwise: Any = MISSING,
-    shown_by: Exchange | None = None,
+    ctx: CheckContext, rule: str, exchange: Exchange, name: str, expected: Any, what: str
 ) -> bool:
-    """Judges one documented member of an answer by the value it should have, or `otherwise` by another one:
-    where two sources disagree, a third is not to blame for agreeing with either. A replay compares with what
-    the answer `shown_by`, which has the value, shows then.
+    """Judges one documented member of an answer by the value it should have.
 
     A value that is not even of the documented form is set aside: a rule of its own speaks about it.
     """
-    if shown_by is None:
-        return ctx.judge(rule, Member(what, name, expected, otherwise), exchange)
-    told = Member(f"{what} as {show(expected)}", name, At(name, of=1), otherwise)
-    return ctx.judge(rule, told, exchange, shown_by)
+    return ctx.judge(rule, Member(what, name, expected), exchange)
 
 
 def judge_members(
@@ -48,12 +36,20 @@ def judge_members(
     shown_by: Exchange | None = None,
 ) -> None:
     """Judges the documented members of an answer, `but` some, by what another answer (`shown_by`) or a
-    request had in them, and `otherwise` by what a second one had; `object` is judged by format.object."""
-    left_out = {"object", *but}
+    request had in them, or `otherwise` by what a second one had: where two sources disagree, a third is not
+    to blame for agreeing with either. A replay compares with what the answer `shown_by` shows then; `object`
+    is judged by format.object."""
+    left_out, second = {"object", *but}, otherwise or {}
     for name in documented(exchange.operation or ""):
-        if name in expected and name not in left_out:
-            second = (otherwise or {}).get(name, MISSING)
-            judge_member(ctx, rule, exchange, name, expected[name], what, second, shown_by)
+        if name not in expected or name in left_out:
+            continue
+        if shown_by is None:
+            member = Member(what, name, expected[name], second.get(name, MISSING))
+            ctx.judge(rule, member, exchange)
+        else:
+            told = f"{what} as {show(expected[name])}"
+            member = Member(told, name, At(name, of=1), second.get(name, MISSING))
+            ctx.judge(rule, member, exchange, shown_by)
 
 
 def mismatches(

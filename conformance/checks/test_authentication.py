@@ -16,7 +16,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.wire.messages import Auth, Exchange
 from conformance.wire.provenance import derive, fresh, new_key
-from conformance.world.account import unknown_like
+from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
 
 #: Directions from now in which a timestamp may lie.
@@ -194,10 +194,10 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 
 def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
     """A valid request but for an unknown id, if the server refuses it after authentication and not before."""
-    unsigned = ctx.send(
-        probes.unknown_parent().signed(mangle="flip"), "a wrong signature and an unknown top-level id"
-    )
-    astray = ctx.send(probes.unknown_parent(), "a valid request but for an unknown top-level id")
+    top = parameters(probes.operation)[0]
+    wrong = probes.unknown(top).signed(mangle="flip")
+    unsigned = ctx.send(wrong, "a wrong signature and an unknown top-level id")
+    astray = ctx.send(probes.unknown(top), "a valid request but for an unknown top-level id")
     after = astray.refused and not astray.refused_authentication and not astray.throttled
     return astray if after and unsigned.refused_authentication else None
 

@@ -12,7 +12,7 @@ from conformance.checks.engine import Engine
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Auth, Call
 from conformance.wire.provenance import derive
-from conformance.world.account import parameters, unknown_like
+from conformance.world.account import parameters
 from conformance.world.case import Case
 
 RULE = "auth.nonce-replay"
@@ -34,10 +34,9 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             text = operation.traits.free_text
             other = first.call.with_field(text, f"{first.call.document[text]} other")
             yield "with a used idempotency key and another body", other
-    ids = probes.fixture.ids(operation.id)
-    for child in parameters(operation.id)[1:]:
-        yield f"for an unknown {child}", probes.at(**{child: unknown_like(ids[child])})
-    top = parameters(operation.id)[0]
+    top, *children = parameters(operation.id)
+    for child in children:
+        yield f"for an unknown {child}", probes.unknown(child)
     if probes.ctx.target.secondary is not None and not probes.ctx.run.read_only:
         with contextlib.suppress(Inconclusive):
             foreign = getattr(probes.ctx.run.account(owner="secondary"), top)

@@ -5,15 +5,10 @@ What is generated and how it is judged is in conformance/fuzz; nothing of it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from conformance.contract.operations import OPERATIONS
-from conformance.fuzz.exploration import exploration
+from conformance.fuzz.exploration import FuzzSettings, exploration
 from conformance.judge.findings import Finding
-
-if TYPE_CHECKING:
-    from conformance.fuzz.exploration import FuzzSettings
-    from conformance.world.run_context import RunContext
+from conformance.world.run_context import RunContext
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})

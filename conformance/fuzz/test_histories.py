@@ -6,14 +6,9 @@ How histories are made and checked is in conformance/fuzz; nothing of it is impo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from conformance.fuzz.exploration import exploration
+from conformance.fuzz.exploration import FuzzSettings, exploration
 from conformance.judge.findings import Finding
-
-if TYPE_CHECKING:
-    from conformance.fuzz.exploration import FuzzSettings
-    from conformance.world.run_context import RunContext
+from conformance.world.run_context import RunContext
 
 #: Contended resource -> the rule and operation that stand for it where nothing came to be judged.
 RACES = {

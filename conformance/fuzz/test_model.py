@@ -5,14 +5,9 @@ The model and the machines are in conformance/fuzz; nothing of them is imported 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from conformance.fuzz.exploration import exploration
+from conformance.fuzz.exploration import FuzzSettings, exploration
 from conformance.judge.findings import Finding
-
-if TYPE_CHECKING:
-    from conformance.fuzz.exploration import FuzzSettings
-    from conformance.world.run_context import RunContext
+from conformance.world.run_context import RunContext
 
 #: Theme -> the rule and operation that stand for it where nothing came to be judged.
 THEMES = {

@@ -46,9 +46,6 @@ class Part:
     #: Members of a new sample whose values a server may want unique.
     fresh: Callable[[str], Document]
     valid: dict[str, ValidBody]
-    payouts: bool
-    payins: bool
-    pairs: list[tuple[str, str]]
 
 
 def mutated(operation: str) -> list[tuple[str, Any]]:
@@ -280,7 +277,9 @@ class Payees(Machine):
         self.walk("listPayoutDestinations", size, wish, self.payee(place))
 
     @precondition(
-        lambda self: self.context.payouts and any(payee.destinations for payee in self.model.payees)
+        lambda self: (
+            self.driver.run.target.features.payouts and any(payee.destinations for payee in self.model.payees)
+        )
     )
     @accepted("createPayout")
     @rule(
@@ -333,7 +332,8 @@ class Holdings(Machine):
     @accepted("createWallet")
     @rule(text=WORDS, pair=st.integers(0, 1), change=changes("createWallet"))
     def create_wallet(self, text: str, pair: int, change: Change) -> None:
-        currency, network = self.context.pairs[pair % len(self.context.pairs)]
+        pairs = self.driver.run.samples.wallet_pairs
+        currency, network = pairs[pair % len(pairs)]
         body = {**self.body("createWallet", text), "currency": currency, "network": network}
         self.driver.create("createWallet", with_mutation(body, change))
 
@@ -345,7 +345,7 @@ class Holdings(Machine):
     def balances(self) -> None:
         self.driver.balances()
 
-    @precondition(lambda self: self.context.payins)
+    @precondition(lambda self: self.driver.run.target.features.payins)
     @accepted("createPayin")
     @rule(text=WORDS, change=changes("createPayin"))
     def create_payin(self, text: str, change: Change) -> None:

@@ -50,9 +50,7 @@ def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str
         sample = OperationFixtures(run, operation, shared=True).fresh_body()
         return {name: value for name, value in sample.items() if name in UNIQUE}
 
-    context = Part(
-        start, fresh, valid, run.target.features.payouts, run.target.features.payins, run.samples.wallet_pairs
-    )
+    context = Part(start, fresh, valid)
     base = MACHINES[theme]
     seed = derive(settings.seed, "model", part)
     for run_seed, how in runs(recorder, allowed, settings, seed, stateful_step_count=STEPS):

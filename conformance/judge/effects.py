@@ -62,9 +62,6 @@ class Effect:
         return bool(self.found)
 
 
-NONE = Effect()
-
-
 # ---------------------------------------------------------------------- resources
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from conformance._records import Count, Seconds, says
 from conformance._text import clean, one_line
-from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.expectations import Expectation, Outcome
 
 
@@ -68,11 +67,6 @@ FURTHER = 20
 
 #: The name under which the rules of every response are judged, as if by one check.
 EVERY_RESPONSE = "every response"
-
-
-def broken_verdict(rule: str) -> Verdict:
-    """The verdict of a violation: a warning of an implied rule, a failure of any other."""
-    return Verdict.WARNING if ALL_RULES[rule].level is Level.IMPLIED else Verdict.FAILED
 
 
 @dataclass(frozen=True)

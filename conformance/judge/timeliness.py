@@ -32,9 +32,9 @@ def untimely(exchange: Exchange) -> str:
     if exchange.operation is not None and TRAITS[exchange.operation].creates:
         for name in _SET:
             if abs(off := _off(exchange, name, now)) > margin:
-                return _described(exchange, name, off)
+                return _told(name, exchange.get(name), off)
     if (ahead := _off(exchange, "updated", now)) > margin:
-        return _described(exchange, "updated", ahead)
+        return _told("updated", exchange.get("updated"), ahead)
     updated, shown = timestamps.parse(exchange.get("updated")), exchange.get("updated")
     if updated is None or updated >= created or same_instant(shown, exchange.get("created")):
         return ""
@@ -55,10 +55,6 @@ def _off(exchange: Exchange, name: str, now: float) -> float:
     """Seconds by which a timestamp lies ahead of a time; 0 where it is none."""
     instant = timestamps.parse(exchange.get(name))
     return 0.0 if instant is None else float(instant) - now
-
-
-def _described(exchange: Exchange, name: str, off: float) -> str:
-    return _told(name, exchange.get(name), off)
 
 
 def _told(name: str, value: object, off: float) -> str:

@@ -18,7 +18,7 @@ from conformance.wire.client import Client
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture
 from conformance.world.bodies import Body, bodies
 from conformance.world.cache import Key
 from conformance.world.habits import eventually, only_own, waited
@@ -384,17 +384,6 @@ def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict
     for operation, list_fixture in list_fixtures.items():
         _add_stranger(list_fixture, elsewhere, ADDS_TO[operation], "another account's")
     if destinations := list_fixtures.get("listPayoutDestinations"):
-        try:
-            sibling = fixture.create("createBeneficiary").get("id")
-        except Inconclusive:
-            return
-        ids = {"account_id": fixture.account_id, "beneficiary_id": sibling}
-        if isinstance(sibling, str):
-            exchange = run.send(
-                fixture.client,
-                call("createPayoutDestination", ids, fixture.body("createPayoutDestination")),
-                "an element of another list",
-            )
-            created = exchange.get("id")
-            if exchange.succeeded and isinstance(created, str):
-                destinations.strangers[created] = "another beneficiary's"
+        # A second fixture in the same account has another beneficiary.
+        sibling = AccountFixture(run, account_id=fixture.account_id)
+        _add_stranger(destinations, sibling, "createPayoutDestination", "another beneficiary's")

@@ -9,7 +9,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.checks.side_effects import Watch
-from conformance.judge.effects import NONE
+from conformance.judge.effects import Effect
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
@@ -97,7 +97,7 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     watch = Watch(run, customer.send, fixture, "createAccount")
     watch.start()
     fixture.create("createAccount")
-    assert watch.effect([]) == NONE
+    assert watch.effect([]) == Effect()
 
 
 class OthersFollow(Behaviour):

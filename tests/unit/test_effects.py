@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from conformance.judge import effects
-from conformance.judge.effects import NONE, Effect, Payment
+from conformance.judge.effects import Effect, Payment
 from conformance.wire.messages import Call, to_json
 
 PERSON = {
@@ -163,9 +163,9 @@ def test_what_lenient_parsers_take_is_no_plain_amount(text: str) -> None:
 
 def test_effects_come_again_and_pauses_stay_without() -> None:
     first = Effect("one more", True, "a name")
-    assert effects.repeated(first, [(first, NONE)] * 3)
-    assert not effects.repeated(first, [(first, NONE), (first, first)])
-    assert not effects.repeated(first, [(first, NONE), (Effect("others", True, "b"), NONE)])
+    assert effects.repeated(first, [(first, Effect())] * 3)
+    assert not effects.repeated(first, [(first, Effect()), (first, first)])
+    assert not effects.repeated(first, [(first, Effect()), (Effect("others", True, "b"), Effect())])
     assert not effects.repeated(first, [])
 
 

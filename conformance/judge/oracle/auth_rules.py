@@ -59,19 +59,15 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
         ]
     if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp):
         return [Reason("auth.timestamp-integer", f"the timestamp {auth.timestamp[:40]}")]
-    found = [*_outside(call, now), *_replayed(call, nonces), *_wrongly_signed(call, target, organization)]
+    found = [*_outside(call, now), *_replayed(call, nonces)]
+    for rule, what in _differences(call, target, organization):
+        if call.operation in RULES[rule].operations:
+            found.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
     if _odd_form(call):
         # A server may look at a media type or a transfer coding before it authenticates anybody, and what a
         # bearer token beside a signature does is open (auth.bearer-beside).
         return [Reason(reason.rule, reason.what) for reason in found]
     return found
-
-
-def passed(call: Call) -> list[str]:
-    """The rules by which a request without a failure must pass authentication, beside auth.accepts-valid;
-    what is open about its form leaves nothing to judge, as `open_form` says."""
-    auth = call.auth
-    return ["auth.header-case"] if auth.name_case else []
 
 
 def open_form(call: Call, now: float | None) -> bool:
@@ -121,12 +117,6 @@ def _outside(call: Call, now: float | None) -> Iterator[Reason]:
 def _replayed(call: Call, nonces: Collection[str]) -> Iterator[Reason]:
     if call.auth.nonce is not None and call.auth.nonce in nonces:
         yield Reason("auth.nonce-replay", "a nonce used before", (401,), TYPE, "nonce_replay")
-
-
-def _wrongly_signed(call: Call, target: Target, organization: Organization) -> Iterator[Reason]:
-    for rule, what in _differences(call, target, organization):
-        if call.operation in RULES[rule].operations:
-            yield Reason(rule, what, (401,), TYPE, "invalid_signature")
 
 
 def _differences(call: Call, target: Target, organization: Organization) -> Iterator[tuple[str, str]]:

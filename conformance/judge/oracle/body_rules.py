@@ -147,7 +147,10 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
         elif isinstance(value, str):
             yield from _wrong_text(operation, field, value, document)
         elif isinstance(value, dict):
-            yield from _wrong_members(field, value)
+            for name in field.members:
+                # A member that is null is one that is missing, which is open (fields.address-members).
+                if value.get(name) is not None and not isinstance(value[name], str):
+                    yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
     if create:
         yield from _together(operation, document)
 
@@ -172,13 +175,6 @@ def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
     elif isinstance(value, list) or (isinstance(value, dict) != (field.type == "object") and value != ""):
         # What a lenient server could read as the right type, or as null, is left to it.
         yield Reason("fields.optional-type", what)
-
-
-def _wrong_members(field: Field, value: dict[str, Any]) -> Iterator[Reason]:
-    for name in field.members:
-        # A member that is null is one that is missing, which is open (fields.address-members).
-        if value.get(name) is not None and not isinstance(value[name], str):
-            yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
 
 
 def _wrong_text(operation: str, field: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:

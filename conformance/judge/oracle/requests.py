@@ -222,7 +222,7 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
     odd = any(kind.startswith(RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(RAW)) for kind in kinds)
     if odd or not (query.readable or _plain(call.query)) or auth_rules.open_form(call, known.now):
         return
-    rules = auth_rules.passed(call)
+    rules = ["auth.header-case"] if call.auth.name_case else []
     if any(kind in (ENCODED, ENCODED_LOWER) for kind in kinds):
         rules.append("auth.path-as-sent")
     if call.query:

@@ -1,8 +1,9 @@
 """Runs load on servers with rare faults, and on conforming ones; prints the seconds until each was found.
 
-Each fault has to be named by its rule within the time given, and no conforming server may be blamed. Faults
-are those of tests/load/faults.py; `--variants` runs on conforming servers instead. `--cost` compares the
-requests a processor second of judged users with those of unjudged ones, in 1, 2 and 4 processes.
+Each fault has to be named by its rule within the time given, and no conforming server may be blamed, nor may
+a replay file of a fault blame one. Faults are those of tests/load/faults.py; `--variants` runs on conforming
+servers instead. `--cost` compares the requests a processor second of judged users with those of unjudged
+ones, in 1, 2 and 4 processes.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from collections import Counter
 from pathlib import Path
 from unittest import mock
 
+from conformance.fuzz import load_predicates
+from conformance.replay import load, perform
+from conformance.replay.run import REPRODUCED
+from conformance.target.file import load as load_target
+from conformance.world.run_context import RunContext
 from tests.load.faults import FAULTS
 from tests.load.runs import load_run
 from tests.load.serve import server
@@ -59,7 +66,7 @@ def prove(options: argparse.Namespace) -> bool:
         print("| processes | judged | unjudged | share |\n|---|---|---|---|", flush=True)
         shares = [_share(number, words) for number in (1, 2, 4)]
         return min(shares) >= LEAST
-    print("| server | s | requests | rules |\n|---|---|---|---|", flush=True)
+    print("| server | s | requests | rules | replays |\n|---|---|---|---|---|", flush=True)
     proven = [_proven(name, words, options.seconds) for name in names]
     return all(proven)
 
@@ -71,14 +78,24 @@ def _proven(name: str, words: list[str], seconds: float) -> bool:
             found = run.found(rules, seconds + 30)
             status = run.end() if run.process.poll() is None else run.process.returncode
         broken = run.broken
+        replays = _replayed(Path(folder) / "reports")
         told = ", ".join(sorted(broken)) or f"none, exit status {status}"
         shown = "–" if found is None else f"{found:.0f}"
-        print(f"| {name} | {shown} | {run.results['run']['requests']} | {told} |", flush=True)
+        requests, again = run.results["run"]["requests"], ", ".join(f"{n} {v}" for v, n in replays.items())
+        print(f"| {name} | {shown} | {requests} | {told} | {again} |", flush=True)
         if name in FAULTS:
-            return found is not None
+            return found is not None and REPRODUCED not in replays
         for rule, got in broken.items():
             print(f"{rule} on {got}")
         return not broken
+
+
+def _replayed(reports: Path) -> Counter[str]:
+    """The verdicts of a run's replay files on the reference server."""
+    load_predicates()
+    with tempfile.TemporaryDirectory() as folder, server("reference", Path(folder)) as target:
+        run = RunContext(load_target(target, {}))
+        return Counter(perform(load(path), run).verdict for path in sorted(reports.glob("replays/*.json")))
 
 
 def _share(processes: int, words: list[str]) -> float:

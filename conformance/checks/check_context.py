@@ -95,10 +95,10 @@ class CheckContext:
         self.exchanges.append(exchange.number)
         return exchange
 
-    def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
+    def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
         """Sends calls simultaneously. Where no two of a check's races overlapped, it does not pass."""
         self.run.answering()
-        exchanges = self.run.client(organization).race(calls, purpose)
+        exchanges = self.run.client().race(calls, purpose)
         self.run.sent_all(exchanges)
         self.exchanges += [exchange.number for exchange in exchanges]
         self._races.append(simultaneous(exchanges) > 1)

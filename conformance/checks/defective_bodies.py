@@ -132,6 +132,22 @@ class DefectiveBodies(Engine):
         if self.stop:
             raise self.stop
 
+    def wrong(
+        self,
+        rule: str,
+        field: Field,
+        where: str,
+        kinds: Iterable[tuple[str, Any]],
+        how: str = "as {}",
+        *,
+        elsewhere: int = 1,
+    ) -> Iterator[Case]:
+        """Valid bodies but for one field, which has a wrong value of each of these kinds; `how` names a kind.
+        In other kinds of body than the first (`where`) the first of them, or so many, are enough."""
+        for kind, value in list(kinds)[: elsewhere if where else None]:
+            name = f"{field.name} {how.format(kind)}{within(where)}"
+            yield self.defective(rule, name, self.having(field.name, value))
+
     # ------------------------------------------------------------------ sending
 
     def defective(self, rule: str, name: str, body: Body) -> Case:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, within
+from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table
 from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
-from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
 from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
@@ -24,9 +22,8 @@ def test_value_outside_the_enumeration(at: DefectiveBodies, fields: Fields, wher
     """A valid body with a value that an enumeration does not list, or that only begins or ends like a listed
     one, is refused."""
     for field in fields:
-        wrong = list(wrong_choices(field))
-        for value in wrong[: 1 if where else None]:
-            yield at.defective("fields.enum", _valued(field, value, where), at.having(field.name, value))
+        wrong = ((value, value) for value in wrong_choices(field))
+        yield from at.wrong("fields.enum", field, where, wrong, '"{}"')
 
 
 def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
@@ -37,10 +34,8 @@ def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
 def _codes(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """Country codes that are not two letters, and currency codes that are not three."""
     for field in _of_fiat(at, fields):
-        wrong = values(WRONG_CODES[field.code])
-        for value in wrong[: 2 if where else None]:
-            name = _valued(field, value, where)
-            yield at.defective(f"fields.{field.code}-code", name, at.having(field.name, value))
+        wrong = ((value, value) for value in values(WRONG_CODES[field.code]))
+        yield from at.wrong(f"fields.{field.code}-code", field, where, wrong, '"{}"', elsewhere=2)
 
 
 @field_table("fields.country-code", lambda field: field.code == "country")
@@ -60,12 +55,7 @@ def test_unassigned_code(at: DefectiveBodies, fields: Fields, where: str) -> Cas
     """A valid body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
     for field in _of_fiat(at, fields):
         value = UNASSIGNED_CODES[field.code]
-        name = _valued(field, value, where)
-        yield at.defective("fields.unassigned-code", name, at.having(field.name, value))
-
-
-def _valued(field: Field, value: Any, where: str) -> str:
-    return f'{field.name} "{value}"{within(where)}'
+        yield from at.wrong("fields.unassigned-code", field, where, [(value, value)], '"{}"')
 
 
 @table("fields.currency-kind", UNTOUCHED, at=DefectiveBodies)

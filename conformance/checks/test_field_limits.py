@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table, within
+from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table
 from conformance.contract.fields import Field, request_fields
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
@@ -31,20 +31,13 @@ SHORT = 8
 _ASTRAL = "\U0001d49c"
 
 
-def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
-    operation = ctx.operation.id
-    return by_shape(operation, [field for field in request_fields(operation) if field.max_length is not None])
-
-
 @field_table("fields.max-length", lambda field: field.max_length)
 def test_longer_than_maximum(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn; one character too long in each other kind of body as well."""
     for field in fields:
-        kinds = list(too_long(field))
-        for kind, value in kinds[: 1 if where else None]:
-            name = f"{field.name} of {kind} (at most {field.max_length}){within(where)}"
-            yield at.defective("fields.max-length", name, at.having(field.name, value))
+        how = f"of {{}} (at most {field.max_length})"
+        yield from at.wrong("fields.max-length", field, where, too_long(field), how)
 
 
 @check("fields.max-length-accepted", "fields.other-scripts")
@@ -52,7 +45,8 @@ def test_exactly_the_maximum(ctx: CheckContext) -> None:
     """A field of exactly its maximum length, in letters outside ASCII where it is free text, is accepted and
     comes back whole. A server that refuses a short text in such letters takes as many in ASCII. An e-mail
     address of 254 characters will do where the server keeps the limits of RFC 5321."""
-    for shape, fields in _limited(ctx).items():
+    limited = [field for field in request_fields(ctx.operation.id) if field.max_length is not None]
+    for shape, fields in by_shape(ctx.operation.id, limited).items():
         invalid = DefectiveBodies(ctx, shape)
         for field in fields:
             value = longest(field)

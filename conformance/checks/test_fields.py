@@ -53,8 +53,7 @@ def test_required_field_null(at: DefectiveBodies, fields: Fields, where: str) ->
     """A valid body whose required field is null is refused, each field in turn, in each kind of body that the
     server accepts."""
     for field in fields:
-        name = f"{field.name} null{within(where)}"
-        yield at.defective("fields.required-null", name, at.having(field.name, None))
+        yield from at.wrong("fields.required-null", field, where, [("null", None)], "{}")
 
 
 @field_table("fields.type", lambda field: field.required)
@@ -62,22 +61,16 @@ def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields, whe
     """A valid body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well, and a number in
     each other kind of body that the server accepts."""
-    yield from _of_another_type("fields.type", at, fields, where, ("a number", 1))
+    for field in fields:
+        kinds = [("a number", 1)] if where else wrong_types(field, at.good(field.name))
+        yield from at.wrong("fields.type", field, where, kinds)
 
 
 @field_table("fields.address", lambda field: field.name == "address")
 def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose address is a string, a number, a boolean or an array is refused."""
-    yield from _of_another_type("fields.address", at, fields, where, ("a string", "1 Main Street"))
-
-
-def _of_another_type(
-    rule: str, at: DefectiveBodies, fields: Fields, where: str, one: tuple[str, Any]
-) -> Cases:
-    """Fields of each wrong type; in other kinds of body than the first, of `one` type and value only."""
     for field in fields:
-        for kind, value in [one] if where else wrong_types(field, at.good(field.name)):
-            yield at.defective(rule, f"{field.name} as {kind}{within(where)}", at.having(field.name, value))
+        yield from at.wrong("fields.address", field, where, wrong_types(field, at.good(field.name)))
 
 
 @field_table("fields.address-types", lambda field: field.name == "address")
@@ -95,10 +88,8 @@ def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fiel
 def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """Optional fields of a JSON type that no coercion turns into the right one."""
     for field in fields:
-        kinds = list(wrong_optional_types(field, at.good(field.name, _STANDING_IN)))
-        for kind, value in kinds[: 1 if where else None]:
-            name = f"{field.name} as {kind}{within(where)}"
-            yield at.defective("fields.optional-type", name, at.having(field.name, value))
+        kinds = wrong_optional_types(field, at.good(field.name, _STANDING_IN))
+        yield from at.wrong("fields.optional-type", field, where, kinds)
 
 
 @check("fields.optional-type", UNTOUCHED)

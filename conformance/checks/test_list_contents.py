@@ -185,7 +185,9 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             for name, default in DEFAULTS.items():
                 ctx.judge("list.defaults", number_is(what, name, default), exchange)
     made: dict[str, Exchange] = {}
-    for body in _two_bodies(ctx):
+    # Of wallets each needs another pair.
+    wallets = TRAITS[ADDS_TO[ctx.operation.id]].unique_pair
+    for body in ctx.run.samples.wallets()[:2] if wallets else (None, None):
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
         if not created.succeeded:
             stop = refusal_of_valid(created)
@@ -228,13 +230,6 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
     )
     if page_of(exchange) is not None:
         ctx.judge("list.complete", Listed(what, list(made)), exchange)
-
-
-def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
-    """Bodies to create two elements with, None for the sample; wallets differ in their pairs."""
-    if TRAITS[ADDS_TO[ctx.operation.id]].unique_pair:
-        return [*ctx.run.samples.wallets()[:2]]
-    return [None, None]
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:

@@ -323,7 +323,11 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
         "an address abroad": [_THREE_COUNTRIES, {"address": _address_abroad}],
         "names with apostrophes": _apostrophes,
-        "signs": [{"display_name": SIGNS, "note": SIGNS + LINES}, {"display_name": SIGNS, "note": SIGNS}],
+        "signs": [
+            {"display_name": SIGNS, "company_name": SIGNS, "note": SIGNS + LINES},
+            {"display_name": SIGNS, "note": SIGNS + LINES},
+            {"display_name": SIGNS, "note": SIGNS},
+        ],
         "a long note": [{"note": _DIGITS * 110, "address": _long_address}, {"note": _DIGITS * 110}],
         "names with a hyphen, of one letter and of several words": [
             {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}

@@ -228,11 +228,24 @@ KEPT_TEXTS: dict[str, Callable[[str], str]] = {
     "percent decoded": lambda text: text.replace("%", ""),
 }
 
+
+def _kept_field(name: str) -> Callable[[Any, Context, FieldRule, Any], Any]:
+    """Keeps what `self.value` makes of the texts of one field."""
+
+    def kept_value(self: Any, ctx: Context, field: FieldRule, value: Any) -> Any:
+        return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
+
+    return kept_value
+
+
 faults["create.echo"] |= {
     "Some characters of free texts are kept as others, or not at all.": keeping(
         _kept_texts,
         operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
         each=KEPT_TEXTS,
+    ),
+    "Some characters of a company's name are kept as others, or not at all.": seam(
+        "kept_value", _kept_field("company_name"), operations=("createBeneficiary",), each=KEPT_TEXTS
     ),
     "A text of some syntax is kept in a form of the server's own.": keeping(
         lambda self, fields: {
@@ -249,15 +262,6 @@ faults["create.echo"] |= {
 }
 
 _PEOPLE = ("createBeneficiary", "updateBeneficiary")
-
-
-def _kept_field(name: str) -> Callable[[Any, Context, FieldRule, Any], Any]:
-    """Keeps what `self.value` makes of the texts of one field."""
-
-    def kept_value(self: Any, ctx: Context, field: FieldRule, value: Any) -> Any:
-        return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
-
-    return kept_value
 
 
 #: Kind -> what becomes of a note.

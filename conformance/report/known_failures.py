@@ -40,6 +40,9 @@ MISSING = "operation.missing"
 
 _KEYS = ("rule", "operation", "reason", "expires")
 
+#: The reason of an entry that a run writes.
+_TO_BE_GIVEN = "to be given: why it fails, and until when"
+
 
 class KnownFailuresError(ValueError):
     """The list cannot be used; the text is one paragraph that names the entry and the remedy."""
@@ -205,12 +208,7 @@ def _expiry(value: Any, place: str) -> str | None:
         ) from None
 
 
-def write_known(
-    ledger: Ledger,
-    path: Path,
-    reason: str = "to be given: why it fails, and until when",
-    known: KnownFailures | None = None,
-) -> Path:
+def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) -> Path:
     """Writes the list of a run's violations; where a rule fails on all its operations, as one entry.
 
     Reasons that the run's own list gave are kept, and so are its entries that the run says nothing about.
@@ -221,7 +219,7 @@ def write_known(
     for cell in ledger.with_verdict(*VIOLATIONS):
         by_rule.setdefault(cell.rule, []).append(cell)
     for rule, cells in by_rule.items():
-        reasons = {cell.known or reason for cell in cells}
+        reasons = {cell.known or _TO_BE_GIVEN for cell in cells}
         wide = (
             len(cells) > 1
             and len(reasons) == 1
@@ -230,9 +228,9 @@ def write_known(
         for cell in cells[:1] if wide else cells:
             operation = "*" if wide else cell.operation
             got = f"  # {_comment(cell.decisive.got)}" if cell.decisive.got and not wide else ""
-            lines += _table(rule, operation, cell.known or reason, got=got)
+            lines += _table(rule, operation, cell.known or _TO_BE_GIVEN, got=got)
     for operation in ledger.missing:
-        lines += _table(MISSING, operation, ledger.known_missing.get(operation, reason))
+        lines += _table(MISSING, operation, ledger.known_missing.get(operation, _TO_BE_GIVEN))
     for entry in known.entries if known else ():
         if entry.rule == MISSING:
             if entry.operation not in ledger.missing and not _exists(ledger, entry.operation):

@@ -68,8 +68,8 @@ def _create(accounts: str, name: str = "x") -> Call:
     return Call("createAccount", "POST", accounts, json.dumps({"name": name}).encode(), str(uuid.uuid4()))
 
 
-def _wait_for(condition: Any, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
+def _wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -250,6 +250,7 @@ VARIANTS: tuple[Variant, ...] = (
         ),
     ),
     Variant("gets from a replica", (databases.GetsFromReplica,)),
+    Variant("destinations from a replica", (databases.DestinationsFromReplica,)),
     Variant(
         "bank",
         (

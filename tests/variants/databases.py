@@ -112,6 +112,21 @@ class GetsFromReplica(Behaviour):
         return [each for each, row in zip(shown, rows, strict=True) if not self._too_new(ctx, row)]
 
 
+@choice("read.delay")
+class DestinationsFromReplica(Behaviour):
+    """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
+    is 1.5 seconds behind."""
+
+    behind = 1_500_000
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        shown = super().destinations(ctx, record)
+        rows = ctx.store.select("payout_destination", record["id"])
+        return [
+            each for each, row in zip(shown, rows, strict=True) if row["created"] <= ctx.now - self.behind
+        ]
+
+
 # ---------------------------------------------------------------------- what is there already
 
 

@@ -18,6 +18,7 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.oracle import judge_body
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
+from conformance.world.habits import within
 from conformance.world.run_context import RunContext
 
 
@@ -193,7 +194,13 @@ class Driver(Repeater, Walker):
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
         payee.at = exchange.arrived
         self._members(payee, exchange, rule, on)
-        expected = sorted(destination.id for destination in payee.destinations)
+        held, expected = _destinations(exchange), sorted(destination.id for destination in payee.destinations)
+        late = exchange.started - within(self.run.cache)
+        if exchange.method != "GET" and any(
+            identifier not in held and self.run.made.latest(identifier) > late for identifier in expected
+        ):
+            # A read waits until they show; this change cannot be made again.
+            return
         exactly = Equal("payout_destinations", At("payout_destinations"), expected, "ids")
         self.judge("beneficiary.destinations", operation, exactly, exchange)
 

@@ -104,7 +104,6 @@ def refused_or_alike(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
 
 
 def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
-    """Filters by several dates."""
     lists = Filtered(ctx)
     for what, text in dates(lists.elements):
         lists.probe(rule, [(name, text)], f"{name} {what}")
@@ -165,7 +164,11 @@ def test_currency_filter(ctx: CheckContext) -> None:
         ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
     code = str(lists.elements[0].get("currency", ""))
     for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
-        _judge_wildcard(ctx, lists, wildcard)
+        # Such a currency is malformed: it may be refused, or ignored, or have no elements, but not some.
+        what = f"currency {wildcard}, which is not a code"
+        if ctx.wanted(what) and not (exchange := lists.send([("currency", wildcard)], what)).refused:
+            expected = f"{what}: no elements, all elements, or a refusal"
+            ctx.judge("list.currency-filter", all_or_none(expected, ids=sorted(lists.ids)), exchange)
 
 
 def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> list[str]:
@@ -177,14 +180,6 @@ def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> li
         else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
     )
     return [code for code in candidates if code not in present][:3]
-
-
-def _judge_wildcard(ctx: CheckContext, lists: Filtered, wildcard: str) -> None:
-    """Such a currency is malformed: it may be refused, or ignored, or have no elements, but not some."""
-    what = f"currency {wildcard}, which is not a code"
-    if ctx.wanted(what) and not (exchange := lists.send([("currency", wildcard)], what)).refused:
-        expected = f"{what}: no elements, all elements, or a refusal"
-        ctx.judge("list.currency-filter", all_or_none(expected, ids=sorted(lists.ids)), exchange)
 
 
 @predicate

@@ -99,28 +99,25 @@ class Growth:
 
     # ------------------------------------------------------------------ afterwards
 
-    def whole(self, pages: list[Page]) -> Expectation:
-        """Expectation of the list afterwards. Elements that others add while it is read may move any element
-        to another page."""
-        steady = len({page.total for page in pages}) == 1
-        return Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=steady)
-
     def walk(self) -> None:
         """Reads the list, and keeps its pages where nothing is amiss. It may grow meanwhile, and show new
         elements late, so that it is looked at again."""
-        pages, whole, last = eventually(
+        pages, complete, last = eventually(
             self.ctx.run.cache, self.ctx.operation.id, self._read, lambda read: not self._amiss(read[0])
         )
         missing, repeated = self._amiss(pages) or (0, 0)
         if not pages:
             self.ctx.skip_judgement(RULE, f"the walk was answered {last.described()}", last)
             return
-        if missing and not whole:
+        if missing and not complete:
             reason = "the list is so long that not all elements that were created could be looked for"
             self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
             return
-        judged = self.whole(pages), [page.exchange for page in pages]
-        if missing or (repeated and judged[0].value("once")):
+        # Elements that others add while it is read may move any element to another page.
+        steady = len({page.total for page in pages}) == 1
+        whole = Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=steady)
+        judged = whole, [page.exchange for page in pages]
+        if missing or (repeated and steady):
             self.wrong.append(judged)
         else:
             self.right = judged

@@ -31,8 +31,7 @@ class Driver(Repeater, Walker):
         """Sends a create; the oracle says from its bytes if it must be refused."""
         if self.lost:
             return None
-        ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
-        request = call(operation, ids, body)
+        request = call(operation, self.ids_of(payee), body)
         valid = self.valid.get(operation)
         verdict = judge_body(operation, request.body, valid and owned(valid, body))
         exchange = self.send(
@@ -76,9 +75,8 @@ class Driver(Repeater, Walker):
             return True
         if not TRAITS[operation].creates or TRAITS[operation].unique_pair:
             return False
-        ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
-        again = self.send(call(operation, ids, sample), "is the valid request accepted?")
+        again = self.send(call(operation, self.ids_of(payee), sample), "is the valid request accepted?")
         # What it may have made the model does not know.
         self.lost = self.lost or again.refused
         return again.refused
@@ -114,7 +112,7 @@ class Driver(Repeater, Walker):
         """Sends a PATCH."""
         if self.lost:
             return
-        request = call("updateBeneficiary", {**self.ids, "beneficiary_id": payee.id}, changes)
+        request = call("updateBeneficiary", self.ids_of(payee), changes)
         verdict = judge_body("updateBeneficiary", request.body, self.valid["updateBeneficiary"])
         exchange = self.send(request, "change a beneficiary")
         if self.lost:
@@ -146,7 +144,7 @@ class Driver(Repeater, Walker):
         """Disables a beneficiary; a second time may be refused."""
         if self.lost:
             return
-        request = call("disableBeneficiary", {**self.ids, "beneficiary_id": payee.id})
+        request = call("disableBeneficiary", self.ids_of(payee))
         exchange = self.send(request, "disable")
         if self.lost or (payee.disabled and exchange.refused):
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from conformance.contract.rules import RULES
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.stateful.reference_model import Model
+from conformance.fuzz.stateful.reference_model import Model, Payee
 from conformance.judge.expectations import Authenticated, Expectation
 from conformance.judge.oracle import ValidBody
 from conformance.wire.messages import Call, Exchange
@@ -37,6 +37,10 @@ class Sender:
         account = self.send(call("createAccount", self.ids, run.samples.account()), "an account of its own")
         self.lost = self.lost or not account.succeeded or not isinstance(account.get("id"), str)
         self.ids["account_id"] = str(account.get("id"))
+
+    def ids_of(self, payee: Payee | None) -> dict[str, str]:
+        """The path parameters of the account, or of one of its beneficiaries."""
+        return self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
 
     # ------------------------------------------------------------------ sending and judging
 

@@ -95,10 +95,8 @@ class Walker(Sender):
         """Reads a list from its first page to its last; None where an answer says nothing of it."""
         things = self.model.listed(operation, payee)
         expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
-        ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
-        read = walk(
-            self.shown, call(operation, ids), size=size, filters=filters, most=MAX_PAGES, beyond_last=False
-        )
+        listing = call(operation, self.ids_of(payee))
+        read = walk(self.shown, listing, size=size, filters=filters, most=MAX_PAGES, beyond_last=False)
         if self.lost:
             return None
         items = objects(read.items)

@@ -50,10 +50,8 @@ def query_is_rewritten(examination: Examination, organization: Organization) -> 
         examination.found(
             "query is rewritten",
             f"A signed request is accepted without a query and refused with one ({exchange.described()}): a "
-            "proxy in "
-            "front of the server, or its framework, decodes, sorts or re-encodes the query before it is "
-            "verified. "
-            "The signature covers the path and query as sent (section 5.3).",
+            "proxy in front of the server, or its framework, decodes, sorts or re-encodes the query before "
+            "it is verified. The signature covers the path and query as sent (section 5.3).",
             stops=False,
         )
 
@@ -89,10 +87,8 @@ def _signature(examination: Examination, organization: Organization, exchange: E
     if mistake is not None:
         return (
             "It accepts one that is built otherwise: the server seems to verify a signature that "
-            f"{mistake.text}. "
-            "Section 5.3 wants METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without separators, "
-            "HMAC-SHA256 "
-            "in lower-case hexadecimal; compare it with spec/signing-vectors.json."
+            f"{mistake.text}. Section 5.3 wants METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without "
+            "separators, HMAC-SHA256 in lower-case hexadecimal; compare it with spec/signing-vectors.json."
         )
     return (
         f"Check {organization.name}.secret. If it is right, the server builds another signature string than "

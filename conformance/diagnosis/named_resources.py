@@ -58,10 +58,8 @@ def organizations_are_one(examination: Examination) -> None:
         examination.found(
             "one organization twice",
             "The keys of [primary] and [secondary] both reach the customers of both: they are two keys of "
-            "one "
-            "organization, or the server does not tell organizations apart. If it is the former, name "
-            "another "
-            "organization's key, or declare [features] secondary = false.",
+            "one organization, or the server does not tell organizations apart. If it is the former, name "
+            "another organization's key, or declare [features] secondary = false.",
             stops=False,
         )
 
@@ -77,8 +75,7 @@ def other_customer(examination: Examination) -> None:
         examination.found(
             "unknown other customer",
             f"primary.other_customer_id: the server answers {listed.described()}. Name another customer of "
-            "the same "
-            "organization, or leave the key out.",
+            "the same organization, or leave the key out.",
         )
 
 
@@ -107,9 +104,8 @@ def funded_account(examination: Examination) -> None:
     if traits_of(answer.operation).shows_balances and answer.succeeded and not _available(answer):
         examination.found(
             "funded account without funds",
-            "primary.funded_account_id has no available balance above zero in any currency: where the "
-            "server wants "
-            "funds, payouts stay inconclusive. Put money on it.",
+            "primary.funded_account_id has no available balance above zero in any currency: where the server "
+            "wants funds, payouts stay inconclusive. Put money on it.",
             stops=False,
         )
 
@@ -196,7 +192,6 @@ def stateless_mock(examination: Examination, first: Exchange, second: Exchange) 
         examination.found(
             "stateless mock",
             f"{examination.target.base_url} looks like a stateless mock: two new accounts have one id, and "
-            "made-up "
-            "credentials are accepted. Nothing that it answers tells of a server; give the address of the "
-            "real one.",
+            "made-up credentials are accepted. Nothing that it answers tells of a server; give the address "
+            "of the real one.",
         )

@@ -129,10 +129,8 @@ class Controller:
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(
                 "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
-                "server "
-                "would be judged; in CI (the environment variable CI is set) this is taken for a mistake. "
-                "Name "
-                "your server, or ask for the embedded one with --target embedded."
+                "server would be judged; in CI (the environment variable CI is set) this is taken for a "
+                "mistake. Name your server, or ask for the embedded one with --target embedded."
             )
         tell("conformance: starting the embedded reference server")
         self._server = EmbeddedServer(self.run_folder)

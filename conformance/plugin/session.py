@@ -257,10 +257,8 @@ class Run:
             if self._announced and not self._selected:
                 terminalreporter.write_line(
                     "conformance: no test was selected, so nothing was judged. -k looks for words in the "
-                    "names of "
-                    "tests, -m 'not fuzz' leaves generated requests out; --rule, --operation and --section "
-                    "select "
-                    "by the catalogue, which `conformance rules` lists.",
+                    "names of tests, -m 'not fuzz' leaves generated requests out; --rule, --operation and "
+                    "--section select by the catalogue, which `conformance rules` lists.",
                     yellow=True,
                 )
             return

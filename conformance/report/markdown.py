@@ -56,9 +56,8 @@ def _lines(document: Document) -> Iterator[str]:
         yield from _section(section)
     seed = f", seed {run.seed}" if run.seed is not None else ""
     yield (
-        f"Judged {code(view.label(document), 120)}: {count(run.requests, 'request')} "
-        f"in {duration(run.seconds)}"
-        f"{seed}, exit status {verdict.exit_status}, suite {document.suite.version}. "
+        f"Judged {code(view.label(document), 120)}: {count(run.requests, 'request')} in "
+        f"{duration(run.seconds)}{seed}, exit status {verdict.exit_status}, suite {document.suite.version}. "
         "Everything is in `report.html` and `results.json`."
     )
 

@@ -340,9 +340,8 @@ class _Decision:
         partly = [case for case in ledger.judged_in_part if ledger.case(*case).verdict is not Verdict.NOT_RUN]
         whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
         return [
-            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, "
-            f"and judged {count(len(partly), 'case')} in part only; "
-            "a full run judges all"
+            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, and "
+            f"judged {count(len(partly), 'case')} in part only; a full run judges all"
         ]
 
     def _not_applicable(self) -> list[str]:

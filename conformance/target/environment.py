@@ -62,8 +62,7 @@ def _key(name: str) -> tuple[str, str]:
     options = " and ".join(sorted(OPTIONS, reverse=True))
     raise TargetError(
         f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, "
-        "upper "
-        f"case, such as {variable('primary', 'secret')}; options are {options}."
+        f"upper case, such as {variable('primary', 'secret')}; options are {options}."
     )
 
 

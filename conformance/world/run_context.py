@@ -203,10 +203,9 @@ class RunContext:
             what = "could no longer be reached" if refused else "did not answer in time any more"
             self.lost = (
                 f"{self.target.base_url} {what} ({self.redactor.text(error)}): {len(self._unanswered)} "
-                "requests in a row, "
-                f"the last of them {exchange.method} {exchange.call.path[:120]}. Nothing was sent after "
-                "that. "
-                "Look in the server's log for why it stopped, start it again and repeat the run."
+                f"requests in a row, the last of them {exchange.method} {exchange.call.path[:120]}. Nothing "
+                "was sent after that. Look in the server's log for why it stopped, start it again and repeat "
+                "the run."
             )
 
     def answering(self) -> None:

@@ -59,7 +59,9 @@ class Place(enum.Enum):
     EMPTY = enum.auto()
     #: The same, of those that are kept for fixtures of a run.
     KEPT = enum.auto()
-    #: The customer's first account of the run, and its second one, whatever is in it.
+    #: The first of those that fixtures of such a place have opened, whatever is in it.
+    COMMON = enum.auto()
+    #: The same, and the second of them, for a fixture whose own account is no such one.
     FIRST = enum.auto()
     SECOND = enum.auto()
 

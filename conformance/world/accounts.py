@@ -45,7 +45,8 @@ _SHAREABLE = ("authentication", "hostile", "invalid bodies")
 
 #: Purpose -> the account that does where a customer may have no more.
 PLACES: Mapping[str, Place] = {
-    **dict.fromkeys((*_SHAREABLE, "shared", "created", "populated", "tenant"), Place.FIRST),
+    **dict.fromkeys((*_SHAREABLE, "shared", "created", "populated"), Place.COMMON),
+    "tenant": Place.FIRST,
     "sibling tenant": Place.SECOND,
     "lists": Place.KEPT,
 }
@@ -66,8 +67,10 @@ class Accounts:
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._kept: dict[tuple[str, str], AccountFixture] = {}
-        #: Path of a customer's accounts -> those that fixtures have opened, in this order.
-        self._opened: dict[str, list[Exchange]] = {}
+        #: Path of a customer's accounts -> those that fixtures can share, in the order of opening.
+        self._common: dict[str, list[Exchange]] = {}
+        #: The ids of accounts that fixtures work in.
+        self._used: set[str] = set()
 
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
@@ -106,7 +109,7 @@ class Accounts:
         """The exchange that created the account of a fixture; where the customer may have no more, that of an
         earlier account that does for it. Raises Inconclusive where there is none."""
         opening = fixture.call("createAccount")
-        opened = self._opened.setdefault(opening.path, [])
+        common = self._common.setdefault(opening.path, [])
         try:
             made = fixture.run.accept(fixture.client, opening, "an account to work in")
         except Inconclusive:
@@ -114,20 +117,20 @@ class Accounts:
             match fixture.place:
                 case Place.EMPTY:
                     found = found[_RESERVED:]
-                case Place.FIRST:
-                    found = opened[:1] + found
+                case Place.COMMON | Place.FIRST:
+                    found = common[:1] + found
                 case Place.SECOND:
-                    found = opened[1:2] + found
+                    found = common[1:2] + found
             if not found:
                 raise
             made = found[0]
-        if made not in opened:
-            opened.append(made)
+        self._used.add(str(made.get("id")))
+        if fixture.place is Place.COMMON and made not in common:
+            common.append(made)
         return made
 
     def _unused(self, path: str, organization: str) -> list[Exchange]:
         """The accounts of a customer that the run has created and that no fixture works in."""
-        used = {made.get("id") for made in self._opened[path]}
         return [
             made
             for made in list(self._run.accepted)
@@ -135,7 +138,7 @@ class Accounts:
             and made.organization == organization
             and made.call.path == path
             and isinstance(made.get("id"), str)
-            and made.get("id") not in used
+            and made.get("id") not in self._used
         ]
 
     def forget(self, purpose: str) -> None:

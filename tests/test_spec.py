@@ -213,6 +213,7 @@ def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
         "pattern",
         "maxLength",
         "minLength",
+        "minItems",
         "minimum",
         "x-rule",
     }

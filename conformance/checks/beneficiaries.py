@@ -40,6 +40,17 @@ class Beneficiary:
         """Reads it, again where it does not show yet what it should (see `look_for`)."""
         return look_for(self.ctx, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
+    def furnish(self, fixture: AccountFixture) -> bool:
+        """Makes a destination of it and, where the target has payouts, asks for one to it; True if the server
+        has taken the destination."""
+        bank = self.ctx.run.bank_account(fixture)
+        made = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
+        if made.succeeded and self.ctx.target.features.payouts is not False:
+            payee = self.ids["beneficiary_id"], str(made.get("id")), str(made.get("currency"))
+            payout = self.ctx.run.samples.payout(*payee)
+            self.ctx.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
+        return made.succeeded
+
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
 

@@ -6,11 +6,14 @@ import contextlib
 import itertools
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
 
 from conformance.checks.engine import Engine
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
 from conformance.wire.messages import Exchange, to_json
+from conformance.wire.pages import query, status_filter
 from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, identifier, parameters
 from conformance.world.cache import Key
@@ -27,9 +30,18 @@ def _path(at: Engine, top: str, children: str) -> dict[str, str]:
     return {first: top, **dict.fromkeys(rest, children)}
 
 
-def foreign_path(at: Engine, name: str) -> Case:
-    """The path and the body of another organization."""
-    changes: dict[str, bytes] = {}
+def part_of_list(at: Engine) -> str:
+    """A query for a page of a list of a size, and where it has filters for a status; else an empty one."""
+    if not at.ctx.operation.is_list:
+        return ""
+    filtered = {"status", "statuses"} & {*at.ctx.operation.query_parameters}
+    filters = status_filter(at.operation, at.ctx.target.array_style, "active") if filtered else []
+    return urlencode(query(2, 1, filters), quote_via=quote)
+
+
+def foreign_path(at: Engine, name: str, part: str = "") -> Case:
+    """The path and the body of another organization, with a query for a `part` of a list."""
+    changes: dict[str, Any] = {"query": part}
     if at.ctx.operation.request_schema is not None:
         changes["body"] = to_json(at.other(FOREIGN).body(at.operation))
     return at.case("tenancy.foreign-parent", name, whose=_path(at, FOREIGN, FOREIGN), **changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 
 from conformance.checks.beneficiaries import Beneficiary
@@ -66,8 +67,8 @@ def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bo
 
 @check("destination.last4")
 def test_last_four_digits(ctx: CheckContext) -> None:
-    """Bank accounts of every kind and with numbers of several lengths, some whose last four digits start
-    with zeros, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
+    """Bank accounts of every kind and with numbers of several lengths, one that starts with zeros and some
+    whose last four digits do, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
     judged = False
     for made in creations(ctx.run, "createPayoutDestination"):
         number = made.body.get("account_number")
@@ -77,7 +78,8 @@ def test_last_four_digits(ctx: CheckContext) -> None:
     if "account_number" not in bank:
         bank = ctx.run.samples.bank_accounts()[0]
     for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
-        number = samples.digits(length - len(end)) + end
+        begin = "" if end else "00000"
+        number = begin + samples.digits(length - len(begin + end)) + end
         what = f"an account number of {length} digits" + (f" ending in {end}" if end else "")
         if not ctx.wanted(what):
             continue
@@ -107,6 +109,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
     """A destination made with an IBAN shows iban_masked and one made with a wallet address shows
     wallet_address_masked: each a string in which the full value does not stand."""
     judged = False
+    alone: Body | None = None
     for made in creations(ctx.run, "createPayoutDestination"):
         for name, member, kind in (
             ("iban", "iban_masked", "bank_account"),
@@ -118,6 +121,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
             if isinstance(value, str) and made.body.get("type") == kind and not beside:
                 judge_masked(ctx, made.exchange, member, value, f"created with {made.kind}")
                 judged = True
+                alone = made.body if name == "iban" else alone
     fixture = created_in(ctx.run, "createPayoutDestination")
     answer = create(
         ctx,
@@ -127,6 +131,12 @@ def test_masked_numbers(ctx: CheckContext) -> None:
     if answer.succeeded and answer.get("iban_masked") not in (MISSING, None):
         judge_masked(ctx, answer, "iban_masked", value, "created with an IBAN beside other bank details")
         judged = True
+    what = "an IBAN in groups of four"
+    if alone is not None and ctx.wanted(what):
+        grouped = re.sub("(....)(?=.)", r"\1 ", value := samples.iban())
+        answer = create(ctx, {**alone, "iban": grouped}, what)
+        if answer.succeeded:
+            judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
     if not judged:
         raise Inconclusive(
             "the server accepts no destination with an IBAN or a wallet address",

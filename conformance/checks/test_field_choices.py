@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
+from conformance.checks.members import judge_members, look_for
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
+from conformance.judge.comparison import document
 from conformance.world.account import call
 from conformance.world.case import Case
 from conformance.world.samples import marker
@@ -43,21 +46,30 @@ def test_lenient_values(at: DefectiveBodies) -> Iterator[Case]:
         yield at.defective("fields.lenient-values", question, at.having(name, value))
 
 
-@check("fields.null-optional")
+@check("fields.null-optional", "beneficiary.update")
 def test_optional_field_null(ctx: CheckContext) -> None:
     """Records if null for an optional field empties it, is ignored or refused, where a response shows it
-    as null."""
+    as null; a beneficiary that is read after updates shows what these have answered."""
     invalid = DefectiveBodies(ctx)
+    update, answered = ctx.operation.traits.subset_of, dict[str, Any]()
+    ids = Beneficiary(ctx, ctx.account()).ids if update else invalid.ids
     shown = response_schema("getBeneficiary")["properties"]
     for field in request_fields(ctx.operation.id):
         if not field.required and field.name != "company_name" and _nullable(shown[field.name]):
             body = {field.name: None}
             if ctx.operation.traits.creates == "beneficiary":
                 body = {**invalid.valid(), **body}
-            answer = ctx.send(call(ctx.operation.id, invalid.ids, body), f"{field.name} null")
+            answer = ctx.send(call(ctx.operation.id, ids, body), f"{field.name} null")
             taken = "emptied" if answer.get(field.name) is None else "ignored"
             seen = taken if answer.succeeded else "refused"
             ctx.record("fields.null-optional", f"{field.name} null", answer, seen)
+            if answer.succeeded and field.name in document(answer):
+                answered[field.name] = answer.get(field.name)
+    if answered and update:
+        what = "a read after updates with null"
+        later = look_for(ctx, call("getBeneficiary", ids), what, answered)
+        if later.succeeded:
+            judge_members(ctx, "beneficiary.update", later, answered, what)
 
 
 def _nullable(schema: Any) -> bool:

@@ -249,6 +249,8 @@ def _judge_neighbour(ctx: CheckContext, funded: AccountFixture, neighbour: Accou
     what = "balances of an account that pays nothing, beside one that does"
     for _ in range(LOOKS):
         after = ctx.send(reading, "balances of the funded account, after a payout")
+        once = each_currency_once("balances of an account that pays: one element for each currency")
+        ctx.judge("balances.of-account", once, after)
         beside = ctx.send(neighbour.call("getAccountBalances"), what)
         if not ctx.judge("balances.of-account", not_the_payers(what), beside, after, before):
             return

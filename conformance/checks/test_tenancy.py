@@ -76,9 +76,9 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     # Money that moves shows in the funded account only.
     home = ctx.account() if ctx.operation.id == "createPayout" else own
     back = Engine(ctx, lambda: foreign, others={FOREIGN: lambda: home}, organization="secondary")
-    returned = _planned(
-        back, [foreign_paths.foreign_path(back, "the first organization's path for the second")]
-    )
+    part = foreign_paths.part_of_list(back)
+    name = "the first organization's path for the second" + (", a part of it" if part else "")
+    returned = _planned(back, [foreign_paths.foreign_path(back, name, part)])
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     watch = _Watch(ctx, (home, foreign))
     _owner_reads(ctx, foreign, "secondary")

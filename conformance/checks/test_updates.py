@@ -23,7 +23,7 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import NEW_VALUES, TOLERATED, Body, bodies
+from conformance.world.bodies import NEW_VALUES, SEVERAL, TOLERATED, Body, bodies
 from conformance.world.shapes import accepted_body, accepts
 
 #: The name of the probes that change a business.
@@ -33,13 +33,15 @@ _BUSINESS = "changes of a business"
 @dataclass(frozen=True)
 class _Change:
     """A PATCH and its beneficiary, by the name of its probe. A server may refuse one with a `trial`, which is
-    another beneficiary with bodies like these: the first that it takes there is judged here."""
+    another beneficiary with bodies like these: the first that it takes there is judged here. A `furnished`
+    beneficiary has a destination that was paid."""
 
     probe: str
     name: str
     bodies: list[Body]
     person: Beneficiary
     trial: tuple[Beneficiary, list[Body]] | None = None
+    furnished: bool = False
 
     def body(self, what: str) -> Body | None:
         """The body that is judged; None where the server takes none."""
@@ -55,12 +57,14 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
     for name in NEW_VALUES:
         if ctx.wanted(name):
             sample = bodies(fixture, ctx.operation.id, name)[:1]
-            yield _Change(name, name, sample, Beneficiary(ctx, fixture))
+            person = Beneficiary(ctx, fixture)
+            furnished = name == SEVERAL and person.furnish(fixture)
+            yield _Change(name, name, sample, person, furnished=furnished)
     if ctx.wanted(_BUSINESS) and accepts(ctx.run, "createBeneficiary", "business"):
         company = {"company_name": f"Compilers {samples.marker()}"}
         for name, body, shape in (
             ("company_name", company, "business"),
-            ("note of a business", {"note": "changed"}, "business"),
+            ("note of a business", {"note": "changed", "first_name": "Mary", "last_name": "Lee"}, "business"),
             ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
             ("beneficiary_type of a business", {"beneficiary_type": "individual"}, "business"),
         ):
@@ -93,7 +97,8 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     for _, change in ctx.only_wanted((change.probe, change) for change in planned):
         what = f"a PATCH of {change.name}"
         if (body := change.body(what)) is not None:
-            _judge_update(ctx, change.person, body, what, aside, steadily=change is planned[0])
+            but = [*aside, "payout_destinations"] if change.furnished else aside
+            _judge_update(ctx, change.person, body, what, but, steadily=change is planned[0])
     for other, whose in ((bystander, "of the account"), (elsewhere, "of another account")):
         created = document(other.created)
         purpose = f"another beneficiary {whose}, after all of that"
@@ -150,7 +155,9 @@ def test_updates_build_on_one_another(ctx: CheckContext) -> None:
     }
     person = Beneficiary(ctx, fixture, minimal)
     expected, last = document(person.created), person.created
-    for body in ({"note": "first"}, {"title": "Dr", "last_name": "Byron"}, {"note": "second"}):
+    names = {"first_name": "Grace", "middle_name": "Brewster", "last_name": "Byron"}
+    further = {"title": "Dr", **names, "tax_id": sample["tax_id"]}
+    for body in ({"note": "first"}, further, {"note": "second"}):
         what = f"a PATCH of {' and '.join(body)}, one of three in a row"
         wait_past(last.get("updated"), last.arrived)
         answer = person.patch(body, what)

@@ -249,6 +249,8 @@ def _message(error: ValidationError) -> str:
             return f"has {len(value)} characters, more than {wanted}"
         case "minLength":
             return f"has {len(value)} characters, fewer than {wanted}"
+        case "minItems":
+            return f"has {len(value)} elements, fewer than {wanted}"
         case "minimum":
             return f"is {shown(value)}, below {wanted}"
         case "maximum":

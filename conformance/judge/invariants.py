@@ -47,6 +47,7 @@ INVARIANTS = (
     "list.envelope",
     "list.item-fields",
     "list.wallet-items",
+    "wallet.addresses",
 )
 
 #: Violations of one rule on one operation that are told, each with another text.

@@ -23,10 +23,12 @@ from conformance.world.samples import (
     OTHER_CURRENCIES,
     SIGNS,
     address,
+    belgian_iban,
     digits,
     grouped_phones,
     iban,
     marker,
+    solana_address,
 )
 
 Body = dict[str, Any]
@@ -70,6 +72,19 @@ def _abroad(sample: Body) -> str:
 def _address_abroad(sample: Body) -> Body:
     # A postal code is no number; the country is not where the money goes.
     return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": _abroad(sample)}
+
+
+def _english_address(sample: Body) -> Body:
+    """An address with a space in each of its members; one elsewhere for a sample from there."""
+    if sample.get("country_code") == "GB":
+        return _address_abroad(sample)
+    return {
+        "address_line": "10 High Street",
+        "city": "Leighton Buzzard",
+        "region": "Central Bedfordshire",
+        "postal_code": "LU7 1AA",
+        "country": "GB",
+    }
 
 
 def _foreign_street(sample: Body) -> Body:
@@ -121,7 +136,10 @@ _FOREIGN_FIRM = {**_FOREIGN, "beneficiary_type": "business", "company_name": LET
 def _apostrophes(fixture: AccountFixture) -> list[Body]:
     body = {**fixture.body("createBeneficiary"), "first_name": "D'Arcy", "middle_name": "Null"}
     body["last_name"] = "O'Brien"
-    return [*({**body, "phone": phone} for phone in grouped_phones(body["phone"])), body]
+    people = [{**body, "phone": phone} for phone in grouped_phones(body["phone"])]
+    # A title with a dot, and a number that begins with a zero.
+    exact = {"title": "Dr.", "tax_id": f"0{digits(8)}"}
+    return [*({**person, **exact} for person in people[:1]), *people, body]
 
 
 def _new_values(fixture: AccountFixture) -> Body:
@@ -167,12 +185,15 @@ TOLERATED: Mapping[str, Row] = {
     ],
     "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
     "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
-    "an address abroad": [{"address": _address_abroad}],
+    "an address abroad": [{"address": _english_address}],
     "a phone number as people write it": lambda fixture: [
         {"phone": phone, "email": _email({})}
         for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
     ],
 }
+
+#: The row of updates of all fields.
+SEVERAL = "several fields"
 
 #: Updates of one field each, and of all of them.
 NEW_VALUES: Mapping[str, Row] = {
@@ -181,9 +202,7 @@ NEW_VALUES: Mapping[str, Row] = {
         for field in request_fields("updateBeneficiary")
         if field.name not in ("beneficiary_type", "company_name")
     },
-    "several fields": lambda fixture: [
-        {**_new_values(fixture), "display_name": f"Grace B. Hopper {marker()}"}
-    ],
+    SEVERAL: lambda fixture: [{**_new_values(fixture), "display_name": f"Grace B. Hopper {marker()}"}],
 }
 
 
@@ -207,8 +226,10 @@ def _swift(fixture: AccountFixture) -> list[Body]:
 
 
 def _long_swift(fixture: AccountFixture) -> list[Body]:
-    changes = {"iban": iban(), "swift_code": "COBADEFFXXX"}
-    return [{**body, **changes} for body in _european(fixture) if "swift_code" in body]
+    german = {"iban": iban(), "swift_code": "COBADEFFXXX"}
+    belgian = {"country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
+    known = [body for body in _european(fixture) if "swift_code" in body]
+    return [{**body, **changes} for changes in (belgian, german) for body in known]
 
 
 def _numbered(fixture: AccountFixture) -> list[Body]:
@@ -233,8 +254,12 @@ def _wallet(fixture: AccountFixture) -> list[Body]:
 
 
 def _other_network(fixture: AccountFixture) -> list[Body]:
-    changes = {"network": "polygon", "is_default": True, "label": MISSING}
-    return [changed(body, changes) for body in _wallet(fixture)]
+    solana = {"network": "solana_devnet", "wallet_address": solana_address()}
+    more = {"is_default": True, "label": MISSING}
+    wallets = _wallet(fixture)
+    return [
+        changed(body, {**other, **more}) for other in (solana, {"network": "polygon"}) for body in wallets
+    ]
 
 
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins

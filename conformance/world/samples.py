@@ -23,10 +23,10 @@ from conformance.wire.provenance import derive, origin, register
 
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 
-#: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells and JSON
-#: escape.
+#: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells, JSON and
+#: URLs escape.
 LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
-SIGNS = 'O\'Neil &  Co <b>"#1"</b> 50% \\ / ; {x}'
+SIGNS = 'O\'Neil &  Co <b>"#1"</b> 50%20+1 \\ / ; {x}'
 
 #: A line feed and a tab.
 LINES = "\n\tNext line"
@@ -113,6 +113,26 @@ def iban() -> str:
     account = "37040044" + digits(10)
     check = 98 - int(account + "131400") % 97  # DE is 1314 in the check's alphabet
     return f"DE{check:02d}{account}"
+
+
+def belgian_iban() -> str:
+    """A random Belgian IBAN with valid check digits, those of its account number too."""
+    account = "735" + digits(7)
+    account += f"{int(account) % 97 or 97:02d}"
+    check = 98 - int(account + "111400") % 97  # BE is 1114 in the check's alphabet
+    return f"BE{check:02d}{account}"
+
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def solana_address() -> str:
+    """A random address of Solana: 32 bytes in base 58."""
+    number, text = int.from_bytes(b"\x01" + secrets.token_bytes(31)), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = _BASE58[digit] + text
+    return text
 
 
 #: Area codes of North America, before numbers of the exchange 555, of which few are anybody's.

@@ -206,6 +206,12 @@ class DisablesAll(Faulty):
             ctx.store.update({**record, "status": "disabled"})
 
 
+def paid(ctx: Context, record: Record) -> bool:
+    """True if there is a payout to a beneficiary."""
+    payouts = ctx.store.select("payout", record["parent"])
+    return any(payout.get("beneficiary_id") == record["id"] for payout in payouts)
+
+
 def _destinations(ctx: Context) -> list[Record]:
     return ctx.store.select("payout_destination", (ctx.beneficiary or {})["id"])
 
@@ -220,6 +226,7 @@ faults["beneficiary.disable"] |= {
             "with a destination": lambda ctx, record: bool(_destinations(ctx)),
             "a business": lambda ctx, record: record["beneficiary_type"] == "business",
             "changed before": lambda ctx, record: record["updated"] != record["created"],
+            "paid before": lambda ctx, record: paid(ctx, record),
         },
     ),
 }

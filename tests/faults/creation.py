@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
+from urllib.parse import unquote
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
@@ -226,6 +227,8 @@ KEPT_TEXTS: dict[str, Callable[[str], str]] = {
     "inner spaces joined": lambda text: re.sub(" +", "", text),
     "two spaces are one": lambda text: text.replace("  ", " "),
     "percent decoded": lambda text: text.replace("%", ""),
+    "escapes of URLs decoded": unquote,
+    "plus signs as spaces": lambda text: text.replace("+", " "),
 }
 
 
@@ -257,6 +260,8 @@ faults["create.echo"] |= {
             "phone of digits alone": ("phone", lambda text: re.sub(r"\D", "", text)),
             "tax id of digits alone": ("tax_id", lambda text: re.sub(r"\D", "", text)),
             "name with a capital": ("last_name", str.capitalize),
+            "tax id as a number": ("tax_id", lambda text: text.lstrip("0") if text.isdigit() else text),
+            "title without its dot": ("title", lambda text: text.rstrip(".")),
         },
     ),
 }

@@ -32,6 +32,13 @@ class OtherDigits(Faulty):
 
 
 faults["destination.last4"] |= {
+    "account_number_last4 is that of the number without its leading zeros.": seam(
+        "account_number_last4",
+        lambda self, ctx, record: self.usual() and str(record["account_number"]).lstrip("0")[-4:],
+    ),
+}
+
+faults["destination.last4"] |= {
     "account_number_last4 is that of the IBAN, where there is one.": seam(
         "account_number_last4",
         lambda self, ctx, record: self.usual() and str(record.get("iban") or record["account_number"])[-4:],
@@ -134,3 +141,25 @@ class ClearsForAny(Faulty):
     def create_destination(self, ctx: Context) -> None:
         self.clear_default(ctx)
         super().create_destination(ctx)
+
+
+faults["destination.masked"] |= {
+    "Only addresses in hexadecimal are masked.": seam(
+        "wallet_address_masked",
+        lambda self, ctx, record: (
+            record["wallet_address"]
+            if not str(record.get("wallet_address") or "0x").startswith("0x")
+            else self.usual()
+        ),
+    ),
+    "Only IBANs of one country are masked.": seam(
+        "iban_masked",
+        lambda self, ctx, record: (
+            record["iban"] if not str(record.get("iban") or "DE").startswith("DE") else self.usual()
+        ),
+    ),
+    "Only IBANs without spaces are masked.": seam(
+        "iban_masked",
+        lambda self, ctx, record: record["iban"] if " " in str(record.get("iban")) else self.usual(),
+    ),
+}

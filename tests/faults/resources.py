@@ -248,6 +248,13 @@ class ThirdFindsNothing(Faulty):
 
 
 faults["balances.of-account"] |= {
+    "A currency has two balances while a payout is pending.": seam(
+        "balances",
+        lambda self, ctx, record: [
+            *self.usual(),
+            *(held for held in self.usual() if Decimal(held["pending_payout"])),
+        ],
+    ),
     "Each third read of balances carries another id.": third(
         lambda self, ctx, document: {**document, "id": document["id"][::-1]}
     ),

@@ -78,6 +78,15 @@ faults["tenancy.foreign-parent"] |= {
         lambda self, *_: refuse(refusal(*self.value)),
         each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
     ),
+    "Another organization's list is shown to whom asks for a part of it.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if self.value in ctx.query else self.usual(),
+        operations=OPERATION_SETS["list"],
+        each=lambda operation: {
+            name: name.encode()
+            for name in ("page=2", "size=", *(() if operation == "listAccounts" else ("status",)))
+        },
+    ),
 }
 
 

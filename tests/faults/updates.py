@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ADDRESS
 
-from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary
+from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary, paid
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import succeeded, third
 from .creation import KEPT_TEXTS, changed_address, rows_of_texts
@@ -369,3 +371,74 @@ class LosesThoseOfDisabled(Faulty):
             super().update_beneficiary(ctx)
         else:
             ctx.record = self.patched(ctx, before) if self.value else before
+
+
+def _spaceless(self: Any, ctx: Context, record: Record) -> Record:
+    address = ctx.values.get("address") or {}
+    made: Record = self.usual()
+    return (
+        {**made, "address": {**made["address"], self.value: address[self.value].replace(" ", "")}}
+        if (address)
+        else made
+    )
+
+
+faults["beneficiary.update"] |= {
+    "A PATCH keeps a member of an address without its spaces.": seam(
+        "patched", _spaceless, each=("address_line", "city", "region", "postal_code")
+    ),
+    "A PATCH of a beneficiary that has destinations is refused.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            refuse(Refusal("invalid_field"))
+            if ctx.store.select("payout_destination", record["id"])
+            else self.usual()
+        ),
+    ),
+    "A PATCH does not change the names of a beneficiary that has destinations.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), "last_name": record["last_name"]}
+            if ctx.store.select("payout_destination", record["id"])
+            else self.usual()
+        ),
+    ),
+    "A PATCH of a beneficiary that was paid is refused.": seam(
+        "patched",
+        lambda self, ctx, record: refuse(Refusal("invalid_field")) if paid(ctx, record) else self.usual(),
+    ),
+    "A PATCH does not change a field that was null.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), self.value: None} if record.get(self.value) is None else self.usual()
+        ),
+        each=("title", "middle_name", "tax_id", "note"),
+    ),
+    "A PATCH of first_name and last_name makes a display_name of them.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), "display_name": f"{ctx.values['first_name']} {ctx.values['last_name']}"}
+            if {"first_name", "last_name"} <= ctx.values.keys() and "display_name" not in ctx.values
+            else self.usual()
+        ),
+    ),
+    "A PATCH of several fields makes an individual of a business.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **self.usual(),
+            **({"beneficiary_type": "individual"} if len(ctx.values) > 2 else {}),
+            **ctx.values,
+        },
+    ),
+}
+
+
+@fault("beneficiary.update", each=("title", "middle_name", "tax_id", "note"))
+class EmptiesOnPaper(Faulty):
+    """A PATCH of null answers null, and a later read shows the value that was there."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        before = (ctx.beneficiary or {}).get(self.value)
+        super().update_beneficiary(ctx)
+        if ctx.values.get(self.value, before) is None:
+            ctx.store.update({**(ctx.record or {}), self.value: before})

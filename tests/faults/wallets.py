@@ -27,6 +27,11 @@ faults["wallet.addresses"] |= {
     "The addresses of a new wallet are missing, or of another form.": seam(
         "addresses", lambda self, *_: copy.deepcopy(self.value), each=ADDRESSES
     ),
+    "A new wallet of some network has no address.": seam(
+        "addresses",
+        lambda self, ctx: [] if ctx.values.get("network") == self.value else self.usual(),
+        each=("ethereum", "bitcoin"),
+    ),
 }
 
 

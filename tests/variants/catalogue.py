@@ -252,6 +252,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("gets from a replica", (databases.GetsFromReplica,)),
     Variant("destinations from a replica", (databases.DestinationsFromReplica,)),
     Variant(
+        "gets and destinations from a replica", (databases.DestinationsFromReplica, databases.GetsFromReplica)
+    ),
+    Variant(
         "bank",
         (
             payments.BankDetailsChecked,

@@ -122,9 +122,8 @@ class DestinationsFromReplica(Behaviour):
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
         shown = super().destinations(ctx, record)
         rows = ctx.store.select("payout_destination", record["id"])
-        return [
-            each for each, row in zip(shown, rows, strict=True) if row["created"] <= ctx.now - self.behind
-        ]
+        there = {row["id"] for row in rows if row["created"] <= ctx.now - self.behind}
+        return [each for each in shown if each["id"] in there]
 
 
 # ---------------------------------------------------------------------- what is there already

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -25,6 +26,9 @@ from conformance.plugin.worker import Worker, fuzz_settings
 from conformance.target.file import Target
 from conformance.world.run_context import everything
 from conformance.world.samples import label_run
+
+#: Seconds after which a lane that computes lets another one go on that has its answer.
+SWITCH = 0.0005
 
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64
@@ -143,6 +147,7 @@ class Executor:
             import conformance.replay  # noqa: F401
 
             parse_one_at_a_time()
+            sys.setswitchinterval(SWITCH)
             self._ahead = Lanes(min(self.lanes, len(others)), self._make)
             for nodeid in known.for_lanes(others, self.lanes):
                 self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], _load))

@@ -17,6 +17,7 @@ from tests.support.mistakes import EndInclusive, KeysOfAll, TwoWallets
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.jobs import StatusesReviewed
+from tests.variants.resources import PairOncePerOrganization
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -50,6 +51,16 @@ def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
     run = run_on(compose(StatusesReviewed))
     findings = agrees_with_model(run, theme, FuzzSettings(2, 180))
     assert broken(findings) == {}
+
+
+@pytest.mark.parametrize("theme", ["holdings", "everything"])
+def test_pairs_that_another_process_has_taken_blame_no_server(theme: str) -> None:
+    run = run_on(compose(PairOncePerOrganization))
+    other = run.alone()
+    for pair in range(len(run.samples.wallet_pairs)):
+        fixture = other.account(fresh=True)
+        other.send(fixture.client, fixture.call("createWallet", run.samples.wallet(pair)), "a taken pair")
+    assert broken(agrees_with_model(run, theme, FuzzSettings(1, examples=60))) == {}
 
 
 class LosesFields(Behaviour):

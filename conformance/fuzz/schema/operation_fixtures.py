@@ -204,5 +204,5 @@ def _find_out_pairs(run: RunContext) -> bool:
     for _ in range(2):
         fixture = run.account(fresh=True)
         last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
-    # A server that has taken no wallet at all has another reason.
-    return last.succeeded or "createWallet" not in run.succeeded
+    # Where all are refused, another process may have taken the pairs.
+    return last.succeeded

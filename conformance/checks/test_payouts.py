@@ -26,11 +26,6 @@ from conformance.world.creations import created_in
 from conformance.world.payments import round_of_payouts
 from conformance.world.run_context import refusal_of_valid
 
-#: The remedy where balances do not tell what payouts take.
-QUIET = (
-    "Let nothing else move money meanwhile; where balances follow payouts late, set [limits] shows_within."
-)
-
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 
@@ -86,7 +81,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
         if not suspicions.turns and (judged or suspicions.disturbed == MOST_DISTURBED):
             break
     if unclear:
-        ctx.skip_judgement("payout.race", unclear, *turn, remedy=QUIET)
+        ctx.not_exercised("payout.race", unclear)
     elif judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
         ctx.judge("payout.race", conserved(what), *judged)

@@ -69,8 +69,7 @@ def taken_wallets(at: Engine) -> Iterator[Case]:
 
 
 def unknown_parents(at: Engine) -> Iterator[Case]:
-    """Unknown customers and accounts, also with children that exist elsewhere, ids that almost equal an
-    existing one, and ids of another kind of resource."""
+    """Unknown customers and accounts, also with children that exist elsewhere."""
     rule, top = "tenancy.unknown-parent", parameters(at.operation)[0]
     yield at.case(rule, "an unknown parent", whose={top: UNKNOWN})
     if parameters(at.operation)[1:]:
@@ -79,7 +78,11 @@ def unknown_parents(at: Engine) -> Iterator[Case]:
         if at.ctx.target.secondary is not None:
             name = "an unknown parent with another organization's child"
             yield at.case(rule, name, whose=_path(at, UNKNOWN, FOREIGN))
-    yield from _near(at, rule, "parent", top)
+
+
+def near_parents(at: Engine) -> Iterator[Case]:
+    """Ids that almost equal an existing customer's or account's, and ids of another kind of resource."""
+    yield from _near(at, "tenancy.unknown-parent", "parent", parameters(at.operation)[0])
 
 
 def missing_children(at: Engine) -> Iterator[Case]:

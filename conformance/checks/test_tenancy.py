@@ -8,7 +8,7 @@ from conformance.checks import foreign_paths
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, locked_out
-from conformance.checks.places import tenant
+from conformance.checks.places import hostile, tenant
 from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
@@ -120,7 +120,10 @@ def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
 def test_unknown_parent(ctx: CheckContext) -> None:
     """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
     ids that almost equal an existing one, or are another kind of resource's, are refused."""
-    tenant(ctx, "own").run(foreign_paths.unknown_parents)
+    own = tenant(ctx, "own")
+    own.run(foreign_paths.unknown_parents)
+    # A payout from an account without funds may be refused for that.
+    (hostile(ctx) if ctx.operation.traits.moves_money else own).run(foreign_paths.near_parents)
 
 
 # ---------------------------------------------------------------------- children

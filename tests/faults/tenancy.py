@@ -12,6 +12,7 @@ from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS
+from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
@@ -335,7 +336,17 @@ def _of_any_kind(ctx: Context, kind: str, identifier: str, parent: Record | None
     return made_up(ctx, kind, identifier, parent) if known else None
 
 
+class AsksForFunds(FundsDemanded, Faulty):
+    """Asks for funds, which only some accounts have."""
+
+
 faults["tenancy.unknown-parent"] |= {
+    "An account, if it has funds, is found by its id with a space behind it.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
+        base=AsksForFunds,
+        operations=("createPayout",),
+    ),
     "A parent is found by its id with a space behind it.": seam(
         "on_unknown_parent",
         lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),

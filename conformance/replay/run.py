@@ -45,6 +45,9 @@ _ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
 #: Seconds of waiting that further attempts take in all, and steps if the process may matter.
 _MOST_WAITING, _MOST_STEPS = 30.0, 200
 
+#: Divided by the number of processes that answer by turns, if it is 2, 3, 4 or 6.
+_TURNS = 12
+
 #: Predicates that, like those of single modules, prove no failure if what was accepted is refused now:
 #: its content does not show, and a refusal in other words may have another reason.
 _OF_ACCEPTED = ("equal", "member", "later", "refused", "status")
@@ -132,6 +135,8 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
             # The next attempt comes at another count.
             for _ in range(number):
                 _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
+        if document["rule"].startswith("list."):
+            _shift(replayed, run)
         again, sent = _aside(document, run)
         if again.got != NOT_SIMULTANEOUS:
             # An attempt without a race says less than those before.
@@ -146,6 +151,16 @@ def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[St
     """An attempt that is not shown, or not yet, with the exchanges of its steps."""
     sent: list[tuple[Step, Exchange]] = []
     return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
+
+
+def _shift(replayed: Replayed, run: RunContext) -> None:
+    """Reads a list until the next attempt begins one read later: several processes that answer by turns would
+    else be met in the same order each time."""
+    answers = list(replayed.answers.values())
+    if read := next((exchange for exchange in reversed(answers) if exchange.method == "GET"), None):
+        sent = [exchange for number, exchange in run.record.items() if number >= answers[0].number]
+        for _ in range((1 - sum(one.operation == read.operation for one in sent)) % _TURNS):
+            run.send(run.client(read.organization), read.call, read.purpose)
 
 
 def attempts(document: Document) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable
 from typing import IO, Any
 
 import pytest
@@ -23,7 +24,7 @@ class _Full:
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
-    def write(self, text: str) -> int:
+    def writelines(self, texts: Iterable[str]) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

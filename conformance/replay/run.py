@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from conformance.contract.traits import traits_of
 from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import Known, expect
+from conformance.replay.attempts import COUNTED, attempts, shift
 from conformance.replay.format import Document, ReplayError, Step, call_of
 from conformance.replay.reading import read_on, shorter, still_past
 from conformance.replay.slice import MOST_CHANGES
@@ -31,22 +30,6 @@ Shown = Callable[[Step, Exchange], None]
 
 #: Characters of an answered value that a symbol may stand for.
 LONGEST_VALUE = 100_000
-
-#: Rules whose failures may depend on the number of requests before.
-_COUNTED = ("format.id-unique", "list.stable")
-
-#: Prefixes of the rules whose failures may depend on the process that answers, which may keep nonces, keys or
-#: lists in its memory.
-_REMEMBERED = ("auth.nonce", "idempotency.", "list.")
-
-#: Attempts at a failure that depends on chance, and at one that depends on the number of requests.
-_ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
-
-#: Seconds of waiting that further attempts take in all, and steps if the process may matter.
-_MOST_WAITING, _MOST_STEPS = 30.0, 200
-
-#: Divided by the number of processes that answer by turns, if it is 2, 3, 4 or 6.
-_TURNS = 12
 
 #: Predicates that, like those of single modules, prove no failure if what was accepted is refused now:
 #: its content does not show, and a refusal in other words may have another reason.
@@ -131,12 +114,12 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
     for number in range(1, attempts(document)):
         if replayed.verdict != NOT_REPRODUCED and replayed.got != NOT_SIMULTANEOUS:
             break
-        if document["rule"] in _COUNTED:
+        if document["rule"] == COUNTED:
             # The next attempt comes at another count.
             for _ in range(number):
                 _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
         if document["rule"].startswith("list."):
-            _shift(replayed, run)
+            shift(list(replayed.answers.values()), run)
         again, sent = _aside(document, run)
         if again.got != NOT_SIMULTANEOUS:
             # An attempt without a race says less than those before.
@@ -151,31 +134,6 @@ def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[St
     """An attempt that is not shown, or not yet, with the exchanges of its steps."""
     sent: list[tuple[Step, Exchange]] = []
     return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
-
-
-def _shift(replayed: Replayed, run: RunContext) -> None:
-    """Reads a list until the next attempt begins one read later: several processes that answer by turns would
-    else be met in the same order each time."""
-    answers = list(replayed.answers.values())
-    if read := next((exchange for exchange in reversed(answers) if exchange.method == "GET"), None):
-        sent = [exchange for number, exchange in run.record.items() if number >= answers[0].number]
-        for _ in range((1 - sum(one.operation == read.operation for one in sent)) % _TURNS):
-            run.send(run.client(read.organization), read.call, read.purpose)
-
-
-def attempts(document: Document) -> int:
-    """The number of attempts before a failure counts as not reproduced."""
-    rule, steps = document["rule"], document["steps"]
-    most = 1
-    if rule in _COUNTED:
-        most = _COUNTED_ATTEMPTS
-    # Requests that must be simultaneous, or elements whose times lie near to one another.
-    elif any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
-        most = _ATTEMPTS
-    elif rule.startswith(_REMEMBERED):
-        most = min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
-    waiting = sum(step.get("wait", 0.0) for step in steps) or 1.0
-    return min(most, 1 + int(_MOST_WAITING / waiting))
 
 
 def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:

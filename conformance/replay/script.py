@@ -7,8 +7,8 @@ import json
 from importlib.util import find_spec
 from typing import Any
 
+from conformance.replay.attempts import attempts
 from conformance.replay.format import Document, check
-from conformance.replay.run import attempts
 
 #: The module that scripts are copies of, with the modules that it imports; its two empty documents are
 #: replaced.

@@ -21,8 +21,8 @@ from conformance.judge.expectations import (
 from conformance.judge.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import ReplayError, document_of, load, perform, save
+from conformance.replay.attempts import attempts
 from conformance.replay.format import file_name
-from conformance.replay.run import attempts
 from conformance.world.run_context import RunContext
 from tests.replay.samples import (
     CASES,

@@ -48,10 +48,10 @@ MISTAKES: tuple[dict[str, Any], ...] = (
 
 
 class Session(Driver):
-    """The requests of one user in an account of its own. `lost` ends it: after a violation, or an answer that
-    leaves the account's state unknown.
+    """The requests of one user in an account of its own.
 
-    Raises Inconclusive where the server does not let the account be made, or nothing more may be sent.
+    Each method raises ExampleOver after a violation, or an answer that leaves the account's state unknown,
+    and Inconclusive where nothing more may be sent.
     """
 
     def __init__(self, process: LoadProcess, rng: random.Random | None = None) -> None:
@@ -69,20 +69,15 @@ class Session(Driver):
     def send(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a request; the oracle judges the answer."""
         exchange = super().send(request, purpose, organization)
-        if not self.lost:
-            self._by_oracle(exchange, Known(self._whose(request, organization), now=self.run.clock.now()))
+        self._by_oracle(exchange, Known(self._whose(request, organization), now=self.run.clock.now()))
         return exchange
 
     def mistake(self, request: Call, purpose: str, known: Known, *others: Exchange) -> Exchange:
         """Sends a request that must be refused; `others` are earlier exchanges that the refusal rests on."""
         self.inspect()
         exchange = self.run.send(self.run.client(), request, purpose)
-        self.recorder.keep(exchange)
-        self._uninspected.append(exchange)
-        if exchange.throttled or exchange.status is None or exchange.status >= 500:
-            self.inspect()
-            self.lost = True
-        elif not known.nonces or exchange.nonce in known.nonces:
+        self._keep(exchange)
+        if not known.nonces or exchange.nonce in known.nonces:
             self._by_oracle(exchange, known, *others)
         return exchange
 
@@ -167,7 +162,7 @@ class Session(Driver):
 
     def pay(self, times: int = 1) -> None:
         """Makes a payout from the account with funds; `times` above one sends it so often at once."""
-        if self.process.payer is None or self.process.held or self.lost:
+        if self.process.payer is None or self.process.held:
             return
         request = self.process.payer.call("createPayout")
         self.process.paying += 1
@@ -184,7 +179,7 @@ class Session(Driver):
             same = SameAmongAccepted(f"{times} simultaneous requests with one key and body")
             self.judge("idempotency.race", "createPayout", same, *answers)
         made = next((one for one in answers if one.succeeded and isinstance(one.document, dict)), None)
-        if made is None or self.lost:
+        if made is None:
             return
         body = request.document
         exactly = Equal("amount", At("amount"), body["amount"], "amount")
@@ -202,14 +197,13 @@ class Session(Driver):
 
     def repeat_of_earlier(self) -> None:
         """Sends an accepted POST of an earlier session again."""
-        if self.lost or not self.process.posts:
+        if not self.process.posts:
             return
         *made, first = self.rng.choice(self.process.posts)
         self.run.record |= {exchange.number: exchange for exchange in (*made, first)}
         again = self.send(first.call, "a key of an earlier session again", first.organization)
-        if not self.lost:
-            same = SameAnswer("the key and body of an earlier session again")
-            self.judge("idempotency.replay", str(first.operation), same, first, again)
+        same = SameAnswer("the key and body of an earlier session again")
+        self.judge("idempotency.replay", str(first.operation), same, first, again)
 
     def change_under_a_key(self) -> None:
         """Sends a used key with another body."""
@@ -220,7 +214,7 @@ class Session(Driver):
 
     def used_nonce(self) -> None:
         """Sends a request with a nonce that was used within the last minutes, perhaps by another user."""
-        if self.lost or not self.process.accepted:
+        if not self.process.accepted:
             return
         *made, first = self.rng.choice(self.process.accepted)
         if time.time() - first.started > NONCE_AGE or not first.nonce:
@@ -265,11 +259,9 @@ class Session(Driver):
 
     def page_of_accounts(self) -> None:
         """Reads a page of the customer's accounts, which all sessions add to."""
-        if self.lost:
-            return
         page = {"page": self.rng.randint(1, 3), "size": self.rng.choice((10, 50, 100))}
         exchange = self.send(call("listAccounts", self.ids).with_query(page), "a page of accounts")
-        if self.lost or not exchange.succeeded:
+        if not exchange.succeeded:
             return
         style = self.run.target.array_style
         for rule, demanded in paging.demanded_of("listAccounts", exchange.call.query, style):
@@ -279,8 +271,6 @@ class Session(Driver):
 
     def ill_signed(self) -> None:
         """Sends a request with a mistake in its signature."""
-        if self.lost:
-            return
         operation = self.rng.choice(("createVirtualAccount", "createBeneficiary", ""))
         body = self.body(operation) if operation in self.valid else None
         request = self.any_read() if body is None else call(operation, self.ids, body)
@@ -301,7 +291,7 @@ class Session(Driver):
 
     def another_organization(self) -> None:
         """The other organization reads right after the owner."""
-        if "secondary" in self.elsewhere and not self.lost:
+        if "secondary" in self.elsewhere:
             request = self.any_read()
             self.send(request, "the owner reads")
             self.foreign(request)
@@ -316,7 +306,7 @@ class Session(Driver):
 
     def race(self, kind: str, send: Concurrently = concurrently) -> None:
         """Simultaneous requests for one thing, judged as a history: a key of KINDS."""
-        if self.lost or (kind == "wallets" and not pairs_are_free(self.run)):
+        if kind == "wallets" and not pairs_are_free(self.run):
             return
         fixture, races = self._racing or (None, 0)
         # Some begin with what a new account has.
@@ -328,7 +318,7 @@ class Session(Driver):
 
     def race_for_funds(self, send: Concurrently = concurrently) -> None:
         """Payouts one after the other and at once, while those of users are held."""
-        if self.process.payer is not None and not self.lost:
+        if self.process.payer is not None:
             history = HistoryRecorder(self.run, self.recorder, self.rng, send)
             with suppress(Throttled):
                 payouts_at_once(history, self.process.payer, self.process.suspicions)

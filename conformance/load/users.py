@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from locust import User, between
 from locust.exception import StopUser
 
+from conformance.fuzz.stateful.sender import ExampleOver
 from conformance.load.process import LoadProcess
 from conformance.load.user_session import Session
 
@@ -56,17 +57,20 @@ class ConformanceUser(User):
             if self.session is None:
                 process.ready()
                 self.session, self._left = Session(process), random.randint(STEPS // 2, STEPS)
+                self.session.begin()
                 for kind in self.begins_with:
                     self.session.add(kind)
             step(self.session)
             self._left -= 1
             if not self._left:
                 self.session.look_back()
+        except ExampleOver:
+            self._left = 0
         except Exception as error:
             process.stopped(error)
             self._left = 0
             time.sleep(PAUSE)
-        if self.session is not None and (self.session.lost or self._left <= 0):
+        if self.session is not None and self._left <= 0:
             self._end()
 
     def _end(self) -> None:

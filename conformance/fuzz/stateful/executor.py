@@ -9,7 +9,7 @@ from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
-from conformance.fuzz.stateful.repeating import Repeater
+from conformance.fuzz.stateful.sender import ExampleOver
 from conformance.fuzz.stateful.walking import Walker
 from conformance.judge.comparison import alike, objects, same, shown
 from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
@@ -18,27 +18,23 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.oracle import judge_body
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
-from conformance.world.habits import within
+from conformance.world.habits import eventually, within
 from conformance.world.run_context import RunContext
 
 
-class Driver(Repeater, Walker):
+class Driver(Walker):
     """One example: an account of its own, the model of what it holds, and requests that change both."""
 
     # ------------------------------------------------------------------ creating
 
-    def create(self, operation: str, body: Document, payee: Payee | None = None) -> Exchange | None:
+    def create(self, operation: str, body: Document, payee: Payee | None = None) -> None:
         """Sends a create; the oracle says from its bytes if it must be refused."""
-        if self.lost:
-            return None
         request = call(operation, self.ids_of(payee), body)
         valid = self.valid.get(operation)
         verdict = judge_body(operation, request.body, valid and owned(valid, body))
         exchange = self.send(
             request, f"create, {'plain' if verdict.plain else 'mutated' if verdict.refusals else 'odd'}"
         )
-        if self.lost:
-            return exchange
         if verdict.refusals:
             reason = min(verdict.refusals, key=lambda reason: reason.rule == "fields.optional-type")
             self.judge(reason.rule, operation, Refused(reason.what), exchange)
@@ -56,7 +52,6 @@ class Driver(Repeater, Walker):
             self._refused(operation, body)
         elif exchange.succeeded and isinstance(exchange.document, dict):
             self._created(operation, body, exchange, payee, plain=verdict.plain)
-        return exchange
 
     def _accepted(self, operation: str, exchange: Exchange, payee: Payee | None = None) -> None:
         if exchange.refused and self._may_refuse(operation, payee):
@@ -69,17 +64,18 @@ class Driver(Repeater, Walker):
         self.judge(rule, operation, Accepted("a request that keeps every stated limit"), exchange)
 
     def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
-        """True if the server has a reason of its own to refuse a valid request: the beneficiary is disabled,
-        or a quota is reached, so that it refuses the sample as well."""
+        """True if the server has a reason of its own to refuse a valid request: the beneficiary is disabled.
+        Raises ExampleOver where it refuses the sample as well, as a quota is reached."""
         if payee is not None and payee.disabled:
             return True
         if not TRAITS[operation].creates or TRAITS[operation].unique_pair:
             return False
         sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
         again = self.send(call(operation, self.ids_of(payee), sample), "is the valid request accepted?")
-        # What it may have made the model does not know.
-        self.lost = self.lost or again.refused
-        return again.refused
+        if again.refused:
+            # What it may have made the model does not know.
+            raise ExampleOver
+        return False
 
     def _created(
         self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
@@ -110,13 +106,9 @@ class Driver(Repeater, Walker):
 
     def update(self, payee: Payee, changes: Document) -> None:
         """Sends a PATCH."""
-        if self.lost:
-            return
         request = call("updateBeneficiary", self.ids_of(payee), changes)
         verdict = judge_body("updateBeneficiary", request.body, self.valid["updateBeneficiary"])
         exchange = self.send(request, "change a beneficiary")
-        if self.lost:
-            return
         if verdict.refusals:
             reason = verdict.refusals[0]
             self.judge(reason.rule, "updateBeneficiary", Refused(reason.what), exchange)
@@ -142,11 +134,9 @@ class Driver(Repeater, Walker):
 
     def disable(self, payee: Payee) -> None:
         """Disables a beneficiary; a second time may be refused."""
-        if self.lost:
-            return
         request = call("disableBeneficiary", self.ids_of(payee))
         exchange = self.send(request, "disable")
-        if self.lost or (payee.disabled and exchange.refused):
+        if payee.disabled and exchange.refused:
             return
         if not payee.disabled:
             self.judge("idempotency.key-accepted", "disableBeneficiary", Accepted("disabling"), exchange)
@@ -170,25 +160,24 @@ class Driver(Repeater, Walker):
 
     def read(self, payee: Payee) -> None:
         """Reads a beneficiary."""
-        if self.lost:
-            return
         exchange = self._seen("getBeneficiary", payee, "beneficiary_id")
-        if not self.lost:
-            self._shows(payee, exchange, "getBeneficiary", payee.rule)
+        self._shows(payee, exchange, "getBeneficiary", payee.rule)
 
     def _seen(self, operation: str, thing: Thing, parameter: str) -> Exchange:
         """Reads a resource until it is as it is known to be, for a bounded time."""
         request = call(operation, {**self.ids, parameter: thing.id})
-        return self.look(
-            operation, lambda: self.send(request, "read a resource"), lambda seen: agrees(thing, seen)
+        return eventually(
+            self.run.cache,
+            operation,
+            lambda: self.send(request, "read a resource"),
+            lambda seen: agrees(thing, seen),
         )
 
     def _shows(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
         """The beneficiary in an answer is the model's, its destinations included."""
         # A read may show that a change, whose rule it is, was not kept.
         on = operation if operation in RULES[rule].operations else RULES[rule].operations[0]
-        if not self.judge(rule, on, Accepted("the beneficiary"), exchange):
-            return
+        self.judge(rule, on, Accepted("the beneficiary"), exchange)
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
         payee.at = exchange.arrived
         self._members(payee, exchange, rule, on)
@@ -213,26 +202,16 @@ class Driver(Repeater, Walker):
 
     def balances(self) -> None:
         """Reads the account's balances."""
-        if self.lost:
-            return
         exchange = self.shown(call("getAccountBalances", self.ids), "read the balances")
-        if not self.lost and exchange.succeeded:
-            self.judge(
-                "balances.of-account",
-                "getAccountBalances",
-                Equal("id", At("id"), self.ids["account_id"]),
-                exchange,
-            )
+        if exchange.succeeded:
+            own = Equal("id", At("id"), self.ids["account_id"])
+            self.judge("balances.of-account", "getAccountBalances", own, exchange)
 
     def virtual_account(self, thing: Thing) -> None:
         """Reads a virtual account."""
-        if self.lost:
-            return
         exchange = self._seen("getVirtualAccount", thing, "virtual_account_id")
-        if self.lost:
-            return
-        if self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange):
-            self._members(thing, exchange, "read.equals-create", "getVirtualAccount")
+        self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange)
+        self._members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
     def conclude(self) -> None:
         """Compares every resource and list with the model."""

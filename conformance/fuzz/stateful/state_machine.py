@@ -6,6 +6,8 @@ testing)."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,6 +20,7 @@ from conformance.contract import fields
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
+from conformance.fuzz.stateful.sender import ExampleOver
 from conformance.judge.oracle import ValidBody
 from conformance.wire.pages import Parameters, status_filter
 from conformance.world.account import call
@@ -117,11 +120,32 @@ _TIMED = (st.sampled_from(("", "active", "inactive")), PLACES, st.booleans(), st
 WISHES, WISHES_BY_CURRENCY = st.builds(Wish, *_TIMED), st.builds(Wish, *_TIMED, st.booleans())
 
 
+def until_over(act: Callable[..., None]) -> Callable[..., None]:
+    """A method of a machine that does nothing once its example is over, which an error ends as well."""
+
+    @functools.wraps(act)
+    def perform(machine: Machine, **drawn: Any) -> None:
+        if not machine.over:
+            machine.over = True
+            with contextlib.suppress(ExampleOver):
+                act(machine, **drawn)
+                machine.over = False
+
+    return perform
+
+
+def step(**drawn: Any) -> Callable[[Callable[..., None]], Any]:
+    """Marks a method as a step of an example, which Hypothesis draws the arguments of."""
+    return lambda act: rule(**drawn)(until_over(act))  # type: ignore[no-untyped-call]
+
+
 class Machine(RuleBasedStateMachine):
     """Base of all machines: an example starts with an account of its own and ends with a read of
     everything."""
 
     context: ClassVar[Part]
+    #: Nothing is sent: the example has not started, or is over.
+    over = True
 
     @initialize(
         kept=st.integers(0, 15), texts=st.lists(WORDS, min_size=1, max_size=2), destination=st.booleans()
@@ -131,14 +155,20 @@ class Machine(RuleBasedStateMachine):
         assume(kept)  # The simplest example begins each run of Hypothesis.
         self.driver = self.context.start()
         self.model = self.driver.model
+        self.over = False
+        self.begin(texts=texts, destination=destination)
+
+    @until_over
+    def begin(self, texts: list[str], destination: bool) -> None:
+        self.driver.begin()
         self.fill(texts, destination)
 
     def fill(self, texts: list[str], destination: bool) -> None:
         """Creates what an example begins with."""
 
+    @until_over
     def teardown(self) -> None:
-        if hasattr(self, "driver"):
-            self.driver.conclude()
+        self.driver.conclude()
 
     def body(self, operation: str, text: str) -> Document:
         """A valid body with a label that no other request of the example has."""
@@ -160,12 +190,12 @@ class Machine(RuleBasedStateMachine):
         return self.model.payees[place % len(self.model.payees)]
 
     @precondition(lambda self: self.model.posts)
-    @rule(place=PLACES)
+    @step(place=PLACES)
     def replay(self, place: int) -> None:
         self.driver.replay(self.model.posts[-1 - place % len(self.model.posts)])
 
     @precondition(lambda self: any(post.call.body for post in self.model.posts))
-    @rule(place=PLACES, text=WORDS)
+    @step(place=PLACES, text=WORDS)
     def conflict(self, place: int, text: str) -> None:
         posts = [post for post in self.model.posts if post.call.body]
         post = posts[-1 - place % len(posts)]
@@ -178,11 +208,11 @@ class Machine(RuleBasedStateMachine):
         self.driver.conflict(post, body)
 
     @precondition(lambda self: self.model.posts)
-    @rule(place=PLACES)
+    @step(place=PLACES)
     def other_organization(self, place: int) -> None:
         self.driver.other_organization(self.model.posts[place % len(self.model.posts)])
 
-    @rule(
+    @step(
         operation=st.sampled_from(
             ("createVirtualAccount", "createBeneficiary", "listVirtualAccounts", "listWallets")
         ),
@@ -213,7 +243,7 @@ class Payees(Machine):
             )
 
     @accepted("createBeneficiary")
-    @rule(
+    @step(
         text=WORDS,
         dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
         business=st.booleans(),
@@ -229,12 +259,12 @@ class Payees(Machine):
         self.driver.create("createBeneficiary", with_mutation(body, change))
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES)
+    @step(place=PLACES)
     def read_beneficiary(self, place: int) -> None:
         self.driver.read(self.payee(place))
 
     @precondition(lambda self: self.model.payees)
-    @rule(
+    @step(
         place=PLACES,
         names=st.sets(
             st.sampled_from(("note", "display_name", "first_name", "last_name", "middle_name")), max_size=3
@@ -246,12 +276,12 @@ class Payees(Machine):
         self.driver.update(self.payee(place), with_mutation(dict.fromkeys(sorted(names), text), change))
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES)
+    @step(place=PLACES)
     def disable(self, place: int) -> None:
         self.driver.disable(self.payee(place))
 
     @precondition(lambda self: self.model.payees)
-    @rule(
+    @step(
         place=PLACES,
         operation=st.sampled_from(
             ("getBeneficiary", "updateBeneficiary", "listPayoutDestinations", "disableBeneficiary")
@@ -263,7 +293,7 @@ class Payees(Machine):
 
     @precondition(lambda self: self.model.payees)
     @accepted("createPayoutDestination")
-    @rule(place=PLACES, text=WORDS, default=st.booleans(), change=changes("createPayoutDestination"))
+    @step(place=PLACES, text=WORDS, default=st.booleans(), change=changes("createPayoutDestination"))
     def create_destination(self, place: int, text: str, default: bool, change: Change) -> None:
         payee = self.payee(place)
         if payee.disabled:
@@ -272,7 +302,7 @@ class Payees(Machine):
         self.driver.create("createPayoutDestination", with_mutation(body, change), payee)
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES, size=SIZES, wish=WISHES)
+    @step(place=PLACES, size=SIZES, wish=WISHES)
     def list_destinations(self, place: int, size: int, wish: Wish) -> None:
         self.walk("listPayoutDestinations", size, wish, self.payee(place))
 
@@ -282,7 +312,7 @@ class Payees(Machine):
         )
     )
     @accepted("createPayout")
-    @rule(
+    @step(
         place=PLACES,
         text=WORDS,
         change=changes("createPayout", *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", ""))),
@@ -307,7 +337,7 @@ class Holdings(Machine):
     """Virtual accounts, wallets, balances and payins."""
 
     @accepted("createVirtualAccount")
-    @rule(text=WORDS, currency=st.sampled_from(("", "EUR", "USD")), change=changes("createVirtualAccount"))
+    @step(text=WORDS, currency=st.sampled_from(("", "EUR", "USD")), change=changes("createVirtualAccount"))
     def create_virtual_account(self, text: str, currency: str, change: Change) -> None:
         body = self.body("createVirtualAccount", text)
         if currency:
@@ -315,39 +345,39 @@ class Holdings(Machine):
         self.driver.create("createVirtualAccount", with_mutation(body, change))
 
     @precondition(lambda self: self.model.virtual_accounts)
-    @rule(place=PLACES)
+    @step(place=PLACES)
     def read_virtual_account(self, place: int) -> None:
         self.driver.virtual_account(self.model.virtual_accounts[place % len(self.model.virtual_accounts)])
 
     @precondition(lambda self: self.model.virtual_accounts)
-    @rule(place=PLACES, where=st.sampled_from(("sibling", "unknown")))
+    @step(place=PLACES, where=st.sampled_from(("sibling", "unknown")))
     def misplaced_virtual_account(self, place: int, where: str) -> None:
         thing = self.model.virtual_accounts[place % len(self.model.virtual_accounts)]
         self.driver.misplaced("getVirtualAccount", thing, "virtual_account_id", where)
 
-    @rule(size=SIZES, wish=WISHES_BY_CURRENCY)
+    @step(size=SIZES, wish=WISHES_BY_CURRENCY)
     def list_virtual_accounts(self, size: int, wish: Wish) -> None:
         self.walk("listVirtualAccounts", size, wish)
 
     @accepted("createWallet")
-    @rule(text=WORDS, pair=st.integers(0, 1), change=changes("createWallet"))
+    @step(text=WORDS, pair=st.integers(0, 1), change=changes("createWallet"))
     def create_wallet(self, text: str, pair: int, change: Change) -> None:
         pairs = self.driver.run.samples.wallet_pairs
         currency, network = pairs[pair % len(pairs)]
         body = {**self.body("createWallet", text), "currency": currency, "network": network}
         self.driver.create("createWallet", with_mutation(body, change))
 
-    @rule(size=SIZES, wish=WISHES_BY_CURRENCY)
+    @step(size=SIZES, wish=WISHES_BY_CURRENCY)
     def list_wallets(self, size: int, wish: Wish) -> None:
         self.walk("listWallets", size, wish)
 
-    @rule()
+    @step()
     def balances(self) -> None:
         self.driver.balances()
 
     @precondition(lambda self: self.driver.run.target.features.payins)
     @accepted("createPayin")
-    @rule(text=WORDS, change=changes("createPayin"))
+    @step(text=WORDS, change=changes("createPayin"))
     def create_payin(self, text: str, change: Change) -> None:
         self.driver.create("createPayin", with_mutation(self.body("createPayin", text), change))
 
@@ -356,7 +386,7 @@ class Everything(Payees, Holdings):
     """All operations together, further accounts among them."""
 
     @accepted("createAccount")
-    @rule(text=WORDS, change=changes("createAccount"))
+    @step(text=WORDS, change=changes("createAccount"))
     def create_account(self, text: str, change: Change) -> None:
         self.driver.create("createAccount", with_mutation(self.body("createAccount", text), change))
 

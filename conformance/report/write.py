@@ -30,6 +30,12 @@ class WriteProblem(Exception):
     """A format that could not be made or written; the text names it and says why."""
 
 
+#: The cure of a format that could not be made where results.json is missing, too.
+_WITHOUT_RESULTS = (
+    "This is a mistake in the suite, and says nothing about the server. The other reports in the folder hold "
+    "what the run found; only another run makes this one."
+)
+
 #: What is not ASCII in UTF-8.
 _LETTERS = re.compile(rb"[\x80-\xff]+")
 
@@ -86,12 +92,10 @@ def write_all(document: Document, folder: Path) -> list[Path | WriteProblem]:
         except OSError as error:
             outcome.append(WriteProblem(f"{folder / file} could not be written: {error.strerror or error}."))
         except Exception as error:
-            outcome.append(
-                WriteProblem(
-                    f"{file} could not be made: {type(error).__name__}: {error}. "
-                    f"`conformance report results.json --{name} {file}` makes it again."
-                )
-            )
+            # What all formats are made from comes first.
+            again = f"`conformance report {folder} --{name} {folder / file}` makes it again."
+            cure = again if isinstance(next(iter(outcome), None), Path) else _WITHOUT_RESULTS
+            outcome.append(WriteProblem(f"{file} could not be made: {type(error).__name__}: {error}. {cure}"))
     try:
         append_step_summary(document, os.environ)
     except OSError as error:

@@ -12,10 +12,7 @@ from conformance.judge.findings import Verdict
 from conformance.report import write
 from conformance.report.document import Document
 from conformance.report.write import FORMATS, WriteProblem, exit_status, write_all
-from tests.support.report_samples import (
-    document,
-    whole_run,
-)
+from tests.support.report_samples import document, whole_run
 
 FILES = ["results.json", *(file for file, _ in FORMATS.values())]
 WALK = ("list.walk", "listWallets")
@@ -50,10 +47,27 @@ def test_a_problem_with_one_format_loses_no_other(
     problems = [str(problem) for problem in written if isinstance(problem, WriteProblem)]
     assert len(problems) == 2
     assert "report.html could not be made: KeyError" in problems[0]
+    assert f"`conformance report {tmp_path} --html {tmp_path / 'report.html'}` makes" in problems[0]
     assert "junit.xml" in problems[1]
     assert (tmp_path / "results.json").exists()
     assert (tmp_path / "badge.svg").exists()
     assert not list(tmp_path.glob(".*"))
+
+
+def test_no_format_is_said_to_be_made_again_without_the_results(
+    made: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> str:
+        raise KeyError("a mistake")
+
+    monkeypatch.setattr(write, "results", broken)
+    monkeypatch.setattr(write, "FORMATS", {**FORMATS, "html": ("report.html", broken)})
+    problems = [str(problem) for problem in write_all(made, tmp_path) if isinstance(problem, WriteProblem)]
+    assert [problem.partition(":")[0] for problem in problems] == [
+        "results.json could not be made",
+        "report.html could not be made",
+    ]
+    assert all("conformance report" not in problem and "other reports" in problem for problem in problems)
 
 
 def test_an_old_file_stands_until_the_new_one_is_whole(

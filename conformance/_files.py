@@ -15,25 +15,26 @@ TEST_FOLDERS = (Path(__file__).parent / "checks", Path(__file__).parent / "fuzz"
 
 
 class InputError(Exception):
-    """An input from outside cannot be used; the text is one paragraph: the thing, and the remedy."""
+    """A file, option or address that the user gave cannot be used. The text is one paragraph that names the
+    thing and the remedy."""
 
 
-def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[str, Any]]:
-    """A TOML file's text and tables. Raises `error` with one paragraph: the file, and what is wrong."""
+def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
+    """A TOML file's text and tables. Raises InputError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise error(f"{path}: there is no such {what}.") from None
+        raise InputError(f"{path}: there is no such {what}.") from None
     except IsADirectoryError:
-        raise error(f"{path}: this is a folder; a {what} is a TOML file.") from None
+        raise InputError(f"{path}: this is a folder; a {what} is a TOML file.") from None
     except UnicodeDecodeError:
-        raise error(f"{path}: the {what} is not UTF-8 text; save it as UTF-8.") from None
+        raise InputError(f"{path}: the {what} is not UTF-8 text; save it as UTF-8.") from None
     except OSError as problem:
-        raise error(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
+        raise InputError(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise error(f"{path}: the {what} is not valid TOML: {problem}.") from None
+        raise InputError(f"{path}: the {what} is not valid TOML: {problem}.") from None
 
 
 def toml_string(text: str) -> str:
@@ -45,26 +46,25 @@ def read_json(
     path: Path,
     what: str,
     source: str,
-    error: type[Exception],
     *,
     most: int | None = None,
     parse: Callable[[bytes], Any] = json.loads,
 ) -> Any:
-    """The JSON value in a file of `most` bytes. Raises `error` with one paragraph; `source` says where such
-    files are from."""
+    """The JSON value in a file of `most` bytes; `source` says where such files are from. Raises
+    InputError."""
     try:
         with path.open("rb") as file:
             content = file.read() if most is None else file.read(most + 1)
     except FileNotFoundError:
-        raise error(f"{path}: there is no such {what}; {source}.") from None
+        raise InputError(f"{path}: there is no such {what}; {source}.") from None
     except OSError as problem:
-        raise error(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
+        raise InputError(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
     if most is not None and len(content) > most:
-        raise error(f"{path}: not a {what}: it has more than {most:,} bytes; runs write smaller ones.")
+        raise InputError(f"{path}: not a {what}: it has more than {most:,} bytes; runs write smaller ones.")
     try:
         return parse(content)
     except (ValueError, RecursionError):
-        raise error(f"{path}: this is not JSON, so not a {what}; {source}.") from None
+        raise InputError(f"{path}: this is not JSON, so not a {what}; {source}.") from None
 
 
 def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> Path:

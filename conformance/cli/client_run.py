@@ -17,7 +17,7 @@ from conformance.contract.rules import Level
 from conformance.reference.serving.listener import serve, served
 from conformance.report.building import RunInfo, build
 from conformance.report.terminal import summary
-from conformance.report.write import WriteProblem, exit_status, write_all
+from conformance.report.write import exit_status, write_all
 from conformance.target.environment import PREFIX, variable
 
 
@@ -55,11 +55,10 @@ def run(
     width = shutil.get_terminal_size((110, 24)).columns
     for line, _ in summary(document, folder=options.report_dir, width=width, verbose=False):
         print(line)
-    outcome = write_all(document, options.report_dir)
-    for problem in outcome:
-        if isinstance(problem, WriteProblem):
-            print(f"conformance serve: {problem}", file=sys.stderr)
-    return exit_status(document, outcome)
+    _, problems = write_all(document, options.report_dir)
+    for problem in problems:
+        print(f"conformance serve: {problem}", file=sys.stderr)
+    return exit_status(document, problems)
 
 
 def _met(sandbox: Sandbox) -> str:

@@ -12,8 +12,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from conformance._files import written
-from conformance.cli.main import UsageError, add_results
+from conformance._files import InputError, written
+from conformance.cli.main import add_results
 from conformance.report.compared_results import compare, names
 from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
 from conformance.report.view import load
@@ -46,18 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the comparison. Raises UsageError."""
+    """Writes the comparison. Raises InputError."""
     if len(options.results) < 2:
-        raise UsageError(
+        raise InputError(
             "give at least two results to compare: "
             "conformance compare before/results.json after/results.json."
         )
     if options.name and len(options.name) != len(options.results):
-        raise UsageError(
+        raise InputError(
             f"--name: give one for each of the {len(options.results)} results, in their order, or none."
         )
     if len(set(options.name)) != len(options.name):
-        raise UsageError("--name: the names should differ from one another.")
+        raise InputError("--name: the names should differ from one another.")
     documents = [load(source) for source in options.results]
     columns = names([str(path) for path in options.results], documents, options.name)
     found = compare(dict(zip(columns, documents, strict=True)))

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examines the target and prints what was found. Raises UsageError for a target file that cannot be
+    """Examines the target and prints what was found. Raises InputError for a target file that cannot be
     used."""
     target = load(options.target, os.environ, options.base_url)
     print(f"Examining {target.base_url} ...", flush=True)

@@ -12,10 +12,10 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from conformance._files import InputError
 from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
 from conformance.checks.check_context import CheckContext
-from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level, Rule, Side
@@ -40,17 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the explanation. Raises UsageError for an unknown rule or operation."""
+    """Prints the explanation. Raises InputError for an unknown rule or operation."""
     found = find(options.id)
     if len(found) != 1 or found[0].id != options.id:
-        raise UsageError(
+        raise InputError(
             f"{options.id} is an area of {len(found)} rules; explain one of them: "
             f"{', '.join(rule.id for rule in found[:8])}{', ...' if len(found) > 8 else ''}."
         )
     rule = found[0]
     operation = options.operation or rule.operations[0]
     if operation not in rule.operations:
-        raise UsageError(
+        raise InputError(
             f"--operation: {rule.id} is not about {operation!r}; it is about {', '.join(rule.operations)}."
         )
     print("\n".join(_lines(rule, operation)))

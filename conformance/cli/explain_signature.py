@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the explanation. Raises UsageError."""
+    """Prints the explanation. Raises InputError."""
     credentials = signed_request.credentials(options)
     parts = signed_request.parts(options, credentials, options.timestamp, options.nonce)
     found = explained(parts, credentials.secret, options.signature, _signed(options))

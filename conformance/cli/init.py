@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance._files import written
-from conformance.cli.main import UsageError
-from conformance.target.file import TargetError, build
+from conformance._files import InputError, written
+from conformance.target.file import build
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the file. Raises UsageError where a value is missing or wrong, or the file is there."""
+    """Writes the file. Raises InputError where a value is missing or wrong, or the file is there."""
     if options.file.exists() and not options.force:
-        raise UsageError(f"{options.file}: this file is there already; --force writes over it.")
+        raise InputError(f"{options.file}: this file is there already; --force writes over it.")
     ask = _asker() if sys.stdin.isatty() else None
     tables = _tables(options, ask)
     _validate(tables)
@@ -112,20 +111,20 @@ def _tables(options: argparse.Namespace, ask: Callable[[_Question], str] | None)
         elif question.required:
             missing.append(f"--{question.option}")
     if missing:
-        raise UsageError(f"Nobody is there to ask: give {', '.join(missing)}.")
+        raise InputError(f"Nobody is there to ask: give {', '.join(missing)}.")
     return tables
 
 
 def _validate(tables: dict[str, Any]) -> None:
-    """Raises UsageError for what a run would not take; secrets may come from the environment."""
+    """Raises InputError for what a run would not take; secrets may come from the environment."""
     complete = {
         name: {"secret": "from the environment", **value} if isinstance(value, dict) else value
         for name, value in tables.items()
     }
     try:
         build(complete, "conformance init")
-    except TargetError as error:
-        raise UsageError(str(error).removeprefix("conformance init: ")) from None
+    except InputError as error:
+        raise InputError(str(error).removeprefix("conformance init: ")) from None
 
 
 def _text(tables: dict[str, Any]) -> str:

@@ -20,12 +20,13 @@ from typing import Any
 
 import msgspec
 
+from conformance._files import InputError
 from conformance._options import OPTIONS, attribute
-from conformance.cli.main import UsageError, add_base_url, add_options
+from conformance.cli.main import add_base_url, add_options
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import preflight
 from conformance.load.settings import VARIABLE, Settings
-from conformance.target.file import TargetError, load
+from conformance.target.file import load
 from conformance.world.samples import run_label
 
 #: Those of a run's options that a load run has.
@@ -42,19 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Becomes Locust's process, which ends with the exit status of the run. Raises UsageError where the extra
+    """Becomes Locust's process, which ends with the exit status of the run. Raises InputError where the extra
     is not installed."""
     parser = argparse.ArgumentParser(prog="conformance load", description=__doc__, allow_abbrev=False)
     add_arguments(parser)
     given, rest = parser.parse_known_args(options.words)
     if importlib.util.find_spec("locust") is None:
         extra = "'financial-accounts-conformance[load]'"
-        raise UsageError(f"Locust is not installed: pip install {extra} brings it along.")
+        raise InputError(f"Locust is not installed: pip install {extra} brings it along.")
     try:
         settings = _settings(given, rest)
         if "--worker" not in rest:
             preflight(settings.target)
-    except TargetError as error:
+    except InputError as error:
         print(f"conformance load: {error}", file=sys.stderr)
         return 4
     words = [sys.executable, "-m", "locust", *_locust_words(rest, settings.folder)]

@@ -45,10 +45,6 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-class UsageError(InputError):
-    """The command cannot be carried out as it was given."""
-
-
 def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
     """`--target`, a path or None; `purpose` says what of the file is used."""
     parser.add_argument(

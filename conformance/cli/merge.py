@@ -14,11 +14,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from conformance._files import InputError
 from conformance._options import parse_shard
-from conformance.cli.main import UsageError, add_options, add_results
+from conformance.cli.main import add_options, add_results
 from conformance.judge.ledger import Ledger
-from conformance.replay import ReplayError, load
 from conformance.replay import format as replay_files
+from conformance.replay import load
 from conformance.report import view
 from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import Document
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the whole and returns its exit status, as the run would have. Raises UsageError."""
+    """Writes the whole and returns its exit status, as the run would have. Raises InputError."""
     try:
         parts = [view.load(path) for path in options.results]
         replays = [
@@ -50,18 +51,16 @@ def run(options: argparse.Namespace) -> int:
         ]
         document = merged(parts, replays, options.report_dir)
     except ValueError as error:
-        raise UsageError(f"the results cannot be put together: {error}.") from None
+        raise InputError(f"the results cannot be put together: {error}.") from None
     try:
         for number, files in enumerate(replays, 1):
             for name, content in files.items():
                 replay_files.write(content, options.report_dir / _placed(name, number))
-        outcome = write_all(document, options.report_dir)
-        for written in outcome:
-            print(written)
+        paths, problems = write_all(document, options.report_dir)
     except OSError as error:
-        raise UsageError(f"{options.report_dir}: the reports cannot be written ({error.strerror}).") from None
-    print(document.verdict.sentence)
-    return exit_status(document, outcome)
+        raise InputError(f"{options.report_dir}: the reports cannot be written ({error.strerror}).") from None
+    print(*paths, *problems, document.verdict.sentence, sep="\n")
+    return exit_status(document, problems)
 
 
 def merged(
@@ -101,7 +100,7 @@ def replays_of(part: Document, folder: Path) -> Replays:
             continue
         try:
             found[path] = load(folder / path)
-        except ReplayError:
+        except InputError:
             if path in part.replays:
                 found[path] = dict(part.replays[path])
     return found

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs `conformance replay` and returns its exit status. Raises UsageError."""
+    """Runs `conformance replay` and returns its exit status. Raises InputError."""
     load_predicates()
     document = load(options.file)
     if options.language:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _address(options: argparse.Namespace) -> str:
-    """Base URL by the options; empty without one. Raises TargetError."""
+    """Base URL by the options; empty without one. Raises InputError."""
     if options.base_url or not options.target:
         return options.base_url or ""
     return load_target(options.target, os.environ).base_url

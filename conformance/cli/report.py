@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the formats. Raises UsageError for what cannot be read or written."""
+    """Writes the formats. Raises InputError for what cannot be read or written."""
     document = load(options.results)
     folder = options.results if options.results.is_dir() else options.results.parent
     wanted = {name: getattr(options, name) for name in FORMATS if getattr(options, name)}

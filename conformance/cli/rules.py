@@ -12,8 +12,8 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from conformance._files import InputError
 from conformance._text import meant
-from conformance.cli.main import UsageError
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, VERSION, Level, Rule, Side
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the rules. Raises UsageError for an unknown name, and for a choice that leaves none."""
+    """Prints the rules. Raises InputError for an unknown name, and for a choice that leaves none."""
     chosen = list(ALL_RULES.values())
     if options.id:
         for name in options.id:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = [rule for rule in chosen if any(_named(rule, name) for name in options.id)]
     if options.operation:
         if options.operation not in OPERATIONS:
-            raise UsageError(
+            raise InputError(
                 f"--operation: there is no operation {options.operation!r}; they are {', '.join(OPERATIONS)}."
             )
         chosen = [rule for rule in chosen if options.operation in rule.operations]
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             rule for rule in chosen if any(_within(section, options.section) for section in rule.section)
         ]
     if not chosen:
-        raise UsageError("no rule is all of this; leave out a part of the choice.")
+        raise InputError("no rule is all of this; leave out a part of the choice.")
     if options.json:
         print(json.dumps([asdict(rule) for rule in chosen], indent=1))
     elif options.id and all(name in ALL_RULES for name in options.id):
@@ -72,13 +72,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find(name: str) -> list[Rule]:
-    """The rules of an id or an area. Raises UsageError with the nearest names when there is none."""
+    """The rules of an id or an area. Raises InputError with the nearest names when there is none."""
     found = [rule for rule in ALL_RULES.values() if _named(rule, name)]
     if found:
         return found
     areas = {rule.partition(".")[0] for rule in ALL_RULES}
     hint = meant(name, [*ALL_RULES, *areas]) or "; `conformance rules` lists them."
-    raise UsageError(f"the catalogue has no rule or area {name[:60]!r}{hint}")
+    raise InputError(f"the catalogue has no rule or area {name[:60]!r}{hint}")
 
 
 def _named(rule: Rule, name: str) -> bool:

@@ -15,10 +15,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from conformance._files import written
+from conformance._files import InputError, written
 from conformance._text import clean, one_line
 from conformance.cli import client_run
-from conformance.cli.main import UsageError, add_options
+from conformance.cli.main import add_options
 from conformance.clients.judging import Seen
 from conformance.clients.provocations import PROVOCATIONS, Provocations, parse
 from conformance.clients.sandbox import Sandbox
@@ -26,8 +26,8 @@ from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.app import Server
 from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import seed, target_tables, target_text
-from conformance.reference.serving.listener import ListenError, base_url, listen, serve
-from conformance.reference.store import Store, StoreError
+from conformance.reference.serving.listener import base_url, listen, serve
+from conformance.reference.store import Store
 from conformance.target.file import build
 from conformance.target.redaction import Redactor
 
@@ -84,44 +84,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serves until a signal or the end of a client's command. Raises UsageError."""
+    """Serves until a signal or the end of a client's command. Raises InputError."""
     prefix = _checked_prefix(options.prefix)
     if not 0 <= options.port <= 65535:
-        raise UsageError(f"--port {options.port}: a port is a number from 0 to 65535.")
+        raise InputError(f"--port {options.port}: a port is a number from 0 to 65535.")
     if not options.judge and (options.exec or options.provoke):
-        raise UsageError(f"--{'exec' if options.exec else 'provoke'}: give --judge as well.")
+        raise InputError(f"--{'exec' if options.exec else 'provoke'}: give --judge as well.")
     try:
         provocations = parse(options.provoke) if options.provoke else Provocations()
     except ValueError as error:
-        raise UsageError(f"--provoke: {error}") from None
-    try:
-        with contextlib.ExitStack() as stack:
-            store = stack.enter_context(contextlib.closing(Store(options.database)))
-            if options.seed is not None and store.meta("seeded") is not None:
-                raise UsageError(
-                    f"--seed {options.seed}: the organizations in {options.database} are there already and "
-                    "stay as they are; leave --seed out, or name a new --database."
-                )
-            seeded = seed(store, options.seed)
-            bound = stack.enter_context(listen(options.host, options.port))
-            url = base_url(bound, options.host, prefix)
-            text = target_text(seeded, url)
-            _write_target(options.write_target, text)
-            if not options.judge:
-                server = Server(store, prefix=prefix, observer=log)
-                serve(server, bound, lambda: _announce(text, options.write_target, url))
-                return 0
-            tables = target_tables(seeded, url)
-            target = build(tables, "the sandbox")
-            # Whoever asks for an address of the network wants the page there, too.
-            local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
-            told = functools.partial(log_seen, Redactor(target))
-            sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
-            return client_run.run(
-                options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url)
+        raise InputError(f"--provoke: {error}") from None
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(contextlib.closing(Store(options.database)))
+        if options.seed is not None and store.meta("seeded") is not None:
+            raise InputError(
+                f"--seed {options.seed}: the organizations in {options.database} are there already and "
+                "stay as they are; leave --seed out, or name a new --database."
             )
-    except (StoreError, ListenError) as error:
-        raise UsageError(str(error)) from None
+        seeded = seed(store, options.seed)
+        bound = stack.enter_context(listen(options.host, options.port))
+        url = base_url(bound, options.host, prefix)
+        text = target_text(seeded, url)
+        _write_target(options.write_target, text)
+        if not options.judge:
+            server = Server(store, prefix=prefix, observer=log)
+            serve(server, bound, lambda: _announce(text, options.write_target, url))
+            return 0
+        tables = target_tables(seeded, url)
+        target = build(tables, "the sandbox")
+        # Whoever asks for an address of the network wants the page there, too.
+        local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
+        told = functools.partial(log_seen, Redactor(target))
+        sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
+        return client_run.run(
+            options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url)
+        )
 
 
 def _checked_prefix(prefix: str) -> str:
@@ -132,9 +129,9 @@ def _checked_prefix(prefix: str) -> str:
         and prefix.isprintable()
         and not set(prefix) & set(' ?#%"<>\\^`{|}')
     ):
-        raise UsageError(f"--prefix {prefix!r}: it should be a path such as /api.")
+        raise InputError(f"--prefix {prefix!r}: it should be a path such as /api.")
     if prefix.endswith("/v1"):
-        raise UsageError("--prefix: the server adds /v1 itself; leave it out.")
+        raise InputError("--prefix: the server adds /v1 itself; leave it out.")
     return prefix
 
 
@@ -144,7 +141,7 @@ def _write_target(path: Path | None, text: str) -> None:
     try:
         written(path, text, private=True)
     except OSError as error:
-        raise UsageError(f"--write-target {path}: the file cannot be written ({error.strerror}).") from None
+        raise InputError(f"--write-target {path}: the file cannot be written ({error.strerror}).") from None
 
 
 def _announce(text: str, written: Path | None, url: str) -> None:

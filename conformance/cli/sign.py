@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the signed request. Raises UsageError."""
+    """Prints the signed request. Raises InputError."""
     credentials = signed_request.credentials(options)
     timestamp = options.timestamp or str(int(time.time()))
     nonce = options.nonce or signing.new_nonce()

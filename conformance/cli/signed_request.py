@@ -9,7 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.cli.main import UsageError, add_target
+from conformance._files import InputError
+from conformance.cli.main import add_target
 from conformance.contract.signing_mistakes import Parts
 from conformance.target.environment import variable
 from conformance.target.file import load
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def parts(options: argparse.Namespace, credentials: Credentials, timestamp: str, nonce: str) -> Parts:
-    """The parts of the request that the options describe. Raises UsageError."""
+    """The parts of the request that the options describe. Raises InputError."""
     origin, target = _address(options)
     return Parts(
         options.method,
@@ -69,18 +70,18 @@ def parts(options: argparse.Namespace, credentials: Credentials, timestamp: str,
 
 
 def credentials(options: argparse.Namespace) -> Credentials:
-    """Key and secret, from options, target file or environment. Raises UsageError where there is none."""
+    """Key and secret, from options, target file or environment. Raises InputError where there is none."""
     api_key, secret = options.api_key, options.secret
     if options.target and not (api_key and secret):
         organization = getattr(load(options.target, os.environ), options.organization)
         if organization is None:
-            raise UsageError(f"{options.target} has no [{options.organization}].")
+            raise InputError(f"{options.target} has no [{options.organization}].")
         api_key, secret = api_key or organization.api_key, secret or organization.secret
     api_key = api_key or os.environ.get(variable(options.organization, "api_key"), "")
     secret = secret or os.environ.get(variable(options.organization, "secret"), "")
     if not secret:
         names = variable(options.organization, "secret")
-        raise UsageError(f"no secret: give --target FILE, {names} in the environment, or --secret TEXT.")
+        raise InputError(f"no secret: give --target FILE, {names} in the environment, or --secret TEXT.")
     return Credentials(api_key, secret)
 
 
@@ -89,14 +90,14 @@ def _address(options: argparse.Namespace) -> tuple[str, str]:
     url = options.url
     if url.startswith("/"):
         if options.target is None:
-            raise UsageError(f"{url} is a path: give the whole URL, or --target FILE for its base_url.")
+            raise InputError(f"{url} is a path: give the whole URL, or --target FILE for its base_url.")
         url = load(options.target, os.environ).base_url + url
     match = re.fullmatch(r"(https?://[^/?#]+)([^#]*)(?:#.*)?", url, re.IGNORECASE)
     if match is None:
-        raise UsageError(f"{url} is not a URL that begins with http:// or https://, and no path.")
+        raise InputError(f"{url} is not a URL that begins with http:// or https://, and no path.")
     origin, target = match.groups()
     if found := _UNSENDABLE.search(target):
-        raise UsageError(
+        raise InputError(
             f"{found[0]!r} cannot stand in a URL: percent-encode it as your HTTP library does, since the "
             "signature covers the path and query as they are sent."
         )
@@ -110,8 +111,8 @@ def _body(options: argparse.Namespace) -> bytes:
 
 
 def content(option: str, file: str) -> bytes:
-    """The bytes of a file that an option names, `-` for standard input. Raises UsageError."""
+    """The bytes of a file that an option names, `-` for standard input. Raises InputError."""
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        raise UsageError(f"{option}: {error.strerror}: {file}.") from error
+        raise InputError(f"{option}: {error.strerror}: {file}.") from error

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from conformance._files import InputError
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 #: The folder of the specification's data: inside an installed package, beside it in a checkout.
@@ -135,49 +137,40 @@ ALL_RULES: Mapping[str, Rule] = MappingProxyType(
 VERSION: str = _CATALOGUE["version"]
 
 
-class RuleFileError(ValueError):
-    """A file of users' own rules cannot be used; the text is one paragraph that names the place and the
-    remedy."""
-
-
 def add_rules(path: Path) -> list[Rule]:
     """Adds the rules of a user's own file, which has the form of spec/rules.yaml, to the catalogue.
 
     It may leave out `sections` and use the operation sets that there are. A file that was added before adds
-    nothing. Raises RuleFileError.
+    nothing. Raises InputError.
     """
     try:
         document = load_yaml(path)
     except OSError as error:
-        raise RuleFileError(f"{path}: the rules cannot be read ({error.strerror or error}).") from None
+        raise InputError(f"{path}: the rules cannot be read ({error.strerror or error}).") from None
     except yaml.YAMLError as error:
-        raise RuleFileError(
-            f"{path}: the rules are not valid YAML: {' '.join(str(error).split())}."
-        ) from None
+        raise InputError(f"{path}: the rules are not valid YAML: {' '.join(str(error).split())}.") from None
     if not isinstance(document, dict):
-        raise RuleFileError(f"{path}: it should hold a mapping with the member rules, like spec/rules.yaml.")
+        raise InputError(f"{path}: it should hold a mapping with the member rules, like spec/rules.yaml.")
     complete = {"sections": dict(SECTIONS), "operation_sets": {}, **document}
     _validate(path, complete)
     complete["operation_sets"] = {**OPERATION_SETS, **complete["operation_sets"]}
     try:
         added = _rules(complete)
     except KeyError as error:
-        raise RuleFileError(
-            f"{path}: there is no operation set {error}; name one of spec/rules.yaml."
-        ) from None
+        raise InputError(f"{path}: there is no operation set {error}; name one of spec/rules.yaml.") from None
     for rule in added.values():
         if ALL_RULES.get(rule.id, rule) != rule:
-            raise RuleFileError(
+            raise InputError(
                 f"{path}: {rule.id}: there is such a rule; begin the id with a word of your own."
             )
         if unknown := set(rule.operations) - set(OPERATION_SETS["all"]):
-            raise RuleFileError(f"{path}: {rule.id}: there is no operation {min(unknown)}.")
+            raise InputError(f"{path}: {rule.id}: there is no operation {min(unknown)}.")
     _known.update(added)
     return list(added.values())
 
 
 def _validate(path: Path, document: Mapping[str, Any]) -> None:
-    """Raises RuleFileError for what spec/rules.schema.json refuses."""
+    """Raises InputError for what spec/rules.schema.json refuses."""
     # Imported late: only a catalogue of one's own is validated.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -186,4 +179,4 @@ def _validate(path: Path, document: Mapping[str, Any]) -> None:
     error = best_match(Draft202012Validator(schema).iter_errors(document))
     if error is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
-        raise RuleFileError(f"{path}: {place.lstrip('.') or 'the file'}: {error.message[:300]}.")
+        raise InputError(f"{path}: {place.lstrip('.') or 'the file'}: {error.message[:300]}.")

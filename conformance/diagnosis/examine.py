@@ -6,10 +6,11 @@ import time
 
 import httpx
 
+from conformance._files import InputError
 from conformance._text import printable
 from conformance.diagnosis import connection, credentials, named_resources
 from conformance.diagnosis.examination import Diagnosis, Examination
-from conformance.target.file import Organization, Target, TargetError
+from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget
 from conformance.wire.messages import MISSING, Exchange, Failure
@@ -26,11 +27,11 @@ def preflight(
     budget: Budget | None = None,
     read_only: bool = False,
 ) -> Examination:
-    """Requests before a run's first check. Raises TargetError, with one paragraph of text, when the target
+    """Requests before a run's first check. Raises InputError, with one paragraph of text, when the target
     cannot be judged."""
     examination = examine(target, transport, thorough=False, budget=budget, read_only=read_only)
     if stopped := examination.stopped:
-        raise TargetError(printable(Redactor(target).text(stopped.text)))
+        raise InputError(printable(Redactor(target).text(stopped.text)))
     return examination
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from conformance._files import InputError
 from conformance._options import Effort
 from conformance._text import printable
 from conformance.contract.rules import Level
@@ -21,7 +22,7 @@ from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import latency, preflight, rate_limit
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
-from conformance.plugin.embedded_server import EmbeddedError, EmbeddedServer
+from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, suggested
 from conformance.plugin.limits import budget
@@ -30,7 +31,7 @@ from conformance.plugin.plan import QUICK_WORKERS, Plan
 from conformance.plugin.selection import judged_by
 from conformance.report.document import Document
 from conformance.target.environment import given
-from conformance.target.file import NO_FILES, Target, TargetError, Tls, build, load
+from conformance.target.file import NO_FILES, Target, Tls, build, load
 from conformance.wire.budget import Quantity
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
@@ -50,7 +51,7 @@ SLOW = 50
 
 
 class Controller:
-    """The run as a whole. Raises TargetError, with one paragraph, when it cannot begin.
+    """The run as a whole. Raises InputError, with one paragraph, when it cannot begin.
 
     `tell` shows a line at once: what is done before pytest says anything may take a while.
     """
@@ -108,7 +109,7 @@ class Controller:
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
         except OSError as error:
-            raise TargetError(
+            raise InputError(
                 f"--report-dir {self.folder}: nothing can be written there ({error.strerror or error}); "
                 "name a folder that this user may write to."
             ) from None
@@ -127,17 +128,14 @@ class Controller:
             self._spent = first.used[Quantity.REQUESTS]
             return paced
         if file is None and self.options.installed and _true(environment.get("CI", "")):
-            raise TargetError(
+            raise InputError(
                 "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
                 "server would be judged; in CI (the environment variable CI is set) this is taken for a "
                 "mistake. Name your server, or ask for the embedded one with --target embedded."
             )
         tell("conformance: starting the embedded reference server")
         self._server = EmbeddedServer(self.run_folder)
-        try:
-            return self._limited(build(self._server.tables(), "embedded server"))
-        except EmbeddedError as error:
-            raise TargetError(str(error)) from None
+        return self._limited(build(self._server.tables(), "embedded server"))
 
     def _paced(self, target: Target, examined: Examination, tell: Callable[[str], None]) -> Target:
         """The target with the rate of a slow limiter as its own, so that no verdict is lost to it."""
@@ -231,10 +229,10 @@ class Controller:
 
         try:
             self.document = build_document(self.ledger, self.target, self._info(interrupted))
-            written = write_all(self.document, self.folder)
+            _, problems = write_all(self.document, self.folder)
+            self.problems += problems
             if self.ran:
                 self._remove_old_replays()
-            self.problems += [str(problem) for problem in written if isinstance(problem, Exception)]
         except OSError as error:
             self.problems.append(f"The report could not be written to {self.folder}: {error}.")
         try:
@@ -300,19 +298,16 @@ def _not_finished(nodeid: str) -> list[Finding]:
 
 
 def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None]:
-    """The known failures and pinned choices that the user names; raises TargetError."""
+    """The known failures and pinned choices that the user names. Raises InputError."""
     known = pinned = None
-    try:
-        if options.known_failures:
-            from conformance.report.known_failures import KnownFailures
+    if options.known_failures:
+        from conformance.report.known_failures import KnownFailures
 
-            known = KnownFailures.load(options.known_failures)
-        if options.pinned_choices:
-            from conformance.report.pinned_choices import PinnedChoices
+        known = KnownFailures.load(options.known_failures)
+    if options.pinned_choices:
+        from conformance.report.pinned_choices import PinnedChoices
 
-            pinned = PinnedChoices.load(options.pinned_choices)
-    except (ValueError, OSError) as error:
-        raise TargetError(str(error)) from None
+        pinned = PinnedChoices.load(options.pinned_choices)
     return known, pinned
 
 
@@ -321,7 +316,7 @@ def _true(value: str) -> bool:
 
 
 def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:
-    """Returns once anything answers HTTP at an address. Raises TargetError when nothing does for so long."""
+    """Returns once anything answers HTTP at an address. Raises InputError when nothing does for so long."""
     end, told = time.monotonic() + seconds, False
     named = {"User-Agent": USER_AGENT}
     with httpx.Client(
@@ -334,7 +329,7 @@ def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: 
             except httpx.HTTPError as error:
                 reason = f"{type(error).__name__}: {error}"
             if time.monotonic() + PAUSE > end:
-                raise TargetError(
+                raise InputError(
                     printable(f"{base_url} did not answer within {seconds:g} s (--wait): {reason}.")
                 )
             if not told:

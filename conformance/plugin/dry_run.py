@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance._files import InputError
 from conformance._text import printable
 from conformance.contract.rules import RULES
 from conformance.judge.invariants import INVARIANTS
@@ -15,7 +16,7 @@ from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Plan, bounded, by_case
 from conformance.target.applicability import absent
 from conformance.target.environment import given
-from conformance.target.file import Target, TargetError, load
+from conformance.target.file import Target, load
 
 _ROW = "{:<40}{:>12}{:>10}{:>10}{:>10}"
 
@@ -59,5 +60,5 @@ def _target(options: Options, environment: Mapping[str, str]) -> Target | None:
         return None
     try:
         return load(Path(file) if file else None, environment, base_url)
-    except TargetError as error:
+    except InputError as error:
         raise pytest.UsageError(str(error)) from None

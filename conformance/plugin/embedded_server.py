@@ -10,12 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from conformance._files import InputError
+
 #: Seconds that the server may take to start.
 PATIENCE = 30.0
-
-
-class EmbeddedError(Exception):
-    """The embedded server did not start; the text says why."""
 
 
 class EmbeddedServer:
@@ -48,12 +46,12 @@ class EmbeddedServer:
 
     def tables(self) -> dict[str, Any]:
         """The tables of the target file that goes with it; waits until it accepts requests. Raises
-        EmbeddedError."""
+        InputError."""
         end = time.monotonic() + PATIENCE
         while not self._state.exists():
             if self._process.poll() is not None or time.monotonic() > end:
                 tail = self._log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-                raise EmbeddedError(
+                raise InputError(
                     f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
                 )
             time.sleep(0.01)

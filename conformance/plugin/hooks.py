@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance._files import TEST_FOLDERS
+from conformance._files import TEST_FOLDERS, InputError
 from conformance._options import Effort
 from conformance._private import choose_root_again, keep_cache_in, option_names
 from conformance.plugin import options, selection
@@ -94,12 +94,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # Hypothesis warns of long generated texts, which are sent on purpose.
     config.addinivalue_line("filterwarnings", "ignore:Generating overly large repr")
     if files := options.own_rules(config):
-        from conformance.contract.rules import RuleFileError, add_rules
+        from conformance.contract.rules import add_rules
 
         try:
             for path in files:
                 add_rules(path)
-        except RuleFileError as error:
+        except InputError as error:
             raise pytest.UsageError(str(error)) from None
     config.stash[_OPTIONS] = given = options.parse(config)
     if given.controls:
@@ -131,11 +131,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     from conformance.plugin.controller import Controller
     from conformance.plugin.interruption import Interruption
     from conformance.plugin.session import Run
-    from conformance.target.file import TargetError
 
     try:
         controller = Controller(given, os.environ, tell)
-    except TargetError as error:
+    except InputError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_CONTROLLER] = controller
     # With pytest-xdist: as many as it will start.

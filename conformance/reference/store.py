@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conformance._files import InputError
+
 #: Seconds that a writer waits for its turn before it gives up.
 LOCK_TIMEOUT = 30.0
 
@@ -42,10 +44,6 @@ CREATE TABLE balances (account TEXT, currency TEXT, currency_type TEXT NOT NULL,
   pending_payout TEXT NOT NULL, pending_payin TEXT NOT NULL, updated INTEGER NOT NULL,
   PRIMARY KEY (account, currency)) WITHOUT ROWID;
 """
-
-
-class StoreError(Exception):
-    """The database cannot be used; the text is one sentence that names the file and the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ class Condition(NamedTuple):
 class Store:
     """The database at `path`; None keeps everything in memory.
 
-    Raises StoreError when the file cannot be opened, is not a database or is not one of ours.
+    Raises InputError when the file cannot be opened, is not a database or is not one of ours.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -108,7 +106,7 @@ class Store:
         except (sqlite3.Error, OSError) as error:
             self.close()
             cause = error.strerror if isinstance(error, OSError) else error
-            raise StoreError(f"{path}: the database cannot be used: {cause}.") from None
+            raise InputError(f"{path}: the database cannot be used: {cause}.") from None
 
     # ------------------------------------------------------------------ connections
 
@@ -316,7 +314,7 @@ def _check_usable(path: Path) -> None:
         tables = _patiently(connection, "SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]
         version = _patiently(connection, "PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION and (version or tables):
-        raise StoreError(f"{path}: this database is not one of this server's; choose another file.")
+        raise InputError(f"{path}: this database is not one of this server's; choose another file.")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:

@@ -45,10 +45,6 @@ Document = dict[str, Any]
 Step = dict[str, Any]
 
 
-class ReplayError(InputError):
-    """A replay file cannot be used; the text is one paragraph with the remedy."""
-
-
 # ---------------------------------------------------------------------- structures
 
 
@@ -194,38 +190,36 @@ def schema() -> dict[str, Any]:
 
 
 def load(path: Path) -> Document:
-    """A replay file, checked. Raises ReplayError."""
+    """A replay file, checked. Raises InputError."""
     source = "a run writes them into reports/replays"
-    document: Document = read_json(
-        path, "replay file", source, ReplayError, most=LARGEST, parse=json_text.parse
-    )
+    document: Document = read_json(path, "replay file", source, most=LARGEST, parse=json_text.parse)
     check(document, str(path))
     return document
 
 
 def check(document: Any, name: str) -> None:
-    """Raises ReplayError for data that are no replay file of this format, or that name a rule which is not in
+    """Raises InputError for data that are no replay file of this format, or that name a rule which is not in
     the catalogue."""
     number = document.get("format") if isinstance(document, dict) else None
     if type(number) is int and number != FORMAT:
         age, remedy = ("newer", "update the suite") if number > FORMAT else ("older", "run the check again")
-        raise ReplayError(f"{name}: written by a {age} version of the suite (format {number}); {remedy}.")
+        raise InputError(f"{name}: written by a {age} version of the suite (format {number}); {remedy}.")
     try:
         json.dumps(document, ensure_ascii=False).encode()
         file = msgspec.convert(document, ReplayFile)
         from_plain(document["expectation"])
     except UnicodeEncodeError:
-        raise ReplayError(
+        raise InputError(
             f"{name}: no replay file: one of its texts has half a character (a surrogate)."
         ) from None
     except (msgspec.ValidationError, ExpectationError) as error:
-        raise ReplayError(f"{name}: no replay file: {str(error)[:300]}.") from None
+        raise InputError(f"{name}: no replay file: {str(error)[:300]}.") from None
     if file.rule not in RULES:
-        raise ReplayError(
+        raise InputError(
             f"{name}: the rule {file.rule[:60]} is not in the catalogue of this version of the suite."
         )
     if problem := _problem(file):
-        raise ReplayError(f"{name}: no replay file: {problem}.")
+        raise InputError(f"{name}: no replay file: {problem}.")
 
 
 def _problem(file: ReplayFile) -> str:
@@ -258,7 +252,7 @@ def file_name(rule: str, operation: str, check_name: str) -> str:
 
 
 def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> Call:
-    """The call of a step, symbols replaced. Raises ReplayError for a step that makes no call, SameText where
+    """The call of a step, symbols replaced. Raises InputError for a step that makes no call, SameText where
     its values have not the form that it takes."""
     try:
         names = ("target", "body", "idempotency_key", "headers")
@@ -270,7 +264,7 @@ def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> C
         if found := SECRET.fullmatch(auth.get("secret", "")):
             organization = getattr(target, found[1])
             if organization is None:
-                raise ReplayError(f"step {step['id']} is signed with a secret that the target does not have.")
+                raise InputError(f"step {step['id']} is signed with a secret that the target does not have.")
             auth["secret"] = organization.secret
         # Bytes in base64 hold no symbols, and what is not said has its default.
         kept: dict[str, Any] = {
@@ -282,4 +276,4 @@ def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> C
     except SameText:
         raise
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise ReplayError(f"step {step['id']} cannot be sent: {error}.") from None
+        raise InputError(f"step {step['id']} cannot be sent: {error}.") from None

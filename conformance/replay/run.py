@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance._files import InputError
 from conformance.contract.traits import traits_of
 from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import Known, expect
 from conformance.replay.attempts import COUNTED, attempts, shift
-from conformance.replay.format import Document, ReplayError, Step, call_of
+from conformance.replay.format import Document, Step, call_of
 from conformance.replay.reading import read_on, shorter, still_past
 from conformance.replay.slice import MOST_CHANGES
 from conformance.replay.symbols import SYMBOL, TARGET_VALUES, filled
@@ -101,12 +102,12 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
 
     A failure that depends on simultaneity, on times, on the number of requests or on the process that answers
     is tried several times before it counts as not reproduced; the first attempt is shown, and the last if it
-    decides. Raises ReplayError for a predicate that no imported module registers, for a step that cannot be
+    decides. Raises InputError for a predicate that no imported module registers, for a step that cannot be
     sent, and for one whose organization the target does not have.
     """
     expectation = from_plain(document["expectation"])
     if expectation.name not in PREDICATES:
-        raise ReplayError(
+        raise InputError(
             f"the file is judged by the predicate {expectation.name[:60]!r}, which this installation does "
             "not have: another version of the suite, or a check that is not part of it, has written the file."
         )
@@ -194,7 +195,7 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
         try:
             client = run.client(step["organization"])
         except (Inconclusive, NotApplicable) as missing:
-            raise ReplayError(
+            raise InputError(
                 f"step {step['id']} is sent by another organization, but {missing.reason}."
             ) from None
         calls.append((client, call_of(step, values, run.target), step.get("purpose", "")))

@@ -20,7 +20,7 @@ BASE_URL = "http://127.0.0.1:8000"
 
 def as_python(document: Document, base_url: str = BASE_URL) -> str:
     """The script. It takes credentials from the environment, under the names of the target file, and an
-    address, which it prefers to the `base_url`. Raises ReplayError for data that are no replay file."""
+    address, which it prefers to the `base_url`. Raises InputError for data that are no replay file."""
     check(document, "the replay file")
     text = "\n".join(_pasted(TEMPLATE, set())) + "\n"
     for name, data in (

@@ -32,12 +32,11 @@ from conformance.report.document import (
     RunRecord,
     SuiteRecord,
     TargetRecord,
-    VerdictRecord,
 )
 from conformance.report.evidence import document_exchanges
 from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
-from conformance.report.verdict import RunVerdict, decide
+from conformance.report.verdict import decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
@@ -67,10 +66,6 @@ class RunInfo:
     folder: Path | None = None
     label: str = ""
 
-    def verdict(self, ledger: Ledger) -> RunVerdict:
-        """The verdict of the run."""
-        return decide(ledger, self.fail_on, self.known, self.pinned, self.interrupted, embedded=self.embedded)
-
 
 def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
     """The results document of a run, as it stands when this is called.
@@ -78,13 +73,13 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
     What workers handed on is free of secrets already; options and the target come from the controller, and
     are redacted here.
     """
-    verdict = run.verdict(ledger)
+    decided = decide(ledger, run.fail_on, run.known, run.pinned, run.interrupted, embedded=run.embedded)
     return Document(
         format=FORMAT,
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
         run=_run(ledger, run, Redactor(target)),
         target=_target(target) if target else None,
-        verdict=_verdict(verdict, run.fail_on),
+        verdict=decided.record,
         counts=_counts(ledger.cells),
         operations=tuple(
             OperationRecord(operation.id, operation.method, operation.path)
@@ -92,14 +87,14 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         ),
         rules=tuple(_rule(rule) for rule in (RULES if ledger.side is Side.SERVER else CLIENT_RULES).values()),
         cells=ledger.cells,
-        causes=verdict.causes,
-        known_failures=run.known.to_record(verdict.stale) if run.known else None,
-        pinned_choices=run.pinned.to_record(ledger, verdict.differences) if run.pinned else None,
+        causes=decided.causes,
+        known_failures=decided.known_failures,
+        pinned_choices=decided.pinned_choices,
         latency=tuple(sorted(ledger.latency.values(), key=_place)),
         exchanges=document_exchanges(ledger.cells, ledger.exchanges),
         errors=tuple(map(clean, ledger.errors)),
         lost=clean(ledger.lost),
-        replays=_replays(verdict.causes, ledger, run.folder),
+        replays=_replays(decided.causes, ledger, run.folder),
         missing=tuple(
             MissingRecord(
                 operation,
@@ -123,18 +118,6 @@ def _counts(cells: Iterable[Result]) -> dict[str, dict[str, int]]:
 def _place(row: Latency) -> int:
     """The place of an operation in the contract; last what is none of them."""
     return list(OPERATIONS).index(row.operation) if row.operation in OPERATIONS else len(OPERATIONS)
-
-
-def _verdict(verdict: RunVerdict, fail_on: Level) -> VerdictRecord:
-    return VerdictRecord(
-        name=verdict.name,
-        exit_status=verdict.exit_status,
-        sentence=clean(verdict.sentence),
-        notes=tuple(map(clean, verdict.notes)),
-        fail_on=fail_on,
-        title=clean(verdict.title),
-        failures=verdict.failures,
-    )
 
 
 def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:

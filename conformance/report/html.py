@@ -22,6 +22,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from conformance._files import InputError
 from conformance._text import clean, count, listed
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
@@ -372,9 +373,9 @@ def _script(document: Document, finding: Finding) -> str:
     if not finding.replay or replay is None:
         return ""
     # Takes long to import, and few pages need it.
-    from conformance.replay import ReplayError, as_python
+    from conformance.replay import as_python
 
     try:
         return as_python(dict(replay))
-    except ReplayError:
+    except InputError:
         return ""

@@ -20,14 +20,14 @@ that the list shrinks as the server is mended.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from conformance._files import read_toml, toml_string, written
+from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
@@ -44,10 +44,6 @@ _KEYS = ("rule", "operation", "reason", "expires")
 _TO_BE_GIVEN = "to be given: why it fails, and until when"
 
 
-class KnownFailuresError(ValueError):
-    """The list cannot be used; the text is one paragraph that names the entry and the remedy."""
-
-
 class KnownFailures:
     """The entries of a file, in its order."""
 
@@ -60,33 +56,29 @@ class KnownFailures:
 
     @classmethod
     def load(cls, path: Path) -> KnownFailures:
-        """Reads a file. Raises KnownFailuresError."""
-        text, tables = read_toml(path, "list of known failures", KnownFailuresError)
+        """Reads a file. Raises InputError."""
+        text, tables = read_toml(path, "list of known failures")
         for key in tables:
             if key != "failure":
-                raise KnownFailuresError(
-                    f"{path}: {key}: unknown key; each known failure is a table [[failure]]."
-                )
+                raise InputError(f"{path}: {key}: unknown key; each known failure is a table [[failure]].")
         rows = tables.get("failure", [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise KnownFailuresError(
-                f"{path}: failure: write each known failure as a table of its own, [[failure]]."
-            )
+            raise InputError(f"{path}: failure: write each known failure as a table of its own, [[failure]].")
         lines = _lines(text, len(rows))
         entries = [_entry(row, line, str(path)) for row, line in zip(rows, lines, strict=True)]
         first: dict[tuple[str, str], int] = {}
         for entry in entries:
             twin = first.setdefault((entry.rule, entry.operation), entry.line)
             if twin != entry.line:
-                raise KnownFailuresError(
+                raise InputError(
                     f"{path}, line {entry.line}: {entry.rule} on {entry.operation} is already listed "
                     f"on line {twin}; delete one of the two."
                 )
         return cls(entries, str(path))
 
-    def apply(self, ledger: Ledger) -> list[StaleRecord]:
+    def apply(self, ledger: Ledger) -> KnownFailuresRecord:
         """Marks the violated cells, and the missing operations, that are listed with the reason; returns the
-        entries to delete.
+        list with the entries to delete.
 
         An entry is stale when it has expired, when its rule held on every operation it names and they were
         all run, or when the operation exists by now. What was not run, or ended inconclusive, says nothing
@@ -118,7 +110,8 @@ class KnownFailures:
             if judged and not violated and all(cell.verdict in HELD for cell in judged):
                 where = "every operation" if entry.operation == "*" else entry.operation
                 delete(entry, f"the rule holds now on {where}")
-        return stale
+        entries = (replace(entry, reason=clean(entry.reason)) for entry in self.entries)
+        return KnownFailuresRecord(clean(self.source), tuple(entries), tuple(stale))
 
     def reason(self, rule: str, operation: str) -> str:
         """The listed reason of a violation; empty where it is not listed, or no longer."""
@@ -129,11 +122,6 @@ class KnownFailures:
 
     def _expired(self, entry: KnownFailureRecord) -> bool:
         return entry.expires is not None and entry.expires < self._today().isoformat()
-
-    def to_record(self, stale: Iterable[StaleRecord]) -> KnownFailuresRecord:
-        """The list as a report shows it, with the entries to delete."""
-        entries = (replace(entry, reason=clean(entry.reason)) for entry in self.entries)
-        return KnownFailuresRecord(clean(self.source), tuple(entries), tuple(stale))
 
 
 def _operations(entry: KnownFailureRecord) -> tuple[str, ...]:
@@ -160,7 +148,7 @@ def _lines(text: str, entries: int) -> list[int]:
 def _entry(row: dict[str, Any], line: int, source: str) -> KnownFailureRecord:
     place = f"{source}, line {line}"
     if mistake := _mistake(row):
-        raise KnownFailuresError(f"{place}: {mistake}")
+        raise InputError(f"{place}: {mistake}")
     expires = _expiry(row.get("expires"), place)
     return KnownFailureRecord(line, row["rule"], row["operation"], row["reason"].strip(), expires)
 
@@ -196,14 +184,14 @@ def _mistake(row: dict[str, Any]) -> str:
 
 
 def _expiry(value: Any, place: str) -> str | None:
-    """A date as ISO 8601 writes it. Raises KnownFailuresError."""
+    """A date as ISO 8601 writes it. Raises InputError."""
     if value is None:
         return None
     try:
         day = value.date() if isinstance(value, datetime) else date.fromisoformat(str(value))
         return str(day.isoformat())
     except ValueError:
-        raise KnownFailuresError(
+        raise InputError(
             f"{place}: expires: it should be a date such as 2027-03-31, not {str(value)[:40]!r}."
         ) from None
 

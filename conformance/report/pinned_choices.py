@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from conformance._files import read_toml, toml_string, written
+from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -20,10 +20,6 @@ from conformance.report.document import DifferenceRecord, PinnedChoicesRecord
 
 #: Rule, operation, question.
 Question = tuple[str, str, str]
-
-
-class PinnedChoicesError(ValueError):
-    """The pinned choices cannot be used; the text is one paragraph that names the place and the remedy."""
 
 
 def choices(ledger: Ledger) -> dict[Question, str]:
@@ -46,47 +42,42 @@ class PinnedChoices:
 
     @classmethod
     def load(cls, path: Path) -> PinnedChoices:
-        """Reads a file. Raises PinnedChoicesError."""
-        _, tables = read_toml(path, "file of pinned choices", PinnedChoicesError)
+        """Reads a file. Raises InputError."""
+        _, tables = read_toml(path, "file of pinned choices")
         pinned: dict[Question, str] = {}
         for key in tables:
             if key != "choices":
-                raise PinnedChoicesError(
-                    f"{path}: {key}: unknown key; everything pinned stands under [choices]."
-                )
+                raise InputError(f"{path}: {key}: unknown key; everything pinned stands under [choices].")
         for rule, operations in _table(tables.get("choices", {}), path, "choices").items():
             if rule not in RULES:
-                raise PinnedChoicesError(
+                raise InputError(
                     f"{path}: choices.{rule}: the catalogue has no such rule; `conformance rules` "
                     "lists them. Write the rule in quotes, as it has a dot."
                 )
             for operation, answers in _table(operations, path, f"choices.{rule}").items():
                 if operation not in OPERATIONS:
-                    raise PinnedChoicesError(
+                    raise InputError(
                         f"{path}: choices.{rule}.{operation}: there is no such operation; they are "
                         f"{', '.join(OPERATIONS)}."
                     )
                 for question, answer in _table(answers, path, f"choices.{rule}.{operation}").items():
                     if not isinstance(answer, str):
-                        raise PinnedChoicesError(
+                        raise InputError(
                             f"{path}: choices.{rule}.{operation}, {question!r}: the answer should be "
                             f"a string, not {str(answer)[:40]!r}."
                         )
                     pinned[rule, operation, question] = answer
         return cls(pinned, str(path))
 
-    def compare(self, ledger: Ledger) -> list[DifferenceRecord]:
-        """The questions that were answered otherwise; one that was not asked again differs in nothing."""
+    def compare(self, ledger: Ledger) -> PinnedChoicesRecord:
+        """The pinned choices in numbers, and the questions that were answered otherwise; one that was not
+        asked again differs in nothing."""
         now = choices(ledger)
-        return [
+        differences = tuple(
             DifferenceRecord(*question, pinned=clean(answer), now=now[question])
             for question, answer in self.pinned.items()
             if question in now and now[question] != answer
-        ]
-
-    def to_record(self, ledger: Ledger, differences: tuple[DifferenceRecord, ...]) -> PinnedChoicesRecord:
-        """The pinned choices in numbers, with `differences` (see `compare`)."""
-        now = choices(ledger)
+        )
         return PinnedChoicesRecord(
             source=clean(self.source),
             pinned=len(self.pinned),
@@ -98,7 +89,7 @@ class PinnedChoices:
 
 def _table(value: Any, path: Path, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise PinnedChoicesError(f"{path}: {place}: it should be a table, not {str(value)[:40]!r}.")
+        raise InputError(f"{path}: {place}: it should be a table, not {str(value)[:40]!r}.")
     return value
 
 

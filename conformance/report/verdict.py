@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from conformance._text import count, listed
+from conformance._text import clean, count, listed
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import QUICK, Ledger, Result
 from conformance.report.causes import CauseRecord, causes
-from conformance.report.document import DifferenceRecord, StaleRecord
+from conformance.report.document import (
+    DifferenceRecord,
+    KnownFailuresRecord,
+    PinnedChoicesRecord,
+    StaleRecord,
+    VerdictRecord,
+)
 from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
 
@@ -31,27 +37,6 @@ EXIT_STATUS = {
 }
 
 
-@dataclass(frozen=True)
-class RunVerdict:
-    """The verdict of a run: `name` is a key of EXIT_STATUS, `title` says it in a few words, `notes` say what
-    the sentence leaves out. It rests on `causes`, on `failures` cases that fail the run, on stale entries of
-    the list of known failures and on choices that differ from the pinned ones.
-    """
-
-    name: str
-    title: str
-    sentence: str
-    notes: tuple[str, ...]
-    causes: tuple[CauseRecord, ...]
-    failures: int
-    stale: tuple[StaleRecord, ...]
-    differences: tuple[DifferenceRecord, ...]
-
-    @property
-    def exit_status(self) -> int:
-        return EXIT_STATUS[self.name]
-
-
 def gating(fail_on: Level) -> tuple[Level, ...]:
     """The levels that decide a run."""
     return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
@@ -65,22 +50,16 @@ def decide(
     interrupted: str = "",
     *,
     embedded: bool = False,
-) -> RunVerdict:
+) -> Decision:
     """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
 
     A server that was lost interrupts nothing: what was seen until then decides, and is incomplete at best.
 
     Marks the cases that `known` lists.
     """
-    stale = tuple(known.apply(ledger)) if known else ()
-    differences = tuple(pinned.compare(ledger)) if pinned else ()
-    found = causes(ledger)
-    decision = _Decision(ledger, fail_on, found, stale, differences, interrupted, embedded)
-    name, title, sentence = decision.verdict()
-    if ledger.effort == QUICK:
-        title = f"quick run: {'no violation' if name == 'partial' else title}"
-    notes, failures = tuple(decision.notes(name)), len(decision.violations)
-    return RunVerdict(name, title, sentence, notes, found, failures, stale, differences)
+    listed_failures = known.apply(ledger) if known else None
+    choices = pinned.compare(ledger) if pinned else None
+    return Decision(ledger, fail_on, causes(ledger), listed_failures, choices, interrupted, embedded)
 
 
 #: Name, title and sentence of a verdict.
@@ -88,16 +67,42 @@ _Verdict = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class _Decision:
-    """The facts that a verdict rests on."""
+class Decision:
+    """The verdict of a run, and the facts that it rests on."""
 
     ledger: Ledger
     fail_on: Level
     causes: tuple[CauseRecord, ...]
-    stale: tuple[StaleRecord, ...]
-    changed: tuple[DifferenceRecord, ...]
+    known_failures: KnownFailuresRecord | None
+    pinned_choices: PinnedChoicesRecord | None
     interrupted: str
     embedded: bool
+
+    @cached_property
+    def record(self) -> VerdictRecord:
+        """The verdict; its name is a key of EXIT_STATUS."""
+        name, title, sentence = self._verdict()
+        if self.ledger.effort == QUICK:
+            title = f"quick run: {'no violation' if name == 'partial' else title}"
+        return VerdictRecord(
+            name,
+            EXIT_STATUS[name],
+            clean(sentence),
+            tuple(map(clean, self._notes(name))),
+            self.fail_on,
+            clean(title),
+            len(self.violations),
+        )
+
+    @property
+    def stale(self) -> tuple[StaleRecord, ...]:
+        """The entries of the list of known failures that are out of date."""
+        return self.known_failures.stale if self.known_failures else ()
+
+    @property
+    def changed(self) -> tuple[DifferenceRecord, ...]:
+        """The choices that differ from the pinned ones."""
+        return self.pinned_choices.differences if self.pinned_choices else ()
 
     @cached_property
     def gating(self) -> tuple[Level, ...]:
@@ -145,7 +150,7 @@ class _Decision:
         ]
         return " and ".join(told)
 
-    def verdict(self) -> _Verdict:
+    def _verdict(self) -> _Verdict:
         """The first of the possible verdicts that applies."""
         return (
             self._error()
@@ -296,7 +301,7 @@ class _Decision:
 
     # ------------------------------------------------------------------ beside the verdict
 
-    def notes(self, name: str) -> list[str]:
+    def _notes(self, name: str) -> list[str]:
         """Notes beside the sentence of the verdict of this name."""
         ledger, notes = self.ledger, self._left_out()
         if ledger.lost and name != "incomplete":

@@ -46,36 +46,32 @@ TONES = {
 }
 
 
-class DocumentError(InputError):
-    """A results document that cannot be read; the text is one paragraph with the remedy."""
-
-
 def load(path: Path) -> Document:
-    """The results document in a file, or in the results.json of a folder. Raises DocumentError."""
+    """The results document in a file, or in the results.json of a folder. Raises InputError."""
     if path.is_dir():
         path = path / "results.json"
     source = "a run writes results.json into its report folder"
-    return typed(read_json(path, "results file", source, DocumentError), path)
+    return typed(read_json(path, "results file", source), path)
 
 
 def typed(data: Any, path: Path) -> Document:
-    """The results document in JSON data; `path` names it in errors. Raises DocumentError."""
+    """The results document in JSON data; `path` names it in errors. Raises InputError."""
     given = data.get("format") if isinstance(data, dict) else None
     if not isinstance(given, str):
-        raise DocumentError(f"{path}: these are not the results of a run; name a results.json.")
+        raise InputError(f"{path}: these are not the results of a run; name a results.json.")
     if given.partition(".")[0] != FORMAT.partition(".")[0]:
-        raise DocumentError(
+        raise InputError(
             f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of "
             "the suite that wrote it."
         )
     try:
         document = Document.from_json(_named(data))
     except msgspec.ValidationError as error:
-        raise DocumentError(
+        raise InputError(
             f"{path}: the results do not fit spec/results.schema.json: {clean(str(error))}."
         ) from None
     if not _consistent(document):
-        raise DocumentError(f"{path}: the results contradict themselves; make them anew.")
+        raise InputError(f"{path}: the results contradict themselves; make them anew.")
     return document
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,6 @@ ANNOTATIONS = 10
 
 #: GitHub takes this many bytes of a step's summary.
 STEP_SUMMARY = 1024 * 1024
-
-
-class WriteProblem(Exception):
-    """A format that could not be made or written; the text names it and says why."""
 
 
 #: The cure of a format that could not be made where results.json is missing, too.
@@ -78,35 +74,32 @@ FORMATS: Mapping[str, tuple[str, Callable[[Document], str | Iterator[str]]]] = {
 }
 
 
-def write_all(document: Document, folder: Path) -> list[Path | WriteProblem]:
-    """Writes the results, every format, and the step summary of a GitHub Actions run; what failed is in its
-    place.
-
-    A problem with one format loses no other.
-    """
-    outcome: list[Path | WriteProblem] = []
+def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
+    """Writes the results, every format, and the step summary of a GitHub Actions run. Returns the files, and
+    a paragraph for each that failed: a problem with one loses no other."""
+    files: list[Path] = []
+    problems: list[str] = []
     made = {"json": ("results.json", results), **FORMATS}
     for name, (file, make) in made.items():
         try:
-            outcome.append(written(folder / file, make(document)))
+            files.append(written(folder / file, make(document)))
         except OSError as error:
-            outcome.append(WriteProblem(f"{folder / file} could not be written: {error.strerror or error}."))
+            problems.append(f"{folder / file} could not be written: {error.strerror or error}.")
         except Exception as error:
             # What all formats are made from comes first.
             again = f"`conformance report {folder} --{name} {folder / file}` makes it again."
-            cure = again if isinstance(next(iter(outcome), None), Path) else _WITHOUT_RESULTS
-            outcome.append(WriteProblem(f"{file} could not be made: {type(error).__name__}: {error}. {cure}"))
+            cure = again if folder / "results.json" in files else _WITHOUT_RESULTS
+            problems.append(f"{file} could not be made: {type(error).__name__}: {error}. {cure}")
     try:
         append_step_summary(document, os.environ)
     except OSError as error:
-        outcome.append(WriteProblem(f"the step summary could not be written: {error.strerror or error}."))
-    return outcome
+        problems.append(f"the step summary could not be written: {error.strerror or error}.")
+    return files, problems
 
 
-def exit_status(document: Document, outcome: Iterable[object]) -> int:
+def exit_status(document: Document, problems: Collection[str]) -> int:
     """The exit status of a run: that of its verdict, or 3 where that is 0 and a report was not written."""
-    status = document.verdict.exit_status
-    return 3 if status == 0 and any(isinstance(one, Exception) for one in outcome) else status
+    return document.verdict.exit_status or (3 if problems else 0)
 
 
 def append_step_summary(document: Document, environment: Mapping[str, str]) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance import _options as options
+from conformance._files import InputError
 from conformance._text import meant
 from conformance.contract.traits import SAMPLE_OPERATIONS
-from conformance.target.model import TargetError
 from conformance.target.schema import keys
 
 PREFIX = "CONFORMANCE_"
@@ -32,7 +32,7 @@ def given(variables: Mapping[str, str]) -> bool:
 
 
 def laid_over(tables: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
-    """The tables with values from the environment laid over. Raises TargetError on an unknown name."""
+    """The tables with values from the environment laid over. Raises InputError on an unknown name."""
     merged = copy.deepcopy(dict(tables))
     for name in sorted(variables):
         if name.startswith(PREFIX) and name not in OPTIONS:
@@ -60,7 +60,7 @@ def _key(name: str) -> tuple[str, str]:
             return f"samples.{kind}", name[len(start) + 1 :].lower()
     hint = meant(name, [*known, *OPTIONS]) or ";"
     options = " and ".join(sorted(OPTIONS, reverse=True))
-    raise TargetError(
+    raise InputError(
         f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, "
         f"upper case, such as {variable('primary', 'secret')}; options are {options}."
     )

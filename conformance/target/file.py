@@ -2,7 +2,7 @@
 
 A target comes from a TOML file, from the environment (it wins over the file) and from `--base-url`, which
 wins over both. The form of each value is that of spec/target.schema.json; here is what must hold between
-values. Everything is validated before the first request; a mistake raises `TargetError`, whose text names
+values. Everything is validated before the first request; a mistake raises `InputError`, whose text names
 the key and what it should hold.
 """
 
@@ -12,44 +12,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance._files import read_toml
+from conformance._files import InputError, read_toml
 from conformance.target import environment, schema, tls
-from conformance.target.model import NO_FILES, Features, Limits, Organization, Target, TargetError, Tls
+from conformance.target.model import NO_FILES, Features, Limits, Organization, Target, Tls
 
-__all__ = ["NO_FILES", "Features", "Limits", "Organization", "Target", "TargetError", "Tls", "build", "load"]
+__all__ = ["NO_FILES", "Features", "Limits", "Organization", "Target", "Tls", "build", "load"]
 
 
 def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) -> Target:
     """A Target from raw tables; relative paths of [tls] start in `folder`, by default the current one.
 
-    Raises TargetError; `source` (a file name, say) opens its text.
+    Raises InputError; `source` (a file name, say) opens its text.
     """
     if problem := schema.mistake(tables):
-        raise TargetError(f"{source}: {problem}")
+        raise InputError(f"{source}: {problem}")
     if "base_url" not in tables:
-        raise TargetError(f"{source}: base_url: missing; give the server's address there or with --base-url.")
+        raise InputError(f"{source}: base_url: missing; give the server's address there or with --base-url.")
     features = Features(**tables.get("features", {}))
     primary = _organization("primary", tables, source)
     assert primary is not None
     secondary = _organization("secondary", tables, source)
     if secondary is None and features.secondary:
-        raise TargetError(
+        raise InputError(
             f"{source}: features.secondary is true, but there is no [secondary] table with its credentials."
         )
     if secondary and features.secondary is False:
         secondary = None
     if secondary and secondary.api_key == primary.api_key:
-        raise TargetError(
+        raise InputError(
             f"{source}: secondary.api_key: it should be the key of another organization, "
             "not primary.api_key again."
         )
     if secondary and secondary.customer_id in (primary.customer_id, primary.other_customer_id):
-        raise TargetError(
+        raise InputError(
             f"{source}: secondary.customer_id: it should be a customer of the other organization, "
             "not one of [primary]."
         )
     if primary.other_customer_id == primary.customer_id:
-        raise TargetError(
+        raise InputError(
             f"{source}: primary.other_customer_id: it should be another customer than primary.customer_id."
         )
     _payee(primary, source)
@@ -66,12 +66,12 @@ def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) ->
 
 
 def _payee(primary: Organization, source: str) -> None:
-    """Raises TargetError where a payee is named by half, or without the funded account that it belongs to."""
+    """Raises InputError where a payee is named by half, or without the funded account that it belongs to."""
     payee = {name: getattr(primary, name) for name in ("beneficiary_id", "payout_destination_id")}
     needed = {**payee, "funded_account_id": primary.funded_account_id}
     if any(payee.values()) and not all(needed.values()):
         missing = next(name for name, value in needed.items() if value is None)
-        raise TargetError(
+        raise InputError(
             f"{source}: primary.{missing}: missing; a payee of the funded account is named by "
             "beneficiary_id, payout_destination_id and funded_account_id together."
         )
@@ -80,7 +80,7 @@ def _payee(primary: Organization, source: str) -> None:
 def _tls(table: Mapping[str, str], source: str, folder: Path) -> Tls:
     files = Tls(**{key: str((folder / path).absolute()) for key, path in table.items()})
     if problem := tls.mistake(files):
-        raise TargetError(f"{source}: {problem}")
+        raise InputError(f"{source}: {problem}")
     return files
 
 
@@ -105,7 +105,7 @@ def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organiza
     for key in schema.keys("secondary"):
         if key not in table:
             variable = environment.variable(name, key)
-            raise TargetError(
+            raise InputError(
                 f"{source}: {name}.{key}: missing; put it in the target file or in the environment "
                 f"as {variable}."
             )
@@ -113,12 +113,12 @@ def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organiza
 
 
 def load(path: Path | None, variables: Mapping[str, str], base_url: str | None = None) -> Target:
-    """The target of a live run, from file, environment and `--base-url`. Raises TargetError."""
-    tables = read_toml(path, "target file", TargetError)[1] if path else {}
+    """The target of a live run, from file, environment and `--base-url`. Raises InputError."""
+    tables = read_toml(path, "target file")[1] if path else {}
     tables = environment.laid_over(tables, variables)
     if base_url:
         if problem := schema.mistake({"base_url": base_url}):
-            raise TargetError(f"--{problem.replace('base_url', 'base-url', 1)}")
+            raise InputError(f"--{problem.replace('base_url', 'base-url', 1)}")
         tables = {**tables, "base_url": base_url}
     source = str(path) if path else "target (no --target file given)"
     return build(tables, source, path.parent if path else None)

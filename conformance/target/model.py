@@ -8,12 +8,6 @@ from typing import Any
 
 import msgspec
 
-from conformance._files import InputError
-
-
-class TargetError(InputError):
-    """The target cannot be used; the text is one paragraph that names the key and the remedy."""
-
 
 @dataclass(frozen=True)
 class Organization:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from conformance._files import InputError
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis import examination
 from conformance.diagnosis.examine import preflight
 from conformance.judge.findings import Finding
-from conformance.target.file import TargetError, build
+from conformance.target.file import build
 from conformance.wire import answers
 from conformance.world.run_context import RunContext
 from tests.hostile.modes import MODES, UNUSABLE, Mode
@@ -56,7 +57,7 @@ def at(mode: Mode) -> pytest.param:  # type: ignore[valid-type]
 @pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses == UNUSABLE])
 def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
-        with pytest.raises(TargetError) as caught:
+        with pytest.raises(InputError) as caught:
             preflight(build(server.tables, "hostile"))
         assert server.elsewhere.requests == []
     text = str(caught.value)

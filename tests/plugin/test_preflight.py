@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from conformance._files import InputError
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis.examine import preflight, rate_limit
@@ -16,7 +17,7 @@ from conformance.judge.findings import Verdict
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import Target, TargetError, build
+from conformance.target.file import Target, build
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
 from tests.variants.hurry import hurried
@@ -35,7 +36,7 @@ def reference(change: dict[str, Any] | None = None, ahead: float = 0.0) -> tuple
 
 
 def complaint(target: Target, transport: httpx.BaseTransport | None = None) -> str:
-    with pytest.raises(TargetError) as caught:
+    with pytest.raises(InputError) as caught:
         preflight(target, transport)
     text = str(caught.value)
     assert "\n" not in text

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import conformance
+from conformance._files import InputError
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
-from conformance.replay import ReplayError, load, perform
+from conformance.replay import load, perform
 from conformance.replay.format import write
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
@@ -87,5 +88,5 @@ def test_a_predicate_of_elsewhere_is_named(replay_file: Path) -> None:
         "expected": "an own rule",
         "parameters": {},
     }
-    with pytest.raises(ReplayError, match=r"gateway\.has_request_id.*not have"):
+    with pytest.raises(InputError, match=r"gateway\.has_request_id.*not have"):
         perform(document, run_on())

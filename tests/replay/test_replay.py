@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance._files import InputError
 from conformance.judge.expectations import (
     At,
     AtMostOne,
@@ -20,7 +21,7 @@ from conformance.judge.expectations import (
 )
 from conformance.judge.findings import Finding
 from conformance.reference.behaviour import Behaviour
-from conformance.replay import ReplayError, document_of, load, perform, save
+from conformance.replay import document_of, load, perform, save
 from conformance.replay.attempts import attempts
 from conformance.replay.format import file_name
 from conformance.world.run_context import RunContext
@@ -244,7 +245,7 @@ def test_files_that_are_no_replay_of_requests_are_refused(
     document["steps"][0] |= member
     path = tmp_path / "crafted.json"
     path.write_text(json.dumps(document), "utf-8")
-    with pytest.raises(ReplayError, match="no replay file"):
+    with pytest.raises(InputError, match="no replay file"):
         load(path)
 
 
@@ -286,9 +287,9 @@ def test_files_that_are_no_replay_of_requests_are_refused(
 def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(content, "utf-8")
-    with pytest.raises(ReplayError, match=message):
+    with pytest.raises(InputError, match=message):
         load(path)
-    with pytest.raises(ReplayError, match="no such replay file"):
+    with pytest.raises(InputError, match="no such replay file"):
         load(tmp_path / "missing.json")
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from conformance._files import InputError
 from conformance.checks import load_checks
 from conformance.cli.main import main
 from conformance.judge.expectations import Refused
-from conformance.replay import ReplayError, as_python, load, perform, save
+from conformance.replay import as_python, load, perform, save
 from conformance.replay import format as documents
 from conformance.replay.symbols import rendered
 from conformance.wire.forms import moved
@@ -59,7 +60,7 @@ def refused(content: bytes, folder: Path) -> str:
     """Complaint about a file."""
     path = folder / "crafted.json"
     path.write_bytes(content)
-    with pytest.raises(ReplayError) as caught:
+    with pytest.raises(InputError) as caught:
         load(path)
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -287,7 +288,7 @@ def test_files_that_were_changed_at_random_end_in_a_verdict_or_a_paragraph(
             document = mutated(source, document)
         try:
             documents.check(document, "crafted")
-        except ReplayError as error:
+        except InputError as error:
             assert len(str(error)) < 2000
             continue
         for step in document["steps"]:
@@ -295,5 +296,5 @@ def test_files_that_were_changed_at_random_end_in_a_verdict_or_a_paragraph(
         as_python(document)
         try:
             assert perform(document, run_on()).verdict in ("reproduced", "not reproduced", "undecided")
-        except ReplayError as error:
+        except InputError as error:
             assert len(str(error)) < 2000

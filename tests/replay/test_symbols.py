@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.replay import ReplayError
+from conformance._files import InputError
 from conformance.replay.format import call_of
 from conformance.replay.naming import Names
 from conformance.replay.symbols import rendered
@@ -194,5 +194,5 @@ def test_calls_of_steps(run: RunContext) -> None:
     }
     made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name), run.target)
     assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
-    with pytest.raises(ReplayError, match="step 1 cannot be sent"):
+    with pytest.raises(InputError, match="step 1 cannot be sent"):
         call_of({**step, "auth": {"unknown": 1}}, lambda name: None, run.target)

@@ -11,17 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance._files import InputError
 from conformance.cli.merge import merged
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.report.document import StaleRecord
 from conformance.report.junit import junit
-from conformance.report.known_failures import MISSING, KnownFailures, KnownFailuresError, write_known
+from conformance.report.known_failures import MISSING, KnownFailures, write_known
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
 from conformance.report.verdict import decide
-from tests.support.report_samples import document, finding, run_info, whole_run
+from tests.support.report_samples import document, finding, whole_run
 
 WALK = ("list.walk", "listWallets")
 
@@ -62,12 +63,12 @@ EVERYWHERE = {("list.walk", operation): Verdict.FAILED for operation in RULES["l
 def test_exit_status_with_a_list(
     verdicts: dict[tuple[str, str], Verdict], listed: str, status: int, tmp_path: Path
 ) -> None:
-    assert decide(whole_run(verdicts), Level.REQUIRED, load(tmp_path, listed)).exit_status == status
+    assert decide(whole_run(verdicts), Level.REQUIRED, load(tmp_path, listed)).record.exit_status == status
 
 
 def test_a_listed_failure_stays_visible(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry())
-    assert "known failure" in decide(results, Level.REQUIRED, known).sentence
+    assert "known failure" in decide(results, Level.REQUIRED, known).record.sentence
     assert (results.case(*WALK).verdict, results.case(*WALK).known) == (Verdict.FAILED, "mended soon")
     decide(results, Level.REQUIRED, load(tmp_path, ""))
     assert not results.case(*WALK).known
@@ -75,15 +76,15 @@ def test_a_listed_failure_stays_visible(tmp_path: Path) -> None:
 
 def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path: Path) -> None:
     results, known = whole_run(), load(tmp_path, "# a comment\n\n" + entry())
-    assert decide(results, Level.REQUIRED, known).name == "outdated"
-    assert "line 3" in decide(results, Level.REQUIRED, known).sentence
-    assert [stale.line for stale in known.apply(results)] == [3]
+    assert decide(results, Level.REQUIRED, known).record.name == "outdated"
+    assert "line 3" in decide(results, Level.REQUIRED, known).record.sentence
+    assert [stale.line for stale in known.apply(results).stale] == [3]
 
 
 def test_a_star_is_stale_only_when_its_rule_holds_on_every_operation(tmp_path: Path) -> None:
     known = load(tmp_path, entry(operation="*"))
-    assert not known.apply(whole_run({WALK: Verdict.FAILED}))
-    assert [stale.line for stale in known.apply(whole_run())] == [1]
+    assert not known.apply(whole_run({WALK: Verdict.FAILED})).stale
+    assert [stale.line for stale in known.apply(whole_run()).stale] == [1]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR])
@@ -91,26 +92,26 @@ def test_a_star_is_stale_only_when_its_rule_holds_on_every_operation(tmp_path: P
 def test_what_was_not_run_to_its_end_is_no_pass(tmp_path: Path, verdict: Verdict, operation: str) -> None:
     results = whole_run({WALK: verdict})
     results.narrowed = ["-k something"]
-    assert not load(tmp_path, entry(operation=operation)).apply(results)
+    assert not load(tmp_path, entry(operation=operation)).apply(results).stale
 
 
 def test_what_the_target_file_declares_absent_is_no_pass(tmp_path: Path) -> None:
     results = whole_run()
     assert results.case("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
-    assert not load(tmp_path, entry("auth.signature", "createPayin")).apply(results)
+    assert not load(tmp_path, entry("auth.signature", "createPayin")).apply(results).stale
 
 
 def test_an_expired_entry_is_told(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry(expires="2026-11-20"))
-    assert "expired" in known.apply(results)[0].why
+    assert "expired" in known.apply(results).stale[0].why
     assert not results.case(*WALK).known
 
 
 def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
     cell = ("payout.amount-in-usd", "createPayout")
     results, known = whole_run({cell: Verdict.WARNING}), load(tmp_path, entry(*cell))
-    assert decide(results, Level.IMPLIED).exit_status == 1
-    assert decide(results, Level.IMPLIED, known).exit_status == 0
+    assert decide(results, Level.IMPLIED).record.exit_status == 1
+    assert decide(results, Level.IMPLIED, known).record.exit_status == 0
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_in_the_list_is_one_clear_paragraph(tmp_path: Path, text: str, names: list[str]) -> None:
-    with pytest.raises(KnownFailuresError) as raised:
+    with pytest.raises(InputError) as raised:
         load(tmp_path, text)
     assert "\n" not in str(raised.value)
     assert "known.toml" in str(raised.value)
@@ -142,10 +143,10 @@ def test_a_mistake_in_the_list_is_one_clear_paragraph(tmp_path: Path, text: str,
 
 def test_a_missing_list_and_a_folder_are_clear_mistakes(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
-        with pytest.raises(KnownFailuresError, match=str(path)):
+        with pytest.raises(InputError, match=str(path)):
             KnownFailures.load(path)
     (tmp_path / "latin").write_bytes(b"# caf\xe9\n")
-    with pytest.raises(KnownFailuresError, match="UTF-8"):
+    with pytest.raises(InputError, match="UTF-8"):
         KnownFailures.load(tmp_path / "latin")
 
 
@@ -171,11 +172,11 @@ def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
     results = whole_run(None, *(finding(*cell, verdict(cell[0]), got=got) for cell in sorted(broken)))
     path = write_known(results, tmp_path_factory.mktemp("known") / "known.toml")
     known = KnownFailures.load(path)
-    assert decide(results, Level.IMPLIED, known).exit_status == 0
+    assert decide(results, Level.IMPLIED, known).record.exit_status == 0
     assert {key for key, cell in ((cell.key, cell) for cell in results.cells) if cell.known} == broken
     # One violation less makes its entry stale, or nothing if a wider entry covers it.
     if broken:
-        assert decide(whole_run(), Level.IMPLIED, known).exit_status == 1
+        assert decide(whole_run(), Level.IMPLIED, known).record.exit_status == 1
 
 
 def test_reasons_survive_when_the_list_is_written_anew(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
     assert made.known_failures.stale == (
         StaleRecord(1, "list.walk", "listWallets", "the rule holds now on listWallets"),
     )
-    assert run_info(known=known).verdict(whole_run()).exit_status == made.verdict.exit_status == 1
+    assert made.verdict.exit_status == 1
 
 
 # ---------------------------------------------------------------------- operations that do not exist
@@ -222,8 +223,8 @@ def missing(operation: str = "createWallet", **further: str) -> str:
 
 def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path: Path) -> None:
     results, known = lacking(), load(tmp_path, missing())
-    assert decide(results, Level.REQUIRED).exit_status == 1
-    decision = decide(results, Level.REQUIRED, known)
+    assert decide(results, Level.REQUIRED).record.exit_status == 1
+    decision = decide(results, Level.REQUIRED, known).record
     assert (decision.exit_status, decision.name) == (0, "known failures")
     assert "conforms but for 1 operation known to be missing" in decision.sentence
     assert any("2 cases not judged for want of createWallet" in note for note in decision.notes)
@@ -232,21 +233,24 @@ def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path
 def test_what_waits_for_something_else_stays_incomplete(tmp_path: Path) -> None:
     results, known = lacking(), load(tmp_path, missing())
     results.add(finding(*WALK, Verdict.INCONCLUSIVE))
-    assert decide(results, Level.REQUIRED, known).name == "incomplete"
-    assert decide(lacking("createPayout"), Level.REQUIRED, known).exit_status == 1
+    assert decide(results, Level.REQUIRED, known).record.name == "incomplete"
+    assert decide(lacking("createPayout"), Level.REQUIRED, known).record.exit_status == 1
 
 
 def test_an_operation_that_came_or_an_entry_that_expired_fails_the_run(tmp_path: Path) -> None:
-    decision = decide(whole_run({}), Level.REQUIRED, load(tmp_path, missing()))
+    decision = decide(whole_run({}), Level.REQUIRED, load(tmp_path, missing())).record
     assert (decision.name, decision.exit_status) == ("outdated", 1)
-    assert decide(lacking(), Level.REQUIRED, load(tmp_path, missing(expires="2026-11-20"))).exit_status == 1
+    assert (
+        decide(lacking(), Level.REQUIRED, load(tmp_path, missing(expires="2026-11-20"))).record.exit_status
+        == 1
+    )
 
 
 def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
     results = lacking()
     known = KnownFailures.load(write_known(results, tmp_path / "written.toml"))
     assert [(listed.rule, listed.operation) for listed in known.entries] == [(MISSING, "createWallet")]
-    assert decide(results, Level.REQUIRED, known).exit_status == 0
+    assert decide(results, Level.REQUIRED, known).record.exit_status == 0
     # What the run says nothing about stays listed.
     nothing = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
     assert [listed.operation for listed in nothing.entries] == ["createWallet"]

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance._files import InputError
 from conformance._text import clean
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.report.document import PinnedChoicesRecord
-from conformance.report.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
+from conformance.report.pinned_choices import PinnedChoices, choices, write_pinned
 from conformance.report.verdict import decide
 from tests.support.report_samples import document, finding, whole_run
 
@@ -31,19 +32,19 @@ def pinned(tmp_path: Path, results: Ledger) -> PinnedChoices:
 
 def test_the_same_choices_differ_in_nothing(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run())
-    assert kept.compare(run()) == []
-    assert decide(run(), Level.IMPLIED, pinned=kept).exit_status == 0
+    assert kept.compare(run()).differences == ()
+    assert decide(run(), Level.IMPLIED, pinned=kept).record.exit_status == 0
 
 
 def test_another_choice_warns_and_fails_under_fail_on_implied(tmp_path: Path) -> None:
     kept, now = pinned(tmp_path, run()), run(**{"status of a success": "200"})
-    [difference] = kept.compare(now)
+    [difference] = kept.compare(now).differences
     assert (difference.question, difference.pinned, difference.now) == ("status of a success", "201", "200")
-    assert decide(now, Level.REQUIRED, pinned=kept).exit_status == 0
-    assert decide(now, Level.IMPLIED, pinned=kept).exit_status == 1
-    outcome = decide(now, Level.IMPLIED, pinned=kept)
+    assert decide(now, Level.REQUIRED, pinned=kept).record.exit_status == 0
+    assert decide(now, Level.IMPLIED, pinned=kept).record.exit_status == 1
+    outcome = decide(now, Level.IMPLIED, pinned=kept).record
     assert outcome.name == "changed"
-    assert any("differ" in note for note in decide(now, Level.REQUIRED, pinned=kept).notes)
+    assert any("differ" in note for note in decide(now, Level.REQUIRED, pinned=kept).record.notes)
 
 
 def test_a_violation_says_more_than_a_choice(tmp_path: Path) -> None:
@@ -52,13 +53,13 @@ def test_a_violation_says_more_than_a_choice(tmp_path: Path) -> None:
         {("list.walk", "listWallets"): Verdict.FAILED},
         finding(*STATUS, Verdict.OBSERVED, observations={"status of a success": "200"}),
     )
-    assert decide(now, Level.IMPLIED, pinned=kept).name == "violations"
+    assert decide(now, Level.IMPLIED, pinned=kept).record.name == "violations"
 
 
 def test_a_question_that_was_not_asked_again_differs_in_nothing(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run(further="yes"))
-    assert kept.compare(run()) == []
-    assert kept.compare(whole_run({STATUS: Verdict.INCONCLUSIVE})) == []
+    assert kept.compare(run()).differences == ()
+    assert kept.compare(whole_run({STATUS: Verdict.INCONCLUSIVE})).differences == ()
 
 
 def test_a_new_question_is_no_difference_but_counted(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_whatever_a_server_answers_is_read_back(
     )
     kept = pinned(tmp_path_factory.mktemp("pinned"), results)
     assert kept.pinned == choices(results)
-    assert kept.compare(results) == []
+    assert kept.compare(results).differences == ()
     assert all(clean(answer) == answer for answer in kept.pinned.values())
 
 
@@ -123,7 +124,7 @@ def test_whatever_a_server_answers_is_read_back(
 def test_a_mistake_in_the_file_is_one_clear_paragraph(tmp_path: Path, text: str, names: list[str]) -> None:
     path = tmp_path / "pinned.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(PinnedChoicesError) as raised:
+    with pytest.raises(InputError) as raised:
         PinnedChoices.load(path)
     assert "\n" not in str(raised.value)
     for name in [str(path), *names]:

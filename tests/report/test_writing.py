@@ -11,7 +11,7 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.report import write
 from conformance.report.document import Document
-from conformance.report.write import FORMATS, WriteProblem, exit_status, write_all
+from conformance.report.write import FORMATS, exit_status, write_all
 from tests.support.report_samples import document, whole_run
 
 FILES = ["results.json", *(file for file, _ in FORMATS.values())]
@@ -26,8 +26,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Document:
 
 
 def test_every_format_is_written_readable_for_all(made: Document, tmp_path: Path) -> None:
-    written = write_all(made, tmp_path / "new" / "reports")
-    assert [path.name for path in written if isinstance(path, Path)] == FILES
+    written, problems = write_all(made, tmp_path / "new" / "reports")
+    assert ([path.name for path in written], problems) == (FILES, [])
     assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == set(FILES)
     mode = (tmp_path / "new" / "reports" / "results.json").stat().st_mode
     mask = os.umask(0)
@@ -43,8 +43,7 @@ def test_a_problem_with_one_format_loses_no_other(
 
     monkeypatch.setattr(write, "FORMATS", {**FORMATS, "html": ("report.html", broken)})
     (tmp_path / "junit.xml").mkdir()
-    written = write_all(made, tmp_path)
-    problems = [str(problem) for problem in written if isinstance(problem, WriteProblem)]
+    _, problems = write_all(made, tmp_path)
     assert len(problems) == 2
     assert "report.html could not be made: KeyError" in problems[0]
     assert f"`conformance report {tmp_path} --html {tmp_path / 'report.html'}` makes" in problems[0]
@@ -62,7 +61,7 @@ def test_no_format_is_said_to_be_made_again_without_the_results(
 
     monkeypatch.setattr(write, "results", broken)
     monkeypatch.setattr(write, "FORMATS", {**FORMATS, "html": ("report.html", broken)})
-    problems = [str(problem) for problem in write_all(made, tmp_path) if isinstance(problem, WriteProblem)]
+    _, problems = write_all(made, tmp_path)
     assert [problem.partition(":")[0] for problem in problems] == [
         "results.json could not be made",
         "report.html could not be made",
@@ -79,8 +78,8 @@ def test_an_old_file_stands_until_the_new_one_is_whole(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    written = write_all(made, tmp_path)
-    assert all(isinstance(problem, WriteProblem) and "No space left" in str(problem) for problem in written)
+    written, problems = write_all(made, tmp_path)
+    assert not written and all("No space left" in problem for problem in problems)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
     assert (tmp_path / "results.json").read_text("utf-8") == "old"
 
@@ -98,12 +97,12 @@ def test_the_step_summary_is_appended_and_bounded(
     write.append_step_summary(made, {"GITHUB_STEP_SUMMARY": str(steps)})
     assert 0 < len(steps.read_bytes()) <= 600
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
-    assert sum(isinstance(problem, WriteProblem) for problem in write_all(made, tmp_path / "reports")) == 1
+    assert len(write_all(made, tmp_path / "reports")[1]) == 1
 
 
 def test_a_report_that_is_not_written_fails_a_run_without_violations(made: Document, tmp_path: Path) -> None:
     (tmp_path / "junit.xml").mkdir()
     good = document(whole_run())
-    assert exit_status(good, write_all(good, tmp_path)) == 3
-    assert exit_status(good, write_all(good, tmp_path / "new")) == 0
-    assert exit_status(made, write_all(made, tmp_path)) == 1
+    assert exit_status(good, write_all(good, tmp_path)[1]) == 3
+    assert exit_status(good, write_all(good, tmp_path / "new")[1]) == 0
+    assert exit_status(made, write_all(made, tmp_path)[1]) == 1

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance._files import InputError
 from conformance.contract import rules
-from conformance.contract.rules import RULES, Level, RuleFileError, add_rules
+from conformance.contract.rules import RULES, Level, add_rules
 
 CATALOGUE = frozenset(RULES)
 
@@ -58,12 +59,12 @@ def test_own_rule_stands_beside_the_catalogues(tmp_path: Path) -> None:
     ids=["array", "yaml", "level", "set", "operation", "taken", "member"],
 )
 def test_mistakes_are_named(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(RuleFileError) as caught:
+    with pytest.raises(InputError) as caught:
         add_rules(write(tmp_path, text))
     assert said in str(caught.value) and "\n" not in str(caught.value)
     assert set(RULES) == CATALOGUE
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RuleFileError, match=r"nothing\.yaml: the rules cannot be read"):
+    with pytest.raises(InputError, match=r"nothing\.yaml: the rules cannot be read"):
         add_rules(tmp_path / "nothing.yaml")

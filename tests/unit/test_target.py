@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from conformance._files import InputError
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import SAMPLE_OPERATIONS
-from conformance.target.file import Features, Target, TargetError, build, load
+from conformance.target.file import Features, Target, build, load
 from conformance.target.schema import keys, schema
 
 PRIMARY = {"api_key": "key_1", "secret": "s3cret", "customer_id": "cus_1"}
@@ -173,7 +174,7 @@ def test_secrets_do_not_show_in_representations() -> None:
     ],
 )
 def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
-    with pytest.raises(TargetError) as caught:
+    with pytest.raises(InputError) as caught:
         build(changed(path, value), "target.toml")
     assert f"target.toml: {named}" in str(caught.value)
     assert "\n" not in str(caught.value) and "s3cret" not in str(caught.value)
@@ -189,7 +190,7 @@ def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
 )
 def test_missing_value_is_named_with_its_variable(missing: str, variable: str) -> None:
     tables = {**VALID, "primary": {key: value for key, value in PRIMARY.items() if key != missing}}
-    with pytest.raises(TargetError, match=variable):
+    with pytest.raises(InputError, match=variable):
         build(tables, "target.toml")
 
 
@@ -206,15 +207,15 @@ def test_unreadable_file(content: bytes | None, named: str, tmp_path: Path) -> N
     path = tmp_path / "target.toml"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(TargetError, match=named):
+    with pytest.raises(InputError, match=named):
         load(path, {})
-    with pytest.raises(TargetError, match="folder"):
+    with pytest.raises(InputError, match="folder"):
         load(tmp_path, {})
 
 
 def test_payee_needs_the_funded_account() -> None:
     payee = {"beneficiary_id": "bene_1", "payout_destination_id": "dest_1"}
-    with pytest.raises(TargetError, match=r"primary\.funded_account_id: missing; a payee of"):
+    with pytest.raises(InputError, match=r"primary\.funded_account_id: missing; a payee of"):
         build({**VALID, "primary": {**PRIMARY, **payee}}, "target.toml")
     whole = {**PRIMARY, **payee, "funded_account_id": "acc_1"}
     assert build({**VALID, "primary": whole}, "target.toml").primary.beneficiary_id == "bene_1"
@@ -272,11 +273,11 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
 def test_wrong_variable_is_named(variable: str, value: str, named: str, tmp_path: Path) -> None:
     path = tmp_path / "target.toml"
     path.write_text(MINIMAL)
-    with pytest.raises(TargetError, match=named):
+    with pytest.raises(InputError, match=named):
         load(path, {variable: value})
 
 
 def test_declared_lack_of_a_second_organization() -> None:
     assert build({**VALID, "features": {"secondary": False}}, "t").secondary is None
-    with pytest.raises(TargetError, match="no \\[secondary\\] table"):
+    with pytest.raises(InputError, match="no \\[secondary\\] table"):
         build({"base_url": "http://x", "primary": PRIMARY, "features": {"secondary": True}}, "t")

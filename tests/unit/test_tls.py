@@ -16,10 +16,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from conformance._files import InputError
 from conformance.cli.main import main
 from conformance.diagnosis.examine import examine
 from conformance.reference.seed import new_server, target_tables
-from conformance.target.file import Target, TargetError, load
+from conformance.target.file import Target, load
 from conformance.world.run_context import RunContext
 from tests.support.callers import list_accounts
 from tests.support.running import Outcome, cells, run, write_target
@@ -170,6 +171,6 @@ def encrypted(files: Files) -> None:
 )
 def test_wrong_files_are_named_before_any_request(files: Files, keys: dict[str, str], said: str) -> None:
     encrypted(files)
-    with pytest.raises(TargetError, match=said) as caught:
+    with pytest.raises(InputError, match=said) as caught:
         load(files.target(None, **keys), {})
     assert "\n" not in str(caught.value)

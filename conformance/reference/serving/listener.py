@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
+from conformance._files import InputError
 from conformance.reference.app import Server
 from conformance.reference.serving.asgi import Application, Protocol
 
@@ -20,12 +21,8 @@ BACKLOG = 1024
 POLL_INTERVAL = 0.5
 
 
-class ListenError(Exception):
-    """The address cannot be listened on; the text is one sentence that names it and the remedy."""
-
-
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 lets the system choose one. Raises ListenError."""
+    """A listening socket; port 0 lets the system choose one. Raises InputError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -33,14 +30,14 @@ def listen(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or "not a host name"
-        raise ListenError(f"{host}: this host cannot be listened on ({cause}); choose another.") from None
+        raise InputError(f"{host}: this host cannot be listened on ({cause}); choose another.") from None
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
-        raise ListenError(
+        raise InputError(
             f"{host}:{port}: this address cannot be listened on ({error.strerror}); "
             "choose another port, or 0 for any free one."
         ) from None

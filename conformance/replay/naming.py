@@ -118,7 +118,7 @@ class Names:
                 self._know(value, f"sent_{step['id']}.{header.lower().removeprefix('x-')}")
         if exchange.timestamp:
             self._stamps[exchange.timestamp] = f"sent_{step['id']}.timestamp"
-        with contextlib.suppress(ValueError, RecursionError):
+        with contextlib.suppress(ValueError):
             self._sent.update(value for _, value in texts_of(exchange.call.document))
         if not exchange.succeeded:
             return

@@ -98,8 +98,8 @@ class Call:
 
     @property
     def document(self) -> Any:
-        """The body as JSON; raises ValueError when it is none."""
-        return json.loads(self.body or b"")
+        """The body as JSON; raises ValueError when it is none, or nested too deeply to be read."""
+        return json_text.parse(self.body or b"")
 
     def signed(self, **changes: Any) -> Call:
         """The same call with changes to how it is signed."""

@@ -9,13 +9,16 @@ import pytest
 from conformance.judge.comparison import (
     alike,
     differences,
+    found_again,
     identifiers,
     objects,
     same_account,
     same_amount,
+    sent_document,
     shown,
 )
 from conformance.wire.messages import MISSING
+from tests.support.report_samples import exchange
 
 ADDRESS = {"address_line": "1 Main Street", "city": "X", "region": "Y", "postal_code": "1", "country": "US"}
 
@@ -99,3 +102,9 @@ def test_no_account_is_no_account() -> None:
 
 def test_a_missing_member_is_said_to_be_missing() -> None:
     assert (shown(MISSING), shown(None), shown(["a"])) == ("no such member", "null", '["a"]')
+
+
+def test_a_request_nested_too_deeply_to_be_read_sends_no_members() -> None:
+    deep = exchange(1).call.but(body=b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    assert sent_document(deep) == {}
+    assert not found_again(exchange(2, call=deep), exchange(1))

@@ -237,7 +237,7 @@ class Sent:
         """The value. Raises CannotTell where the body is not a JSON object with it."""
         try:
             return exchanges[self.of].call.document[self.name]
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError):
             raise CannotTell(f"the request has no {self.name}") from None
 
 

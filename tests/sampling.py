@@ -42,7 +42,7 @@ TESTS = Path(__file__).parent
 
 
 def pytest_configure() -> None:
-    """Chooses the day once for all processes of the run. Raises InputError where SAMPLE is no number."""
+    """Chooses the day once for all processes of the run. Raises pytest.UsageError where it is no number."""
     day = os.environ.setdefault(DAY, str(date.today().toordinal()))
     if day != "all" and not day.isdecimal():
         raise pytest.UsageError(f'{DAY}={day}: the day of the sample is a number, or "all".')

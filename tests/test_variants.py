@@ -8,23 +8,13 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 
 import pytest
 
 from conformance.checks import plan
-from conformance.checks.check import run_check
 from conformance.contract.rules import RULES, Level
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.judge.findings import Verdict
-from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.core_messages import Request, Response
-from conformance.reference.seed import seed, target_tables
-from conformance.reference.serving.listener import served
-from conformance.reference.store import Store
-from conformance.target.file import build
-from conformance.world.run_context import RunContext
 from tests.variants.catalogue import VARIANTS
 from tests.variants.choice import ANSWERED, CHOICES
 from tests.variants.drawn import drawn
@@ -88,52 +78,3 @@ def test_choices_keep_their_own_state() -> None:
                 for attribute in vars(mixin)["__init__"].__code__.co_names:
                     if attribute.startswith("_") and not attribute.startswith("__"):
                         assert owners.setdefault(attribute, mixin) is mixin, attribute
-
-
-# ---------------------------------------------------------------------- over sockets
-
-
-class Chunked(Server):
-    """Answers in chunks, without a length."""
-
-    def handle(self, request: Request) -> Response:
-        response = super().handle(request)
-        return response.with_header(b"content-length", None)
-
-
-class Closing(Server):
-    """Closes the connection after each answer."""
-
-    def handle(self, request: Request) -> Response:
-        return super().handle(request).with_header(b"connection", b"close")
-
-
-class Slow(Server):
-    """Takes its time, now and then more of it."""
-
-    def handle(self, request: Request) -> Response:
-        threading.Event().wait(0.05 if request.body[-3:-2] == b"a" else 0.002)
-        return super().handle(request)
-
-
-@pytest.mark.parametrize("kind", [Chunked, Closing, Slow])
-def test_server_of_another_kind_is_not_blamed(kind: type[Server]) -> None:
-    store = Store()
-    server = kind(store)
-    seeded = seed(store)
-    blamed = []
-    with served(server, threads=True) as url:
-        run = RunContext(build(target_tables(seeded, url), kind.__name__))
-        for check, operation in plan(operations={"createVirtualAccount", "listVirtualAccounts"}):
-            findings, _ = run_check(check, operation, run)
-            blamed += [
-                finding.summary
-                for finding in findings
-                if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
-                and finding.exercised
-            ]
-    blamed += [entry.finding().sentence for entry in run.invariants.tallies.values() if entry.broken]
-    assert blamed == []
-    first = next(iter(run.record.values()))
-    told = {Chunked: first.header("transfer-encoding"), Closing: first.header("connection"), Slow: "chunked"}
-    assert told[kind] in ("chunked", "close")

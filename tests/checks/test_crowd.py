@@ -13,13 +13,9 @@ from conformance.judge.effects import Effect
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import build
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world.habits import GROWING_END, growing_end
-from conformance.world.run_context import RunContext
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
 from tests.prove.selection import by_id
 from tests.support.runs import run_on
@@ -40,10 +36,7 @@ KINDS = (
 @pytest.mark.parametrize(("rule", "kind"), KINDS)
 def test_accounts_that_should_not_be_are_seen_in_a_crowd(rule: str, kind: str) -> None:
     fault = by_id()[f"{rule}[createAccount]: {kind}"]
-    server, seeded = new_server(fault.make())
-    crowded_customer(server.store, seeded)
-    target = build(target_tables(seeded, "http://crowd.test"), "crowd")
-    run, outcome = RunContext(target, transport=LossyTransport(server)), Outcome()
+    run, outcome = run_on(fault.make(), LossyTransport, fill=crowded_customer), Outcome()
     for check in checks_of(rule, "createAccount"):
         run_one(check, "createAccount", run, outcome)
     assert (rule, "createAccount") in outcome.broken
@@ -116,10 +109,7 @@ class OthersFollow(Behaviour):
 @hurried()
 def test_new_account_shows_on_the_page_before_the_last() -> None:
     behaviour = OthersFollow()
-    server, seeded = new_server(behaviour)
-    crowded_customer(server.store, seeded)
-    target = build(target_tables(seeded, "http://crowd.test"), "crowd")
-    run = RunContext(target, InProcessTransport(server))
+    run = run_on(behaviour, fill=crowded_customer)
     total = (
         run.client().send(run.account().call("listAccounts").with_query({"page": 1, "size": 1})).get("total")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from unittest import mock
 
 import httpx
@@ -17,16 +17,14 @@ from conformance.fuzz.test_histories import test_has_legal_order as has_legal_or
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import build
 from conformance.wire.client import RACERS
 from conformance.wire.transport import GATE, Gate
 from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
 from tests.faults.races import ChecksThenRecords, PerformsAll
-from tests.support.runs import broken
+from tests.support.runs import broken, run_on
 from tests.variants.hurry import hurried
 
 #: One fault of each race rule, on an operation that takes few requests.
@@ -55,14 +53,8 @@ def turns_apart() -> Iterator[None]:
             yield
 
 
-def run_at(
-    behaviour: Behaviour | None = None,
-    rate: float = 0,
-    transport: Callable[[Server], httpx.BaseTransport] = LossyTransport,
-) -> RunContext:
-    server, seeded = new_server(behaviour, number=1)
-    tables = {**target_tables(seeded, "http://rate.test"), "limits": {"requests_per_second": rate}}
-    return RunContext(build(tables, "rate"), transport=transport(server))
+def run_at(behaviour: Behaviour, rate: float) -> RunContext:
+    return run_on(behaviour, LossyTransport, limits={"requests_per_second": rate})
 
 
 def fault_of(rule: str) -> Fault:
@@ -121,7 +113,7 @@ class OneOfEachRace(InProcessTransport):
 
 def verdicts_of(rule: str) -> list[Finding]:
     outcome, fault = Outcome(), fault_of(rule)
-    run = run_at(transport=OneOfEachRace)
+    run = run_on(transport=OneOfEachRace)
     return [
         finding
         for check in checks_of(rule, fault.operation)
@@ -140,7 +132,7 @@ def test_rule_does_not_pass_without_a_race(rule: str) -> None:
 @hurried()
 @pytest.mark.parametrize("part", RACES)
 def test_history_does_not_pass_without_a_race(part: str) -> None:
-    findings = has_legal_order(run_at(transport=OneOfEachRace), part, FuzzSettings(1))
+    findings = has_legal_order(run_on(transport=OneOfEachRace), part, FuzzSettings(1))
     rules = {"auth.nonce-race", "idempotency.race", "wallet.race", "beneficiary.update"}
     judged = [finding for finding in findings if finding.rule in rules]
     assert judged and {finding.verdict for finding in judged} == {Verdict.INCONCLUSIVE}
@@ -174,7 +166,7 @@ class FirstRacesRefused(InProcessTransport):
     ],
 )
 def test_late_reads_are_made_again(rule: str, operation: str) -> None:
-    run, outcome = run_at(transport=FirstRacesRefused), Outcome()
+    run, outcome = run_on(transport=FirstRacesRefused), Outcome()
     late = [check for check in checks_of(rule, operation) if check.last]
     findings = [finding for check in late for finding in run_one(check, operation, run, outcome)]
     assert {each.verdict for each in findings if each.rule == rule} == {Verdict.PASSED}, findings

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -21,12 +22,12 @@ from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
-from conformance.reference.seed import new_server, target_tables
+from conformance.reference.app import Server
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.failure import failure_text
-from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
+from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 
 FIRST = int(os.environ.get("RANDOM_ANSWERS_SEED", "1"))
@@ -40,11 +41,11 @@ CASES = list(plan())
 
 def met_by(seed: int) -> tuple[RunContext, list[Finding]]:
     """A run on the server of a seed, and what it found."""
-    server, seeded = new_server(number=1)
-    transport = RandomAnswers(InProcessTransport(server), seed)
+    run = run_on(
+        transport=lambda server: RandomAnswers(InProcessTransport(server), seed), limits={"retry_seconds": 0}
+    )
+    transport: Any = run._transport
     print(transport)
-    tables = {**target_tables(seeded, "http://random.test"), "limits": {"retry_seconds": 0}}
-    run = RunContext(build(tables, "random"), transport)
     findings: list[Finding] = []
     source = random.Random(seed)
     near = [case for case in CASES if case[1] in transport.operations]
@@ -88,24 +89,15 @@ def half_a_letter(source: random.Random, response: httpx.Response) -> httpx.Resp
 @pytest.mark.parametrize("operation", ["updateBeneficiary", "disableBeneficiary"])
 @pytest.mark.parametrize("spoil", [no_body, emptied, half_a_letter, deep_document])
 def test_changes_answered_without_a_resource_are_judged(spoil: Spoil, operation: str) -> None:
-    server, seeded = new_server(number=1)
-    transport = RandomAnswers(InProcessTransport(server), 1)
-    transport.operations, transport.spoils, transport.often, transport.families = (
-        {operation},
-        [spoil],
-        1.0,
-        {2},
-    )
-    run = RunContext(build(target_tables(seeded, "http://random.test"), "random"), transport)
+    def spoilt(server: Server) -> RandomAnswers:
+        transport = RandomAnswers(InProcessTransport(server), 1)
+        transport.operations, transport.spoils = {operation}, [spoil]
+        transport.often, transport.families = 1.0, {2}
+        return transport
+
     with hurried():
-        broken = {
-            finding.rule
-            for check, name in CASES
-            if name == operation
-            for finding in run_check(check, name, run)[0]
-            if finding.verdict is Verdict.FAILED
-        }
-    broken |= {rule for (rule, _), tally in run.invariants.tallies.items() if tally.broken}
+        ledger = judged(run_on(transport=spoilt), [case for case in CASES if case[1] == operation])
+    broken = {case.rule for case in ledger.with_verdict(Verdict.FAILED)}
     assert broken & {
         "http.success-json",
         "format.id",

@@ -12,7 +12,6 @@ from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.contract import signing
 from conformance.judge.findings import Inconclusive, LeftOut
-from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
@@ -20,19 +19,19 @@ from conformance.wire.messages import Auth, Call
 from conformance.world.read_only import NOT_SENT
 from conformance.world.run_context import RunContext
 from tests.support.running import cells, counted, run, write_target
+from tests.support.runs import run_on
 from tests.variants.networks import GatewayDate
 
 
 @pytest.fixture
 def world() -> Any:
     """A run that only reads, and the way to see what the server holds."""
-    server, seeded = new_server(number=1)
-    target = build(target_tables(seeded, "http://reference.test"), "reference")
-    makes = RunContext(target, InProcessTransport(server))
+    makes = run_on()
+    transport: Any = makes._transport
     for organization in ("primary", "secondary"):
         makes.account(owner=organization, fresh=True).create("createVirtualAccount")
-    reads = RunContext(target, InProcessTransport(server), read_only=True)
-    return reads, lambda: server.store.query("SELECT id, document FROM resources ORDER BY id")
+    reads = RunContext(makes.target, transport, read_only=True)
+    return reads, lambda: transport.server.store.query("SELECT id, document FROM resources ORDER BY id")
 
 
 def create(run: RunContext, name: str | None = "Savings", **auth: Any) -> Call:
@@ -169,11 +168,9 @@ def test_run_stops_where_a_server_accepts_what_it_must_refuse(world: Any) -> Non
 
 def test_clock_of_a_gateway_is_not_taken_for_the_server_s() -> None:
     """Nothing that is created shows how far they are apart."""
-    server, seeded = new_server(number=1)
-    target = build(target_tables(seeded, "http://reference.test"), "reference")
-    transport = GatewayDate(InProcessTransport(server))
-    RunContext(target, transport).account(fresh=True).create("createVirtualAccount")
-    run = RunContext(target, transport, read_only=True)
+    makes = run_on(transport=lambda server: GatewayDate(InProcessTransport(server)))
+    makes.account(fresh=True).create("createVirtualAccount")
+    run = RunContext(makes.target, makes._transport, read_only=True)
     for check in load_checks().values():
         if "timestamps" in check.name:
             findings, _ = run_check(check, "listAccounts", run)

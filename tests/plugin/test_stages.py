@@ -10,9 +10,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.plugin.worker import Worker
-from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import build
 from conformance.wire.messages import Call
 from conformance.world.run_context import RunContext
 from tests.support.report_samples import exchange
@@ -39,12 +37,10 @@ REACHABLE = {
 @pytest.fixture(scope="module")
 def judged() -> Ledger:
     """The ledger of a server with two operations."""
-    server, seeded = new_server()
-    target = build(target_tables(seeded, "http://stage.test"), "stage")
-    worker = Worker(target, index=0, workers=1, settings=FuzzSettings(1))
-    worker.run = RunContext(target, InProcessTransport(Stage.of(server, *BUILT)))
-    worker._confirming = 0
-    ledger = Ledger.of_catalogue(target)
+    run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
+    worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
+    worker.run, worker._confirming = run, 0
+    ledger = Ledger.of_catalogue(run.target)
     for check, operation in plan():
         with hurried():
             found, _ = worker.run_check(check, operation)
@@ -62,10 +58,7 @@ def test_nothing_else_is_blamed_for_it(judged: Ledger) -> None:
     assert not [finding.sentence for finding in judged.findings if finding.verdict.is_violation]
 
 
-def test_on_a_server_with_all_operations_none_is_missing() -> None:
-    server, seeded = new_server()
-    target = build(target_tables(seeded, "http://stage.test"), "stage")
-    run = RunContext(target, InProcessTransport(server))
+def test_on_a_server_with_all_operations_none_is_missing(run: RunContext) -> None:
     assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,8 @@ from conformance.contract.rules import RULES, Level
 from conformance.reference import field_tables
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.core_messages import Request
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import build
-from conformance.world.run_context import RunContext
+from conformance.reference.seed import new_server
+from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
 
@@ -52,10 +51,7 @@ def test_everything_is_under_the_prefix(path: str, status: int) -> None:
 
 @hurried()
 def test_nonce_is_remembered_as_long_as_its_request_could_be_replayed() -> None:
-    server, seeded = new_server()
-    run = RunContext(
-        build(target_tables(seeded, "http://reference.test"), "reference"), InProcessTransport(server)
-    )
+    run = run_on()
     client, listed = run.client(), run.account().call("listAccounts").signed(nonce="a" * 32)
     ahead = listed.signed(timestamp=str(int(time.time()) + 300))
     assert client.send(ahead).succeeded
@@ -66,4 +62,5 @@ def test_nonce_is_remembered_as_long_as_its_request_could_be_replayed() -> None:
     assert client.send(listed).succeeded
     time.sleep(400)
     client.send(run.account().call("listAccounts"))
-    assert server.store.query("SELECT COUNT(*) FROM nonces")[0][0] == 1
+    transport: Any = run._transport
+    assert transport.server.store.query("SELECT COUNT(*) FROM nonces")[0][0] == 1

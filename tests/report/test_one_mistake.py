@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import plan
-from conformance.checks.check import run_check
-from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.report.causes import causes
 from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath, TotalsKept
-from tests.support.runs import run_on
+from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 from tests.variants.routing import SpellingsServed
 
@@ -29,15 +27,9 @@ class HalfSignaturesOfSpellings(HalfSignatures, SpellingsServed):
     ],
 )
 def test_one_mistake_is_one_cause(server: type[Behaviour], operation: str, area: str, rule: str) -> None:
-    run = run_on(server())
-    ledger = Ledger.of_catalogue(run.target)
+    tests = [test for test in plan(operations={operation}) if test[0].rules[0].startswith(area)]
     with hurried():
-        for check, name in plan(operations={operation}):
-            if check.rules[0].startswith(area):
-                for finding in run_check(check, name, run)[0]:
-                    ledger.add(finding)
-    for entry in run.invariants.tallies.values():
-        ledger.add(entry.finding())
+        ledger = judged(run_on(server()), tests)
     [cause] = causes(ledger)
     assert (cause.rule, cause.operations) == (rule, (operation,))
     assert cause.took_along

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 import httpx
 
+from conformance.checks.check import Check, run_check
 from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Ledger
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import new_server, target_tables
+from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
+from conformance.reference.store import Store
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 
@@ -21,15 +25,31 @@ from conformance.world.run_context import RunContext
 def run_on(
     behaviour: Behaviour | None = None,
     transport: Callable[[Server], httpx.BaseTransport] = InProcessTransport,
+    *,
+    fill: Callable[[Store, Seeded], object] = lambda store, seeded: None,
+    limits: Mapping[str, float] = MappingProxyType({}),
     **features: bool,
 ) -> RunContext:
-    """A run against a new server of a behaviour; `features` are those of the target file."""
+    """A run against a new server of a behaviour. `fill` puts things on the server; `limits` and `features`
+    are those of the target file."""
     server, seeded = new_server(behaviour, number=1)
-    tables = target_tables(seeded, "http://reference.test")
+    fill(server.store, seeded)
+    tables = target_tables(seeded, "http://reference.test") | {"limits": dict(limits)}
     tables["features"] |= features
     if features.get("secondary") is False:
         del tables["secondary"]
     return RunContext(build(tables, "reference"), transport=transport(server))
+
+
+def judged(run: RunContext, tests: Iterable[tuple[Check, str]]) -> Ledger:
+    """The ledger of checks, each on an operation, and of the rules of every response meanwhile."""
+    ledger = Ledger.of_catalogue(run.target)
+    for check, operation in tests:
+        for finding in run_check(check, operation, run)[0]:
+            ledger.add(finding)
+    for entry in run.invariants.tallies.values():
+        ledger.add(entry.finding())
+    return ledger
 
 
 def ctx_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> CheckContext:

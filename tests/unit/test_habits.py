@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import time
 
-from conformance.reference.app import system_clock
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import build
 from conformance.world.cache import RunCache
 from conformance.world.habits import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within
-from conformance.world.run_context import RunContext
+from tests.support.runs import run_on
 from tests.support.stages import Stage
 from tests.variants.hurry import hurried
 
@@ -68,10 +64,9 @@ def test_what_is_old_enough_to_show_is_not_waited_for() -> None:
 
 
 def test_operations_of_which_none_exists_are_waited_for_together() -> None:
-    server, seeded = new_server(Behaviour(), system_clock)
-    stage = Stage.of(server, "createAccount", "listAccounts")
-    target = build(target_tables(seeded, "http://stage.test"), "a stage")
-    run = RunContext(target, InProcessTransport(stage))
+    run = run_on(
+        transport=lambda server: InProcessTransport(Stage.of(server, "createAccount", "listAccounts"))
+    )
     with hurried():
         begin, fixture = time.monotonic(), run.account(fresh=True)
         for operation in ("getAccountBalances", "listVirtualAccounts", "listWallets") * 2:

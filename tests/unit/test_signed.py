@@ -7,19 +7,9 @@ from typing import Any
 import pytest
 
 from conformance.contract import signing
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
-from conformance.target.file import build
 from conformance.wire.signed import signed_string
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
-
-
-@pytest.fixture(scope="module")
-def run() -> RunContext:
-    server, seeded = new_server()
-    target = build(target_tables(seeded, "http://reference.test"), "reference")
-    return RunContext(target, InProcessTransport(server))
 
 
 @pytest.mark.parametrize(

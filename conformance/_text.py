@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 #: Most characters of a value that a message shows.
@@ -116,15 +116,6 @@ def milliseconds(seconds: float) -> str:
     """`0.42 ms`, `17 ms`, `1,204 ms`."""
     value = seconds * 1000
     return f"{value:.2f} ms" if value < 1 else f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
-
-
-def operations(names: Sequence[str], all_operations: int) -> str:
-    """`createAccount`, `3 operations (a, b and c)`, `all 16 operations`."""
-    if len(names) == 1:
-        return names[0]
-    if len(names) == all_operations:
-        return f"all {all_operations} operations"
-    return f"{len(names)} operations"
 
 
 def mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -171,7 +171,7 @@ def _choices(found: Comparison) -> Iterator[str]:
             yield _row(
                 [
                     f"`{choice.rule}`",
-                    view.where(choice.operations, found.documents[-1]),
+                    view.where(choice.operations, found.documents[-1].operations),
                     plain(choice.question),
                     *(code(answer, 120) if answer else "not asked" for answer in choice.answers),
                 ]
@@ -185,5 +185,5 @@ def _changes(title: str, changes: list[Change], found: Comparison) -> Iterator[s
     if not changes:
         yield "Nothing."
     for rule, before, after, operations in _grouped(changes):
-        yield f"- `{rule}` on {view.where(operations, found.documents[-1])}: {before} → {after}"
+        yield f"- `{rule}` on {view.where(operations, found.documents[-1].operations)}: {before} → {after}"
     yield ""

@@ -23,7 +23,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from conformance._files import InputError
-from conformance._text import clean, count, listed
+from conformance._text import clean, count
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import CreatedRecord, Result
@@ -84,9 +84,7 @@ def _environment() -> Environment:
 
 @pass_context
 def _where(context: Context, operations: Sequence[str]) -> str:
-    if len(operations) == len(context["operations"]) > 1:
-        return f"all {len(operations)} operations"
-    return listed(operations, 3)
+    return view.where(operations, context["operations"])
 
 
 @functools.cache
@@ -201,13 +199,13 @@ class _Page:
         return {
             "rule": cause.rule,
             "operations": operations,
-            "where": view.where(operations, self.document),
+            "where": view.where(operations, self.document.operations),
             "finding": finding,
             "checks": [
                 {
                     "name": check.name.rpartition(".")[2].removeprefix("test_"),
                     "finding": check.finding,
-                    "where": view.where(check.operations, self.document),
+                    "where": view.where(check.operations, self.document.operations),
                 }
                 for check in cause.checks[1:]
             ],

@@ -55,7 +55,7 @@ def _facts(document: Document) -> list[tuple[str, str]]:
 def _cause(cause: view.Cause, document: Document) -> dict[str, Any]:
     return {
         "rule": cause.rule,
-        "where": view.where(cause.record.operations, document),
+        "where": view.where(cause.record.operations, document.operations),
         "tone": "known" if cause.known else cause.first.verdict,
         "verdict": cause.first.verdict,
         "known": bool(cause.known),

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance._files import shortest
-from conformance._text import count, listed, one_line, operations
+from conformance._text import count, listed, one_line
 from conformance.contract.needs import first
 from conformance.contract.rules import Level
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Result
 from conformance.report import view
-from conformance.report.commands import replay, rerun
 from conformance.report.document import Document
 from conformance.report.verdict import gating
 
@@ -85,7 +83,7 @@ class _Sections:
         yield "Errors of the suite itself", "bad", self._errors()
 
     def _on(self, names: Iterable[str]) -> str:
-        return operations(list(names), len(self.document.operations))
+        return view.where(list(names), self.document.operations)
 
     def _names(self, names: Iterable[str]) -> str:
         return listed(names, 10**6 if self.verbose else NAMES)
@@ -128,7 +126,8 @@ class _Sections:
             yield Fact("remedy", one_line(finding.remedy, 600))
         if signed := view.signed(self.document, shown):
             yield Fact("signed", one_line(signed, 600), quoted=True)
-        yield Fact("reproduce", self._reproduction(shown, finding), quoted=True)
+        command = view.reproduction(self.document, shown, folder=self.folder)
+        yield Fact("reproduce", command, quoted=True)
         further = cause.checks[1:]
         for check in further if self.verbose else further[:CHECKS]:
             name = check.name.rpartition(".")[2].removeprefix("test_")
@@ -144,13 +143,6 @@ class _Sections:
         if cause.consequences:
             names = self._names(case.rule for case in cause.consequences)
             yield Fact("led to", f"{count(len(cause.consequences), 'more case')} of {names}")
-
-    def _reproduction(self, case: Result, finding: Finding) -> str:
-        """The command that repeats a violation: its replay file where there is one, else its check alone."""
-        run = self.document.run
-        if not finding.replay:
-            return rerun(case.rule, case.operation, run.options)
-        return replay(finding.replay, run.options, shortest(self.folder) if self.folder else run.folder)
 
     def _warnings(self) -> Iterator[SummaryLine]:
         by_rule: dict[str, list[Result]] = {}

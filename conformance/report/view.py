@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from conformance._files import InputError, read_json
+from conformance._files import InputError, read_json, shortest
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level, Side
@@ -19,7 +19,7 @@ from conformance.judge.latency import Latency
 from conformance.judge.ledger import Result
 from conformance.report.causes import CaseKey, CauseRecord
 from conformance.report.commands import replay, rerun
-from conformance.report.document import FORMAT, Document, MissingRecord, RuleRecord
+from conformance.report.document import FORMAT, Document, MissingRecord, OperationRecord, RuleRecord
 from conformance.report.verdict import gating
 
 #: Verdicts in the order in which tables show them, with the sign of each.
@@ -269,10 +269,13 @@ def _checks(cases: Sequence[Result]) -> tuple[CheckRow, ...]:
     )
 
 
-def reproduction(document: Document, case: Result, finding: Finding | None = None) -> str:
-    """The command that repeats a case's violation, given where the run was started."""
+def reproduction(
+    document: Document, case: Result, finding: Finding | None = None, folder: Path | None = None
+) -> str:
+    """The command that repeats a case's violation: its replay file where there is one, else its checks alone.
+    `folder` is where the reports are, if not where the document says, as seen from where the run started."""
     if file := (finding or case.decisive).replay:
-        return replay(file, document.run.options, document.run.folder)
+        return replay(file, document.run.options, shortest(folder) if folder else document.run.folder)
     return rerun(case.rule, case.operation, document.run.options)
 
 
@@ -284,9 +287,9 @@ def signed(document: Document, case: Result) -> str:
     return next((exchange.signed or "" for exchange in exchanges if exchange), "")
 
 
-def where(operations: Sequence[str], document: Document) -> str:
-    """The operations in a few words."""
-    if len(operations) == len(document.operations) > 1:
+def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:
+    """Operations in a few words; `every` are those of the contract."""
+    if len(operations) == len(every) > 1:
         return f"all {len(operations)} operations"
     return listed(operations, 3)
 

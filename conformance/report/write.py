@@ -127,7 +127,7 @@ def annotations(document: Document) -> list[str]:
             continue
         finding = cause.first.decisive
         text = f"expected {finding.expected}; got {finding.got}"
-        title = f"{cause.rule.id} on {view.where(cause.new, document)}"
+        title = f"{cause.rule.id} on {view.where(cause.new, document.operations)}"
         failing = view.fails(document, cause.first, cause.rule.level) and verdict.exit_status != 0
         (errors if failing else warnings).append(_command("error" if failing else "warning", title, text))
     if verdict.exit_status:

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,8 +15,7 @@ from conformance.clients.sandbox import Sandbox
 from conformance.contract.rules import Level
 from conformance.reference.serving.listener import serve, served
 from conformance.report.building import RunInfo, build
-from conformance.report.terminal import summary
-from conformance.report.write import exit_status, write_all
+from conformance.report.write import finish
 from conformance.target.environment import PREFIX, variable
 
 
@@ -52,13 +50,7 @@ def run(
         folder=options.report_dir,
     )
     document = build(sandbox.judge.ledger(lost), sandbox.judge.target, info)
-    width = shutil.get_terminal_size((110, 24)).columns
-    for line, _ in summary(document, folder=options.report_dir, width=width, verbose=False):
-        print(line)
-    _, problems = write_all(document, options.report_dir)
-    for problem in problems:
-        print(f"conformance serve: {problem}", file=sys.stderr)
-    return exit_status(document, problems)
+    return finish(document, options.report_dir, shutil.get_terminal_size((110, 24)).columns)
 
 
 def _met(sandbox: Sandbox) -> str:

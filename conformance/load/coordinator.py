@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,8 +22,7 @@ from conformance.replay.format import write
 from conformance.replay.record import save
 from conformance.report.building import RunInfo, build
 from conformance.report.document import Document, MomentRecord
-from conformance.report.terminal import summary
-from conformance.report.write import exit_status, write_all
+from conformance.report.write import finish
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -138,11 +136,7 @@ class LoadController:
         info.fail_on, info.label = settings.fail_on, settings.label
         document = build(self.ledger, self.target, info)
         self.document = msgspec.structs.replace(document, moments=tuple(self.moments))
-        _, problems = write_all(self.document, self.folder)
-        for text, _ in summary(self.document, folder=self.folder, width=100, verbose=False):
-            print(printable(text))
+        status = finish(self.document, self.folder)
         for reason, times in self.unable.most_common(3):
             print(printable(f"conformance: {times} sessions could not go on: {reason}"))
-        for problem in problems:
-            print(printable(problem), file=sys.stderr)
-        return exit_status(self.document, problems)
+        return status

@@ -25,9 +25,8 @@ from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, suggested
-from conformance.plugin.limits import budget
 from conformance.plugin.options import EMBEDDED, Options
-from conformance.plugin.plan import QUICK_WORKERS, Plan
+from conformance.plugin.plan import QUICK_WORKERS, Plan, budget
 from conformance.plugin.selection import judged_by
 from conformance.report.document import Document
 from conformance.target.environment import given

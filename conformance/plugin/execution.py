@@ -19,8 +19,8 @@ from conformance.judge.ledger import Ledger
 from conformance.plugin import known
 from conformance.plugin.known import Numbers, wants
 from conformance.plugin.lanes import Lanes, shares
-from conformance.plugin.limits import budget
 from conformance.plugin.options import Options
+from conformance.plugin.plan import budget
 from conformance.plugin.selection import scope
 from conformance.plugin.worker import Worker, fuzz_settings
 from conformance.target.file import Target

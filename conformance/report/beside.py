@@ -7,18 +7,16 @@ in any two requests (signature, nonce, times) are left out.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-import msgspec
-
 from conformance._text import clean, count
-from conformance.judge.exchanges import BodyRecord, ExchangeRecord
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding
 from conformance.report.document import Document
+from conformance.report.transcript import body_lines
 
 #: Pairs that a page shows, rows of one of them, and characters of one line.
 PAIRS, ROWS, LENGTH = 30, 60, 240
@@ -114,7 +112,11 @@ def _sent(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
     lines = [f"{exchange.method} {exchange.target}"]
     if exchange.organization != other.organization:
         lines.append(f"as {exchange.organization}")
-    return [*lines, *_headers(exchange.request_headers, other.request_headers), *_body(exchange.request_body)]
+    return [
+        *lines,
+        *_headers(exchange.request_headers, other.request_headers),
+        *body_lines(exchange.request_body),
+    ]
 
 
 def _received(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
@@ -122,7 +124,7 @@ def _received(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
     return [
         status,
         *_headers(exchange.response_headers, other.response_headers),
-        *_body(exchange.response_body),
+        *body_lines(exchange.response_body),
     ]
 
 
@@ -133,18 +135,6 @@ def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]])
         for name, value in sorted(mine, key=lambda header: header[0].lower() != "idempotency-key")
         if name.lower() not in _ALWAYS_NEW and (name.lower() in _TELLING or (name, value) not in theirs)
     ]
-
-
-def _body(body: BodyRecord) -> list[str]:
-    if not body.size:
-        return ["(no body)"]
-    if body.text is None:
-        return [f"({body.size} bytes that are not UTF-8 text)"]
-    if not body.cut:
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-            # Numbers and escapes stay as they were sent.
-            return msgspec.json.format(body.text, indent=2).split("\n")
-    return body.text.split("\n")
 
 
 # ---------------------------------------------------------------------- rows

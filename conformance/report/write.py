@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from conformance._files import written
-from conformance._text import clean, one_line
+from conformance._text import clean, one_line, printable
 from conformance.report import view
 from conformance.report.badge import badge
 from conformance.report.document import Document
@@ -18,6 +19,7 @@ from conformance.report.html import pieces
 from conformance.report.junit import junit
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
+from conformance.report.terminal import summary
 
 #: GitHub shows ten of a kind for each step.
 ANNOTATIONS = 10
@@ -95,6 +97,16 @@ def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
     except OSError as error:
         problems.append(f"the step summary could not be written: {error.strerror or error}.")
     return files, problems
+
+
+def finish(document: Document, folder: Path, width: int = 100) -> int:
+    """Prints the summary of a run, writes its reports, prints what could not be written; the exit status."""
+    for line, _ in summary(document, folder=folder, width=width, verbose=False):
+        print(line)
+    _, problems = write_all(document, folder)
+    for problem in problems:
+        print(printable(problem), file=sys.stderr)
+    return exit_status(document, problems)
 
 
 def exit_status(document: Document, problems: Collection[str]) -> int:

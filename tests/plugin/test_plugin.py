@@ -69,7 +69,7 @@ def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
 
 def test_verbose_run_shows_the_exchange(tmp_path: Path) -> None:
     output = run_against(tmp_path, "--rule auth.signature@getBeneficiary -v", NoSignatureCheck()).output
-    for text in ("expected", "got", "> GET /v1/accounts/", "X-Signature: ", "< 200"):
+    for text in ("expected", "got", "    GET /v1/accounts/", "    X-Signature: ", "    200 after "):
         assert text in output
     assert "--rule auth.signature@getBeneficiary" in output
 

@@ -11,9 +11,9 @@ import pytest
 
 from conformance import __version__
 from conformance.judge.findings import Inconclusive
-from conformance.plugin import limits as plugin_limits
 from conformance.plugin.controller import wait_for
 from conformance.plugin.known import Numbers
+from conformance.plugin.plan import budget as share
 from conformance.target.model import Limits
 from conformance.wire.budget import Budget, Quantity, Retry
 from conformance.wire.messages import Failure
@@ -56,11 +56,11 @@ def test_threads_share_a_budget() -> None:
 
 def test_processes_divide_numbers_and_rate() -> None:
     limits = Limits(requests_per_second=20, max_requests=62)
-    shared = plugin_limits.budget(limits, 0.0, Numbers(1000, 8, 4), processes=4, spent=2)
+    shared = share(limits, 0.0, Numbers(1000, 8, 4), processes=4, spent=2)
     assert shared.interval == pytest.approx(0.2)
     assert [shared.take() for _ in range(15)] == [""] * 15
     assert "62 requests" in shared.take()
-    creations = plugin_limits.budget(Limits(), 0.0, Numbers(1000, 8, 4), processes=4)
+    creations = share(Limits(), 0.0, Numbers(1000, 8, 4), processes=4)
     for _ in range(2):
         creations.made(Quantity.CREATIONS)
     assert creations.take() == ""

@@ -7,8 +7,8 @@ hand (no answer, 5xx, still rate limited) is set aside, because another rule spe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVarTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar, TypeVarTuple
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
@@ -21,9 +21,11 @@ from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import purpose_of
+from conformance.world.habits import describe_delay, eventually
 from conformance.world.read_only import NOT_SENT, withheld
 from conformance.world.run_context import RunContext
 
+R = TypeVar("R")
 T = TypeVarTuple("T")
 
 
@@ -55,15 +57,11 @@ class CheckContext:
         below = "beneficiary_id" in self.operation.path_parameters
         return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
 
-    def valid(self, fixture: AccountFixture | None = None) -> Call:
-        """A valid call of this check's operation.
-
-        Where the operation can be done only once in an account (a wallet of one pair), each valid
-        call comes with an account of its own.
-        """
-        if fixture is None:
-            fixture = self.account(fresh=self.operation.traits.once and not self.run.read_only)
-        return fixture.call(self.operation.id)
+    def valid(self) -> Call:
+        """A valid call of this check's operation; where that can be done only once in an account (a wallet of
+        one pair), each in an account of its own."""
+        fresh = self.operation.traits.once and not self.run.read_only
+        return self.account(fresh=fresh).call(self.operation.id)
 
     def wanted(self, what: str) -> bool:
         """True if a probe of this name is to be sent: a quick run leaves out those that catch least. The
@@ -94,6 +92,11 @@ class CheckContext:
         exchange = self.run.accept(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
+
+    def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
+        """The result of the first look that is good, or the last result: see `habits.eventually`. The
+        operation is that of the check unless given."""
+        return eventually(self.run.cache, operation or self.operation.id, look, good)
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
         """Sends calls simultaneously. Where no two of a check's races overlapped, it does not pass."""
@@ -158,6 +161,10 @@ class CheckContext:
         entry.judged += 1
         entry.observations[question] = answer
         entry.proof += [exchange.number for exchange in exchanges]
+
+    def observe_delay(self, question: str) -> None:
+        """Records when a write has shown in the answers of the check's operation."""
+        self.observe("read.delay", question, describe_delay(self.run.cache, self.operation.id))
 
     def record(self, rule: str, question: str, answer: Exchange, seen: str = "") -> None:
         """Observes an answer by its status and error, or as `seen`, unless it says nothing about the rule."""

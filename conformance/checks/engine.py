@@ -9,8 +9,8 @@ A check of single requests is a table, a function that yields cases:
 
 The engine draws the valid request that each case changes. The name of a case is that of its probe: quick
 runs select cases by it, and reports show it. A case names its rule, and the oracle (conformance.judge.oracle)
-says what that rule demands of the answer. Where it says nothing, one of the two is wrong: `Disagreement`, an
-error of the suite and no verdict on the server.
+says what that rule demands of the answer. Where it says nothing, one of the two is wrong: InternalError, and
+no verdict on the server.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
+from conformance.judge.expectations import Refused
+from conformance.judge.findings import InternalError
 from conformance.judge.oracle import (
     ENCODED,
     ENCODED_LOWER,
     NEAR,
     RAW,
     UNKNOWN,
-    Disagreement,
     ExpectedAnswer,
-    Kind,
     Known,
     Reason,
     ValidBody,
@@ -184,12 +184,12 @@ class Engine:
         return expect(call.but(operation=case.operation), self.ctx.target, known)
 
     def reason(self, case: Case, call: Call) -> Reason:
-        """The oracle's reason for the rule of a case. Raises Disagreement where the oracle has none."""
+        """The oracle's reason for the rule of a case. Raises InternalError where the oracle has none."""
         expected = self.expected(case, call)
         found = expected.by(case.rule)
         if found is None:
             rules = ", ".join(reason.rule for reason in expected.reasons) or "nothing"
-            raise Disagreement(f"{case.name} ({self.operation}): {case.rule}, but the oracle says {rules}")
+            raise InternalError(f"{case.name} ({self.operation}): {case.rule}, but the oracle says {rules}")
         return replace(found, what=case.name)
 
     def judge(self, case: Case, answer: Exchange) -> None:
@@ -214,14 +214,14 @@ class Engine:
         """True if a request without the defect is answered no better; then notes that."""
         ctx, valid = self.ctx, self.beside
         of_authentication = reason.rule.startswith("auth.")
-        if reason.kind is Kind.REFUSED and valid is not None and answer.refused and valid.refused:
+        if reason.demand is Refused and valid is not None and answer.refused and valid.refused:
             # In other words than the valid one it is refused for its defect.
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
                 ctx.skip_judgement(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
                 return True
-        if reason.kind is Kind.REFUSED and not of_authentication and locked_out(ctx, reason.rule, answer):
+        if reason.demand is Refused and not of_authentication and locked_out(ctx, reason.rule, answer):
             return True
         control = case.control
         if control is None or reason.expectation.judge([answer], ctx.target).good is not False:

@@ -23,7 +23,6 @@ from conformance.judge.queries import keeps
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, Walk, identity, page_of, query, status_filter
 from conformance.wire.provenance import derive
-from conformance.world.habits import eventually
 from conformance.world.known_lists import ListFixture, small_list
 
 T = TypeVar("T")
@@ -32,11 +31,9 @@ T = TypeVar("T")
 # ---------------------------------------------------------------------- reading
 
 
-def stocked(ctx: CheckContext, least: int = 1) -> ListFixture:
-    """The small list of the check's operation; raises Inconclusive when it has fewer elements than needed."""
-    list_fixture = small_list(ctx.run, ctx.operation.id)
-    list_fixture.need(least)
-    return list_fixture
+def stocked(ctx: CheckContext) -> ListFixture:
+    """The small list of the check's operation. Raises Inconclusive where it has no element."""
+    return small_list(ctx.run, ctx.operation.id)
 
 
 def active(ctx: CheckContext) -> Parameters:
@@ -44,7 +41,11 @@ def active(ctx: CheckContext) -> Parameters:
     return status_filter(ctx.operation.id, ctx.target.array_style, "active")
 
 
-def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int = 4) -> T:
+#: Readings of a list that others add to, in the hope that one comes between two additions.
+_ATTEMPTS = 4
+
+
+def steady(ctx: CheckContext, call: Call, act: Callable[[], T]) -> T:
     """Reads by `act` while nothing is added to a customer's accounts, if possible; `act` may run again and so
     must not judge. The list's total before and after shows accounts that other clients or workers have added.
 
@@ -53,7 +54,7 @@ def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int
     """
     if not traits_of(call.operation).others_add:
         return act()
-    for _ in range(attempts):
+    for _ in range(_ATTEMPTS):
         before = _total(ctx, call)
         result = act()
         if before == _total(ctx, call):
@@ -134,18 +135,10 @@ def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int,
 
 def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
     """The documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
-    fields: Mapping[str, Mapping[str, Any]] = item_schema(operation)["properties"]
+    fields: Mapping[str, Mapping[str, Any]] = response_schema(operation)["properties"]["items"]["items"][
+        "properties"
+    ]
     return fields
-
-
-def item_schema(operation: str) -> Mapping[str, Any]:
-    """The schema of a list's items. Raises KeyError for an operation that answers no list."""
-    described = response_schema(operation)
-    for part in [described, *described.get("allOf", [])]:
-        items: Mapping[str, Any] | None = part.get("properties", {}).get("items", {}).get("items")
-        if items:
-            return items
-    raise KeyError(f"{operation} answers no list")
 
 
 def compared(
@@ -226,9 +219,7 @@ class Filtered:
         self.list_fixture = stocked(ctx)
         self.call = self.list_fixture.call
         self.elements: list[Item] = []
-        eventually(
-            ctx.run.cache, ctx.operation.id, self.read, lambda ids: ids >= self.list_fixture.created.keys()
-        )
+        ctx.eventually(self.read, lambda ids: ids >= self.list_fixture.created.keys())
         if not self.elements:
             raise Inconclusive(
                 "the list shows no element with id, status and created, by which filters are judged",
@@ -293,11 +284,8 @@ class Filtered:
         """The answer to a request, or to one like it, later, with the list read anew before it: looked at
         until it is good. One that is not a page is not looked at again."""
         answers = itertools.chain([exchange], self._again(exchange))
-        return eventually(
-            self.ctx.run.cache,
-            self.ctx.operation.id,
-            lambda: next(answers),
-            lambda answer: page_of(answer) is None or good(answer),
+        return self.ctx.eventually(
+            lambda: next(answers), lambda answer: page_of(answer) is None or good(answer)
         )
 
     def _again(self, exchange: Exchange) -> Iterator[Exchange]:

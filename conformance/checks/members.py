@@ -11,7 +11,6 @@ from conformance.contract.fields import documented
 from conformance.judge.comparison import same_instant, show
 from conformance.judge.expectations import At, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.habits import eventually
 
 
 def judge_member(
@@ -101,7 +100,7 @@ def look_for(
             seen = ctx.send(call, purpose)
         return seen
 
-    return eventually(ctx.run.cache, call.operation or "", look, shows)
+    return ctx.eventually(look, shows, call.operation or "")
 
 
 def went_back(later: Exchange, earlier: Exchange) -> bool:

@@ -36,6 +36,10 @@ _LONGEST_PAUSE = 2.0
 Again = Callable[[], Exchange | Sequence[Exchange]]
 
 
+#: The same; the effect and its evidence.
+Repeat = Callable[[], tuple[Effect, "Evidence"]]
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Snapshots before and after requests, the requests, and what money moved beyond multiples of their
@@ -75,62 +79,57 @@ def confirm(
     Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
     if again is None:
         raise NotSeen("what others do as well cannot be told from what requests do once")
-    repetition = _Repetition(watch, again, of_refusals)
-    return repetition.of_money(first) if watch.kind is BalancesSnapshot else repetition.of(effect, first)
 
-
-class _Repetition:
-    def __init__(self, watch: Watch, again: Again, of_refusals: bool) -> None:
-        self.watch = watch
-        self.again = again
-        self.of_refusals = of_refusals
-
-    def _repeated(self) -> tuple[Effect, Evidence]:
+    def repeat() -> tuple[Effect, Evidence]:
         """The effect of the requests once more. Raises NotSeen, also where one is accepted that must be
         refused."""
-        self.watch.start()
-        repeated = self.again()
+        watch.start()
+        repeated = again()
         answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
         accepted = next((answer for answer in answers if answer.succeeded), None)
-        if self.of_refusals and accepted is not None:
+        if of_refusals and accepted is not None:
             raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
-        effect = self.watch.effect([request.call for request in answers])
-        return effect, self.watch.evidence(answers)
+        return watch.effect([request.call for request in answers]), watch.evidence(answers)
 
-    def of(self, effect: Effect, first: Evidence) -> Evidence | None:
-        """The first evidence, if each repetition has its effect and no pause does."""
-        rounds = []
-        for _ in range(ROUNDS):
-            begun = time.monotonic()
-            repeated, _ = self._repeated()
-            if not repeated:
-                return None
-            rounds.append((repeated, self._pause(begun)))
-        return first if effects.repeated(effect, rounds) else None
+    if watch.kind is not BalancesSnapshot:
+        return first if _repeated(watch, effect, repeat) else None
+    confirmed = _followed(watch, repeat)
+    originals = [request for request in first.sent[:1] if request.succeeded and not of_refusals]
+    return confirmed and replace(confirmed, sent=[*originals, *confirmed.sent])
 
-    def _pause(self, begun: float) -> Effect:
-        """The effect of nothing in as much time as the requests took. Raises NotSeen."""
-        time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
-        self.watch.start()
-        return self.watch.effect([])
 
-    def of_money(self, first: Evidence) -> Evidence | None:
-        """The evidence of the last repetition, if money follows the amounts that are asked for."""
-        payments: list[Payment] = []
-        last, found = first, None
-        for number in range(PAYMENTS):
-            begun = time.monotonic()
-            effect, last = self._repeated()
-            asked = [amount for each in last.sent if (amount := effects.asked_amount(each.call)) is not None]
-            if not effect or not asked:
-                return None
-            again = any(asked[0] == payment.amount for payment in payments)
-            pause = self._pause(begun).signature if again else None
-            payments.append(Payment(effect.signature, asked[0], len(asked), pause or {}))
-            found = effects.paid(payments)
-            if found is None and number > 0:
-                break
-        if found is None:
+def _pause(watch: Watch, begun: float) -> Effect:
+    """The effect of nothing in as much time as the requests took. Raises NotSeen."""
+    time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
+    watch.start()
+    return watch.effect([])
+
+
+def _repeated(watch: Watch, effect: Effect, repeat: Repeat) -> bool:
+    """True if each repetition has the effect and no pause does."""
+    rounds = []
+    for _ in range(ROUNDS):
+        begun = time.monotonic()
+        again, _ = repeat()
+        if not again:
+            return False
+        rounds.append((again, _pause(watch, begun)))
+    return effects.repeated(effect, rounds)
+
+
+def _followed(watch: Watch, repeat: Repeat) -> Evidence | None:
+    """The evidence of the last repetition, if money follows the amounts that are asked for."""
+    payments: list[Payment] = []
+    for number in range(PAYMENTS):
+        begun = time.monotonic()
+        effect, last = repeat()
+        asked = [amount for each in last.sent if (amount := effects.asked_amount(each.call)) is not None]
+        if not effect or not asked:
             return None
-        originals = [request for request in first.sent[:1] if request.succeeded and not self.of_refusals]
-        return replace(last, sent=[*originals, *last.sent], fee=found.fee)
+        again = any(asked[0] == payment.amount for payment in payments)
+        pause = _pause(watch, begun).signature if again else None
+        payments.append(Payment(effect.signature, asked[0], len(asked), pause or {}))
+        found = effects.paid(payments)
+        if found is None and number > 0:
+            return None
+    return replace(last, fee=found.fee) if found else None

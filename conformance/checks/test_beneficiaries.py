@@ -28,7 +28,6 @@ from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import bodies
-from conformance.world.habits import eventually
 from conformance.world.known_lists import large_list
 from conformance.world.shapes import accepted_body, accepts
 
@@ -190,7 +189,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         def shows_all(answer: Exchange, shown: dict[str, Any] = shown) -> bool:
             return not answer.succeeded or not mismatches(answer, shown)
 
-        answer = eventually(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
+        answer = ctx.eventually(functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
     if ctx.operation.traits.disables:
@@ -216,9 +215,7 @@ def _judge_defaults(
     def look() -> tuple[Exchange, Exchange]:
         return act(what), ctx.send(listing, "the list of its destinations")
 
-    answer, listed = eventually(
-        ctx.run.cache, ctx.operation.id, look, lambda seen: expected.judge(seen).good is not False
-    )
+    answer, listed = ctx.eventually(look, lambda seen: expected.judge(seen).good is not False)
     if ctx.usable(rule, answer) and answer.succeeded and listed.succeeded:
         ctx.judge(rule, expected, answer, listed)
 
@@ -248,7 +245,7 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
     def shows_all(answer: Exchange) -> bool:
         return not answer.succeeded or len(objects(answer.get("payout_destinations"))) >= len(many.created)
 
-    answer = eventually(ctx.run.cache, ctx.operation.id, lambda: ctx.send(reading, what), shows_all)
+    answer = ctx.eventually(lambda: ctx.send(reading, what), shows_all)
     if ctx.usable(rule, answer) and answer.succeeded:
         ctx.judge(rule, holds_destinations(f"{what}: all of them", ids=sorted(many.created)), answer)
 
@@ -280,7 +277,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
             return answer.succeeded and {*held} >= {*made} and not mismatches(answer, kept)
 
         reading = functools.partial(ctx.send, call("getBeneficiary", owner.ids), what)
-        answer = eventually(ctx.run.cache, "getBeneficiary", reading, shows_all)
+        answer = ctx.eventually(reading, shows_all, "getBeneficiary")
         if ctx.usable("beneficiary.destinations", answer) and answer.succeeded:
             holds = holds_destinations(f"{what}: all destinations that were made", ids=sorted(made))
             ctx.judge("beneficiary.destinations", holds, answer, changed, *made.values())

@@ -18,7 +18,6 @@ from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import Body
 from conformance.world.creations import created_in, creations
-from conformance.world.habits import eventually
 from conformance.world.run_context import SAMPLE_REMEDIES
 
 #: Members that belong to one type of destination, by the type that they do not apply to.
@@ -328,7 +327,7 @@ def _defaults(
 
     reading = fixture.call("listPayoutDestinations")
     purpose = "the destinations, and which of them is the default"
-    return eventually(ctx.run.cache, reading.operation or "", lambda: ctx.shown(reading, purpose), good)
+    return ctx.eventually(lambda: ctx.shown(reading, purpose), good, reading.operation or "")
 
 
 def _shown_defaults(answer: Exchange) -> list[str]:

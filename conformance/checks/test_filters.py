@@ -28,7 +28,6 @@ from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, status_filter, walk
 from conformance.wire.provenance import derive
-from conformance.world.habits import eventually
 from conformance.world.samples import OTHER_CURRENCIES
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
@@ -283,12 +282,7 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None:
         lists.read()
         return shown == lists.kept(filters)
 
-    done = eventually(
-        ctx.run.cache,
-        ctx.operation.id,
-        lambda: walk(ctx.send, lists.call, size=size, filters=filters),
-        good,
-    )
+    done = ctx.eventually(lambda: walk(ctx.send, lists.call, size=size, filters=filters), good)
     kept = lists.kept(filters)
     if not kept or not judge_whole(ctx, _COMBINE, done, kept, what):
         return

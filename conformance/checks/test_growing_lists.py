@@ -14,7 +14,7 @@ from conformance.judge.paging import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of, walk
 from conformance.world.account import AccountFixture
-from conformance.world.habits import FEWER_ACCOUNTS, eventually, newest_accounts
+from conformance.world.habits import FEWER_ACCOUNTS, newest_accounts
 from conformance.world.run_context import refusal_of_valid
 
 RULE = "list.race"
@@ -102,9 +102,7 @@ class Growth:
     def walk(self) -> None:
         """Reads the list, and keeps its pages where nothing is amiss. It may grow meanwhile, and show new
         elements late, so that it is looked at again."""
-        pages, complete, last = eventually(
-            self.ctx.run.cache, self.ctx.operation.id, self._read, lambda read: not self._amiss(read[0])
-        )
+        pages, complete, last = self.ctx.eventually(self._read, lambda read: not self._amiss(read[0]))
         missing, repeated = self._amiss(pages) or (0, 0)
         if not pages:
             self.ctx.skip_judgement(RULE, f"the walk was answered {last.described()}", last)

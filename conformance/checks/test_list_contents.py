@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -12,17 +11,13 @@ from conformance.checks.list_judging import (
     FAR_PAST,
     active,
     compared,
-    item_fields,
-    item_schema,
     steady,
     stocked,
     usable_page,
 )
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.comparison import show
-from conformance.judge.expectations import At, CannotTell, Documented, Equal, Outcome, predicate
-from conformance.judge.expectations.expectation import outcome
+from conformance.judge.expectations import At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
     DEFAULTS,
@@ -30,12 +25,11 @@ from conformance.judge.paging import (
     count_of_pages,
     no_items,
     number_is,
-    pages,
 )
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
 from conformance.world.account import AccountFixture, identifier
-from conformance.world.habits import describe_delay, eventually, only_own, prepopulated
+from conformance.world.habits import only_own, prepopulated
 from conformance.world.known_lists import SMALL, listed_customer
 from conformance.world.run_context import refusal_of_valid
 
@@ -60,9 +54,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         return pages, done.cut
 
     elements = {*list_fixture.created, *list_fixture.known}
-    pages, cut = eventually(
-        ctx.run.cache,
-        ctx.operation.id,
+    pages, cut = ctx.eventually(
         lambda: steady(ctx, list_fixture.call, read),
         lambda found: found[1] or elements <= {identifier for page in found[0] for identifier in page.ids},
     )
@@ -86,10 +78,6 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)
-    typed = documented_items(
-        "each item with its documented fields, of their types", operation=ctx.operation.id
-    )
-    ctx.judge("list.item-fields", typed, *exchanges)
     ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
 
 
@@ -109,18 +97,13 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     except Inconclusive as stop:
         # The other checks of the list have accounts that were there before.
         ctx.not_exercised("list.complete", stop.reason)
-        ctx.observe(
-            "read.delay", "when does a new element show?", describe_delay(ctx.run.cache, ctx.operation.id)
-        )
+        ctx.observe_delay("when does a new element show?")
         return
-    after = eventually(
-        ctx.run.cache,
-        ctx.operation.id,
+    after = ctx.eventually(
         lambda: steady(ctx, listing, lambda: walk(ctx.send, listing)),
         lambda read: read.cut or created.get("id") in read.ids,
     )
-    delay = describe_delay(ctx.run.cache, ctx.operation.id)
-    ctx.observe("read.delay", "when does a new element show?", delay)
+    ctx.observe_delay("when does a new element show?")
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
         usable_page(ctx, "list.complete", after.exchanges[-1], what)
@@ -200,9 +183,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         made[str(created.get("id"))] = created
         what = f"the list after {len(made)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE))
-        exchange = eventually(
-            ctx.run.cache,
-            ctx.operation.id,
+        exchange = ctx.eventually(
             functools.partial(ctx.shown, looking, what),
             lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
         )
@@ -211,8 +192,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
             ctx.judge("list.complete", own, exchange)
-    delay = describe_delay(ctx.run.cache, ctx.operation.id)
-    ctx.observe("read.delay", "when does a new element show?", delay)
+    ctx.observe_delay("when does a new element show?")
     if "beneficiary_id" in ctx.operation.path_parameters:
         _judge_disabled(ctx, fixture, made)
 
@@ -226,9 +206,7 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
     late = ctx.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
     if late.succeeded:
         made = {**made, str(late.get("id")): late}
-    exchange = eventually(
-        ctx.run.cache,
-        ctx.operation.id,
+    exchange = ctx.eventually(
         functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
         lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
     )
@@ -247,39 +225,6 @@ def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) ->
     if not found.items:
         ctx.judge("list.pages", count_of_pages(what, size, 0), exchange)
         ctx.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)
-
-
-_TYPES = {"string": str, "boolean": bool, "null": type(None)}
-
-
-def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
-    """Documented members of a list's items that are missing or have another JSON type, in words."""
-    required = item_schema(operation)["required"]
-    found = []
-    for item in items:
-        if not isinstance(item, dict):
-            found.append(f"an item is {show(item)}")
-            continue
-        for name, described in item_fields(operation).items():
-            types = described.get("type", ())
-            wanted = tuple(_TYPES[kind] for kind in ([types] if isinstance(types, str) else types))
-            if name not in item and name in required:
-                found.append(f"{name} is missing")
-            elif name in item and wanted and not isinstance(item[name], wanted):
-                found.append(f"{name} is {show(item[name])}")
-    return found
-
-
-@predicate
-def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Outcome:
-    """The items of each page have their documented fields, of their JSON types."""
-    read = pages(exchanges)
-    for at, page in enumerate(read):
-        if wrong := mistyped(operation, page.items):
-            return outcome(wrong[0], at)
-    if not any(page.items for page in read):
-        raise CannotTell("none of the pages holds an item")
-    return ""
 
 
 def in_order(shown: Sequence[str], created: Sequence[str]) -> str:

@@ -18,7 +18,6 @@ from conformance.contract.traits import traits_of
 from conformance.judge import paging, queries
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk
-from conformance.world.habits import eventually
 
 
 @check("list.size-range", "list.out-of-range")
@@ -157,11 +156,8 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
         counted = itertools.chain(
             [exchange], map(ctx.send, itertools.repeat(exchange.call), itertools.repeat(what))
         )
-        exchange = eventually(
-            ctx.run.cache,
-            ctx.operation.id,
-            lambda: next(counted),
-            lambda answer: holds(fitting, answer, *done.page_exchanges),
+        exchange = ctx.eventually(
+            lambda: next(counted), lambda answer: holds(fitting, answer, *done.page_exchanges)
         )
         ctx.judge("list.pages", fitting, exchange, *done.page_exchanges)
     ctx.judge("list.pages", paging.count_of_pages(what, size), exchange)

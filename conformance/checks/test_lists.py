@@ -31,7 +31,6 @@ from conformance.wire.pages import (
     query,
     read_at_all_sizes,
 )
-from conformance.world.habits import eventually
 from conformance.world.known_lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
 
 
@@ -39,9 +38,7 @@ from conformance.world.known_lists import LONGEST_LIST, MORE_PAIRS, ListFixture,
 def test_walking_pages(ctx: CheckContext) -> None:
     """Walks a list at sizes 100, 10, 2 and 1: each element once, full pages, numbers that agree."""
     list_fixture = stocked(ctx)
-    reading = eventually(
-        ctx.run.cache,
-        ctx.operation.id,
+    reading = ctx.eventually(
         lambda: steady(
             ctx, list_fixture.call, lambda: read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1))
         ),

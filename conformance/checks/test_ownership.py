@@ -29,7 +29,6 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in
-from conformance.world.habits import eventually
 from conformance.world.samples import digits, marker
 
 #: The rule of everything that is sent on create.
@@ -324,11 +323,10 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
     rule, fixture = "beneficiary.update-server-owned", ctx.account(fresh=True)
     there = fixture.destination_id
     # What it shows now for the first time would seem to be changed by the PATCH.
-    before = eventually(
-        ctx.run.cache,
-        "getBeneficiary",
+    before = ctx.eventually(
         lambda: ctx.accept(fixture.call("getBeneficiary"), "the beneficiary as it is"),
         lambda seen: there in (identifiers(seen.get("payout_destinations")) or ()),
+        "getBeneficiary",
     )
     without = ctx.accept(fixture.call("updateBeneficiary"), "a PATCH without server-owned fields")
     owned = {

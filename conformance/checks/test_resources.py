@@ -24,7 +24,6 @@ from conformance.judge.timeliness import untimely
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import CreatedResource, created_in, creations
-from conformance.world.habits import describe_delay, eventually
 from conformance.world.samples import marker
 
 #: Rules that hold for every single answer.
@@ -176,7 +175,7 @@ def test_read_equals_create(ctx: CheckContext) -> None:
     made = creations(ctx.run, create)
     for resource in [*made, made[0]]:
         judge_read(ctx, resource, f"read after it was created with {resource.kind}")
-    ctx.observe("read.delay", "when does a write show?", describe_delay(ctx.run.cache, ctx.operation.id))
+    ctx.observe_delay("when does a write show?")
 
 
 def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
@@ -311,9 +310,7 @@ def _showing(ctx: CheckContext, purpose: str) -> Exchange:
     """The answer of the check's operation where it has something to show: a list is read until it shows
     an element, as it may lag behind."""
     request = _populated(ctx).call(ctx.operation.id)
-    return eventually(
-        ctx.run.cache,
-        ctx.operation.id,
+    return ctx.eventually(
         lambda: ctx.accept(request, purpose),
         lambda answer: not ctx.operation.is_list or answer.get("items") != [],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from conformance.checks import foreign_paths
@@ -22,25 +23,22 @@ FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"
 
 
-class _Watch:
-    """Looks for effects of refused writes on several owners' resources at once, from now on."""
+def _watched(ctx: CheckContext, *fixtures: AccountFixture) -> list[SideEffects]:
+    """The effects of refused writes on several owners' resources, from now on."""
+    return [SideEffects(ctx, fixture).start() for fixture in fixtures if UNTOUCHED in ctx.rules]
 
-    def __init__(self, ctx: CheckContext, fixtures: Sequence[AccountFixture]) -> None:
-        self._ctx = ctx
-        watched = fixtures if UNTOUCHED in ctx.rules else ()
-        self._effects = [SideEffects(ctx, fixture).start() for fixture in watched]
 
-    def judge(self, what: str, answers: Sequence[Exchange]) -> None:
-        """Judges that refused requests changed none of the fixtures; see SideEffects.judge_refused."""
-        for effects in self._effects:
-            effects.judge_refused(what, answers, lambda: self._again(answers))
+def _judge_untouched(watched: Sequence[SideEffects], what: str, answers: Sequence[Exchange]) -> None:
+    """Judges that refused requests changed nothing in any of the fixtures."""
 
-    def _again(self, answers: Sequence[Exchange]) -> list[Exchange]:
-        calls = [answer.call for answer in answers]
+    def again(ctx: CheckContext) -> list[Exchange]:
         return [
-            self._ctx.send(renewed(again), f"{answer.purpose}, once more", answer.organization)
-            for again, answer in zip(anew(self._ctx.run, calls), answers, strict=True)
+            ctx.send(renewed(call), f"{answer.purpose}, once more", answer.organization)
+            for call, answer in zip(anew(ctx.run, [each.call for each in answers]), answers, strict=True)
         ]
+
+    for effects in watched:
+        effects.judge_refused(what, answers, functools.partial(again, effects.ctx))
 
 
 #: A case, the engine that sends and judges it, and its call.
@@ -80,12 +78,12 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     name = "the first organization's path for the second" + (", a part of it" if part else "")
     returned = _planned(back, [foreign_paths.foreign_path(back, name, part)])
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
-    watch = _Watch(ctx, (home, foreign))
+    watched = _watched(ctx, home, foreign)
     _owner_reads(ctx, foreign, "secondary")
     answers = _answers(planned)
     _owner_reads(ctx, home, "primary")
     answers += _answers(returned)
-    watch.judge("requests for another organization's customer or account", answers)
+    _judge_untouched(watched, "requests for another organization's customer or account", answers)
     _judge(planned + returned, answers)
     for answer in answers[:-1]:
         judge_leak(ctx, facts, answer)
@@ -135,9 +133,9 @@ def test_missing_child(ctx: CheckContext) -> None:
     child's, or are another kind of resource's, are refused."""
     engine = tenant(ctx, "own")
     planned = _planned(engine, foreign_paths.missing_children(engine))
-    watch = _Watch(ctx, (engine.fixture,))
+    watched = _watched(ctx, engine.fixture)
     answers = _answers(planned)
-    watch.judge("requests for missing children", answers)
+    _judge_untouched(watched, "requests for missing children", answers)
     _judge(planned, answers)
 
 
@@ -203,9 +201,9 @@ def _judge_elsewhere(
         for engine, whose, name in probes
         for each in _planned(engine, foreign_paths.children(engine, whose, name))
     ]
-    watch = _Watch(ctx, [engine.fixture for engine in watched])
+    effects = _watched(ctx, *(engine.fixture for engine in watched))
     answers = _answers(planned)
-    watch.judge("requests for children of another parent", answers)
+    _judge_untouched(effects, "requests for children of another parent", answers)
     _judge(planned, answers)
     return answers
 
@@ -247,9 +245,9 @@ def test_payout_references(ctx: CheckContext) -> None:
     other = AccountFixture(ctx.run, account_id=fixture.account_id)
     engine = Engine(ctx, lambda: fixture)
     planned = _planned(engine, foreign_paths.payees(engine, references))
-    watch = _Watch(ctx, (fixture,))
+    watched = _watched(ctx, fixture)
     answers = _answers(planned)
-    watch.judge("payouts that name what is not under the account", answers)
+    _judge_untouched(watched, "payouts that name what is not under the account", answers)
     _judge(planned, answers)
     for answer in answers:
         if "another organization's" in answer.purpose and LEAK in ctx.rules:

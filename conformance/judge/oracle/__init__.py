@@ -18,7 +18,7 @@ that is defective in several ways has several reasons for its refusal; which of 
 
 A row of a check's table names its rule. The engine (`conformance.checks.engine`) sends
 the case, asks the oracle, and judges by what it says of that rule. A row whose rule the oracle does
-not name raises `Disagreement`: an error of the suite, no verdict on the server. The generated part asks the
+not name raises InternalError: no verdict on the server. The generated part asks the
 oracle of whatever Hypothesis drew. A request that a client sends is described by the same `Call`: `Auth` with
 API key, timestamp, nonce and signature as they came.
 
@@ -28,7 +28,7 @@ has the form of the answer.
 """
 
 from conformance.judge.oracle.body_rules import BodyVerdict, ValidBody, judge_body
-from conformance.judge.oracle.reasons import Disagreement, Kind, Reason
+from conformance.judge.oracle.reasons import Reason
 from conformance.judge.oracle.requests import (
     COUSIN,
     ENCODED,
@@ -56,9 +56,7 @@ __all__ = [
     "SIBLING",
     "UNKNOWN",
     "BodyVerdict",
-    "Disagreement",
     "ExpectedAnswer",
-    "Kind",
     "Known",
     "Reason",
     "ValidBody",

@@ -5,32 +5,21 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from enum import Enum
+from typing import Any
 
 from conformance.contract.rules import RULES, Level
-from conformance.judge.expectations import Accepted, Answered, Authenticated, Expectation, Refused, Status
-
-
-class Disagreement(AssertionError):
-    """A row of a table names a rule that the oracle does not: one of the two is wrong, not the server."""
-
-
-class Kind(Enum):
-    """Demand of a reason on the answer: a refusal (4xx), a 2xx status, anything but an authentication error,
-    or any status below 500."""
-
-    REFUSED = "refused"
-    ACCEPTED = "accepted"
-    AUTHENTICATED = "authenticated"
-    ANSWERED = "answered"
+from conformance.judge.expectations import Answered, Expectation, Refused, Status
+from conformance.judge.expectations.expectation import Predicate
 
 
 @dataclass(frozen=True)
 class Reason:
     """A rule that says something of a request's answer, and the request in a few words.
 
-    `statuses` are those that a refusal may have (any 4xx if empty), or that an answer may have beside those
-    below 500; `type` and `code` are those of the refusal's error (any if empty).
+    `demand` is the predicate: Refused, Accepted, Authenticated (any answer but an authentication error) or
+    Answered (any status below 500). `statuses` are those that a refusal may have (any 4xx if empty), or that
+    an answer may have beside those below 500; `type` and `code` are those of the refusal's error (any if
+    empty).
     """
 
     rule: str
@@ -38,7 +27,7 @@ class Reason:
     statuses: tuple[int, ...] = ()
     type: str = ""
     code: str = ""
-    kind: Kind = Kind.REFUSED
+    demand: Predicate[Any] = Refused
 
     @property
     def level(self) -> Level:
@@ -63,12 +52,10 @@ class Reason:
 @functools.lru_cache(1024)
 def _expectation(reason: Reason) -> Expectation:
     what, statuses = reason.what, reason.statuses
-    if reason.kind is Kind.ACCEPTED:
-        return Accepted(what)
-    if reason.kind is Kind.AUTHENTICATED:
-        return Authenticated(what)
-    if reason.kind is Kind.ANSWERED:
+    if reason.demand is Answered:
         return Answered(what, also=list(statuses))
+    if reason.demand is not Refused:
+        return reason.demand(what)
     if len(statuses) > 1:
         return Status(what, statuses)
     return Refused(what, statuses[0] if statuses else 0, reason.type, reason.code)

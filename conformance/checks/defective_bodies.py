@@ -1,23 +1,17 @@
 """An engine for defective bodies: beside a valid request that the server accepts, and in an account that
-shows the effects of refused requests.
-
-    with DefectiveBodies(ctx) as engine:
-        engine.run(cases)
-
-Leaving the block judges refusal.changes-nothing, where the check cites it.
+shows the effects of refused requests: after its cases it judges refusal.changes-nothing, where the check
+cites it.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self
 
 from conformance.checks.auth_probes import earliest
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine
+from conformance.checks.engine import Engine, named_as
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects
 from conformance.contract.fields import Field, request_fields
@@ -32,6 +26,8 @@ from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import marker
 from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts, by_shape, shape_of
+
+P = ParamSpec("P")
 
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
@@ -195,18 +191,18 @@ class DefectiveBodies(Engine):
 
     # ------------------------------------------------------------------ effects
 
-    def __enter__(self) -> Self:
+    def run(
+        self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
+    ) -> list[Exchange]:
+        """As the engine does; judges the effects of those that were refused."""
         self._start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None and self._effects is not None and self.ctx.wanted(EFFECTS):
+        answers = super().run(table, *args, **kwargs)
+        if self._effects is not None and self.ctx.wanted(EFFECTS):
             if self._refused:
                 self._judge(self._effects)
             else:
                 self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
+        return answers
 
     def _start(self) -> None:
         self._refused.clear()
@@ -273,10 +269,7 @@ def field_table(
             shapes = by_shape(ctx.operation.id, chosen)
             in_each_shape(ctx, table, shapes, chosen if elsewhere(ctx) else [])
 
-        functools.update_wrapper(run, table)
-        # pytest would take the parameters of the table for those of the check.
-        del run.__wrapped__  # type: ignore[attr-defined]
-        return check(rule, UNTOUCHED)(run)
+        return check(rule, UNTOUCHED)(named_as(table, run))
 
     return mark
 
@@ -295,17 +288,10 @@ def _elsewhere(
     for shape in OTHER_SHAPES.get(operation, ()):
         if not accepts(ctx.run, operation, shape):
             continue
-        with DefectiveBodies(ctx, shape) as engine:
-            body = engine.valid()
-            yield (
-                engine,
-                _PLACES[shape],
-                [
-                    field
-                    for field, home in homes.items()
-                    if home != shape and (home == SAMPLE or field.name in body)
-                ],
-            )
+        engine = DefectiveBodies(ctx, shape)
+        body = engine.valid()
+        elsewhere = [field for field, home in homes.items() if home in (SAMPLE, shape) or field.name in body]
+        yield engine, _PLACES[shape], [field for field in elsewhere if homes[field] != shape]
 
 
 def in_each_shape(
@@ -314,7 +300,6 @@ def in_each_shape(
     """Runs a table of fields, each in the shape of body where it means something, then those of `others` in
     the other kinds of body that the server accepts."""
     for shape, fields in shapes.items():
-        with DefectiveBodies(ctx, shape) as engine:
-            engine.run(table, fields, "")
+        DefectiveBodies(ctx, shape).run(table, fields, "")
     for engine, where, fields in _elsewhere(ctx, others):
         engine.run(table, fields, where)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from conformance.checks.check import CheckFunction, check
@@ -83,14 +82,6 @@ class Engine:
         self._fixture = fixture
         self._moved = moved
         self._drawn: ValidBody | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Judges what only shows after all cases: here nothing."""
 
     # ------------------------------------------------------------------ making
 
@@ -246,15 +237,19 @@ def table(
 
     def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
         def run(ctx: CheckContext) -> None:
-            with at(ctx) as engine:
-                engine.run(cases)
+            at(ctx).run(cases)
 
-        functools.update_wrapper(run, cases)
-        # pytest would take the parameters of the table for those of the check.
-        del run.__wrapped__  # type: ignore[attr-defined]
-        return check(*rules, operations=operations)(run)
+        return check(*rules, operations=operations)(named_as(cases, run))
 
     return mark
+
+
+def named_as(table: Callable[..., Iterable[Case]], run: CheckFunction) -> CheckFunction:
+    """The function of a check under the name of its table."""
+    functools.update_wrapper(run, table)
+    # pytest would take the parameters of the table for those of the check.
+    del run.__wrapped__  # type: ignore[attr-defined]
+    return run
 
 
 def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:

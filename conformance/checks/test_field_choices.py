@@ -13,6 +13,7 @@ from conformance.checks.engine import table
 from conformance.checks.members import judge_members, look_for
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
+from conformance.contract.schemas import nullable
 from conformance.judge.comparison import document
 from conformance.world.account import call
 from conformance.world.case import Case
@@ -55,7 +56,7 @@ def test_optional_field_null(ctx: CheckContext) -> None:
     ids = Beneficiary(ctx, ctx.account()).ids if update else invalid.ids
     shown = response_schema("getBeneficiary")["properties"]
     for field in request_fields(ctx.operation.id):
-        if not field.required and field.name != "company_name" and _nullable(shown[field.name]):
+        if not field.required and field.name != "company_name" and nullable(shown[field.name]):
             body = {field.name: None}
             if ctx.operation.traits.creates == "beneficiary":
                 body = {**invalid.valid(), **body}
@@ -70,10 +71,6 @@ def test_optional_field_null(ctx: CheckContext) -> None:
         later = look_for(ctx, call("getBeneficiary", ids), what, answered)
         if later.succeeded:
             judge_members(ctx, "beneficiary.update", later, answered, what)
-
-
-def _nullable(schema: Any) -> bool:
-    return any(choice.get("type") == "null" for choice in schema.get("anyOf", ()))
 
 
 @table("fields.address-members", at=DefectiveBodies)

@@ -29,24 +29,18 @@ from conformance.world.run_context import refusal_of_valid
 SURVIVES = "http.no-server-error"
 
 
-def _survived(
-    ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: bool = False, documented: bool = True
-) -> None:
-    """Judges that an answer came, below 500, or 501 (RFC 9110, 15.6.2) where the method or path is not
-    `documented`; `may_hang_up` where a front end may break the connection off."""
-    hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
-    if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
-        ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
-        return
-    also = [501] if ctx.operation.traits.under_development or not documented else []
-    ctx.judge(SURVIVES, Answered(what, also=also), exchange)
-
-
 def _probe(
     ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = False, documented: bool = True
 ) -> Exchange:
+    """Judges that an answer comes, below 500, or 501 (RFC 9110, 15.6.2) where the method or path is not
+    `documented`; `may_hang_up` where a front end may break the connection off."""
     exchange = ctx.send(probe, what)
-    _survived(ctx, exchange, what, may_hang_up=may_hang_up, documented=documented)
+    hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
+    if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
+        ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
+        return exchange
+    also = [501] if ctx.operation.traits.under_development or not documented else []
+    ctx.judge(SURVIVES, Answered(what, also=also), exchange)
     return exchange
 
 
@@ -220,19 +214,10 @@ def test_undocumented_methods(ctx: CheckContext) -> None:
     fixture = ctx.account("authentication")
     ids = {name: unknown_like(value) for name, value in fixture.ids(ctx.operation.id).items()}
     for method in ("PUT", "DELETE"):
-        answer = _probe(
-            ctx,
-            Call(None, method, call(ctx.operation.id, ids).target),
-            f"{method} on the path of the operation",
-            documented=False,
-        )
-        if answer.status == 501 or ctx.usable("http.undocumented-method", answer):
-            ctx.observe(
-                "http.undocumented-method",
-                f"{method} on the path of the operation",
-                answer.described(),
-                answer,
-            )
+        rule, what = "http.undocumented-method", f"{method} on the path of the operation"
+        answer = _probe(ctx, Call(None, method, call(ctx.operation.id, ids).target), what, documented=False)
+        if answer.status == 501 or ctx.usable(rule, answer):
+            ctx.observe(rule, what, answer.described(), answer)
 
 
 @check("http.undocumented-path", SURVIVES)

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 
 #: Operation that creates -> the path parameter, and member of the answer, that names the parent.
@@ -17,19 +18,11 @@ PARENTS: Mapping[str, str] = {
 }
 
 
-def _or_null(schema: Mapping[str, Any]) -> bool:
-    """True if a member may be null (section 2 types it "or null")."""
-    types = schema.get("type", ())
-    return "null" in ([types] if isinstance(types, str) else types) or any(
-        map(_or_null, schema.get("anyOf", ()))
-    )
-
-
 def _nullable(operation: str) -> tuple[str, ...]:
     answer = response_schema(operation)
     optional = [field.name for field in request_fields(operation) if not field.required]
     return tuple(
-        name for name in optional if name in answer["required"] and _or_null(answer["properties"][name])
+        name for name in optional if name in answer["required"] and nullable(answer["properties"][name])
     )
 
 

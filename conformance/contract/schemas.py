@@ -129,15 +129,16 @@ def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str
                     found.add(str(member.get("x-rule")))
                 elif value.get(name) is not None:
                     places.append((member, value[name], f"{pointer}/{name}"))
-                elif name in value and name in described.get("required", ()) and _nullable(member):
+                elif name in value and name in described.get("required", ()) and nullable(member):
                     found.add("format.nullable")
         elif isinstance(value, list) and "items" in described:
             places += [(described["items"], member, f"{pointer}/{at}") for at, member in enumerate(value)]
     return found
 
 
-def _nullable(schema: Mapping[str, Any]) -> bool:
-    return "null" in schema.get("type", ()) or any(map(_nullable, schema.get("anyOf", ())))
+def nullable(schema: Mapping[str, Any]) -> bool:
+    """True if a value may be null (section 2 types it "or null")."""
+    return "null" in schema.get("type", ()) or any(map(nullable, schema.get("anyOf", ())))
 
 
 # ---------------------------------------------------------------------- the dialect

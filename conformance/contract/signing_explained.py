@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import itertools
 import json
 from dataclasses import dataclass, replace
 
@@ -33,9 +34,13 @@ class Explanation:
     @property
     def first_difference(self) -> int:
         """The first byte in which the string that was signed differs from the right one."""
-        pairs = zip(self.string, self.signed or b"", strict=False)
-        shorter = min(len(self.string), len(self.signed or b""))
-        return next((place for place, (right, other) in enumerate(pairs) if right != other), shorter)
+        return _common(self.string, self.signed or b"")
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """Length of the common beginning of two texts, in bytes."""
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in pairs)
 
 
 def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = None) -> Explanation:
@@ -106,10 +111,7 @@ def _difference(parts: Parts, signed: bytes) -> str:
     if name:
         return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(parts.pieces[name])}"
     right = parts.string()
-    same = next(
-        (place for place, pair in enumerate(zip(right, signed, strict=False)) if pair[0] != pair[1]),
-        min(len(right), len(signed)),
-    )
+    same = _common(right, signed)
     return f"it differs from byte {same} on: {_shown(signed[same:])} instead of {_shown(right[same:])}"
 
 

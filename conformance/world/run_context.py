@@ -48,6 +48,7 @@ SAMPLE_REMEDIES = {
 IN_A_PATH = re.compile(r"[A-Za-z0-9_-]+")
 
 _PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
+_BANK = Key[int]("which bank details the server accepts")
 _REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
 
 #: Remedy where the run may send no more.
@@ -112,7 +113,6 @@ class RunContext:
         self._nonces = Nonces()
         self._transport = transport or new_transport(target.tls)
         self._clients: dict[str, Client] = {}
-        self._bank_choice: int | None = None
         self._reads = Reads(target, self.clock.now, self._refused)
         self.accounts = Accounts(self)
         #: Values that checks make once for the whole run.
@@ -316,7 +316,7 @@ class RunContext:
         ids = {"account_id": fixture.account_id, "beneficiary_id": str(primary.beneficiary_id)}
         listed = self.send(
             fixture.client,
-            Call("listPayoutDestinations", "GET", OPERATIONS["listPayoutDestinations"].path.format(**ids)),
+            call("listPayoutDestinations", ids),
             "which currency does the payee of the target file take?",
         )
         named = (
@@ -337,18 +337,18 @@ class RunContext:
 
     def bank_account(self, fixture: AccountFixture) -> dict[str, Any]:
         """A bank destination body that this server accepts; which one that is, is found out once."""
-        bodies = self.samples.bank_accounts()
-        if self._bank_choice is None:
-            self._bank_choice = 0
-            for index, body in enumerate(bodies):
-                attempt = call("createPayoutDestination", fixture.ids("createPayoutDestination"), body)
-                if self.send(
-                    fixture.client, attempt, "which bank details does this server accept?"
-                ).succeeded:
-                    self._bank_choice = index
-                    break
+        create, purpose = "createPayoutDestination", "which bank details does this server accept?"
+
+        def choose() -> int:
+            with contextlib.suppress(Inconclusive):
+                for index, body in enumerate(self.samples.bank_accounts()):
+                    attempt = call(create, fixture.ids(create), body)
+                    if self.send(fixture.client, attempt, purpose).succeeded:
+                        return index
+            return 0
+
         # Not the numbers that were just tried: a server may refuse the same account twice.
-        return self.samples.bank_accounts()[self._bank_choice]
+        return self.samples.bank_accounts()[self.cache.get(_BANK, choose)]
 
 
 def refusal_of_valid(exchange: Exchange) -> Inconclusive:

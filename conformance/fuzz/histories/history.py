@@ -62,7 +62,7 @@ def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | N
     else:
         outcome = REFUSED if (refused if refused is not None else not exchange.succeeded) else OK
     # What was lost on the way may have taken effect since it was first sent.
-    return Event(name, outcome, exchange.begun, exchange.arrived, value, exchange.number)
+    return Event(name, outcome, exchange.begun, exchange.arrived, value)
 
 
 def ids(exchange: Exchange) -> frozenset[str]:

@@ -28,8 +28,6 @@ class Event(Generic[State]):
     invoked: float
     answered: float
     value: Any = None
-    #: Number of the exchange.
-    exchange: int = 0
 
 
 #: State and operation -> the states that may follow; none where the answer would be wrong.

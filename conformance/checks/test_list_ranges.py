@@ -178,7 +178,7 @@ def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, 
     found = usable_page(ctx, rule, exchange, what, refusable=True)
     if found is None:
         return
-    good = ctx.judge(rule, paging.number_from(expected, "page", 1, refusable=True), exchange)
+    good = ctx.judge(rule, paging.page_from_one(expected), exchange)
     if good and valid and page_of(valid) is not None:
         sentence = f"{what}, answered as page {found.page}: its items"
         ctx.judge(rule, paging.same_elements(sentence, refusable=True), exchange, valid)

@@ -23,8 +23,11 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import NEW_VALUES, SEVERAL, TOLERATED, Body, bodies
-from conformance.world.shapes import accepted_body, accepts
+from conformance.world.bodies import BODIES, Body, bodies, new_values
+from conformance.world.shapes import SHAPES, accepted_body, accepts
+
+#: The name of the probe that changes all fields.
+_SEVERAL = "several fields"
 
 #: The name of the probes that change a business.
 _BUSINESS = "changes of a business"
@@ -54,12 +57,13 @@ class _Change:
 
 def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
     """The changes that the run wants, each with a new beneficiary."""
-    for name in NEW_VALUES:
+    for name in (*new_values(fixture), _SEVERAL):
         if ctx.wanted(name):
-            sample = bodies(fixture, ctx.operation.id, name)[:1]
-            person = Beneficiary(ctx, fixture)
-            furnished = name == SEVERAL and person.furnish(fixture)
-            yield _Change(name, name, sample, person, furnished=furnished)
+            values, person = new_values(fixture), Beneficiary(ctx, fixture)
+            several = {**values, "display_name": f"Grace B. Hopper {samples.marker()}"}
+            furnished = name == _SEVERAL and person.furnish(fixture)
+            body = several if name == _SEVERAL else {name: values[name]}
+            yield _Change(name, name, [body], person, furnished=furnished)
     if ctx.wanted(_BUSINESS) and accepts(ctx.run, "createBeneficiary", "business"):
         company = {"company_name": f"Compilers {samples.marker()}"}
         for name, body, shape in (
@@ -71,7 +75,7 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
             created = accepted_body(fixture, "createBeneficiary", shape) if shape else None
             person = Beneficiary(ctx, fixture, created)
             yield _Change(_BUSINESS, name, [body], person)
-    for name in TOLERATED:
+    for name in (row for row in BODIES[ctx.operation.id] if row not in SHAPES[ctx.operation.id]):
         # Each time new: a server may want values unique.
         trials, tries = (bodies(fixture, ctx.operation.id, name) for _ in range(2))
         if tries and ctx.wanted(name):

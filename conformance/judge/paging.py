@@ -94,17 +94,8 @@ def number_is(exchanges: Sequence[Exchange], name: str, value: int) -> str:
 
 
 @predicate
-def number_from(
-    exchanges: Sequence[Exchange],
-    name: str,
-    lowest: int,
-    highest: int | None = None,
-    refusable: bool = False,
-) -> str:
-    """A number of the envelope is not below the lowest, and not above the highest if there is one. If
-    `refusable`, a refusal is as good."""
-    if refusable and exchanges[0].refused:
-        return ""
+def number_from(exchanges: Sequence[Exchange], name: str, lowest: int, highest: int | None = None) -> str:
+    """A number of the envelope is not below the lowest, and not above the highest if there is one."""
     value = _number(pages(exchanges[:1])[0], name)
     return "" if value >= lowest and (highest is None or value <= highest) else f"{name} {value}"
 
@@ -167,6 +158,15 @@ def size_in_range(exchanges: Sequence[Exchange], filled: bool) -> str:
     # No elements, where there are some: a size of nothing was obeyed, whatever the answer calls it.
     good = good and (count > 0 or not filled)
     return "" if good else f"{count} items with size {show(exchanges[0].get('size'))}"
+
+
+@predicate
+def page_from_one(exchanges: Sequence[Exchange]) -> str:
+    """The page says that it is number 1 or a later one, or the request is refused."""
+    if exchanges[0].refused:
+        return ""
+    number = pages(exchanges[:1])[0].page
+    return "" if number is not None and number >= 1 else f"page {show(exchanges[0].get('page'))}"
 
 
 @predicate

@@ -16,46 +16,35 @@ if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
 
-#: Purpose -> how the bodies of its fixture differ from the samples. A part may follow a slash:
+#: Purpose -> the account that does where a customer may have no more. A part may follow a slash:
 #: "authentication/createWallet" is another account than "authentication".
-PURPOSES: Mapping[str, Restyle | None] = {
+PURPOSES: Mapping[str, Place] = {
     # Requests that read, or that must be refused.
-    "shared": None,
+    "shared": Place.COMMON,
     # Payouts: the account with funds that the target names, else the shared one.
-    "payouts": None,
+    "payouts": Place.EMPTY,
     # Resources whose number does not matter.
-    "created": None,
+    "created": Place.COMMON,
     # Lists of which all elements are known.
-    "lists": None,
+    "lists": Place.KEPT,
     # Reads that must have something to show.
-    "populated": None,
+    "populated": Place.COMMON,
     # Requests of section 5.
-    "authentication": None,
+    "authentication": Place.COMMON,
     # Bodies with one defect.
-    "invalid bodies": None,
+    "invalid bodies": Place.COMMON,
     # Odd requests, some of which may be accepted.
-    "hostile": None,
+    "hostile": Place.COMMON,
     # Resources that other organizations and accounts must not see.
-    "tenant": with_marks,
-    "sibling tenant": with_marks,
+    "tenant": Place.FIRST,
+    "sibling tenant": Place.SECOND,
 }
 
 #: Purposes for which a run that creates nothing takes the shared account.
 _SHAREABLE = ("authentication", "hostile", "invalid bodies")
 
-#: Purpose -> the account that does where a customer may have no more.
-PLACES: Mapping[str, Place] = {
-    **dict.fromkeys((*_SHAREABLE, "shared", "created", "populated"), Place.COMMON),
-    "tenant": Place.FIRST,
-    "sibling tenant": Place.SECOND,
-    "lists": Place.KEPT,
-}
-
-
-def _place(purpose: str) -> Place:
-    whole, _, part = purpose.partition("/")
-    return PLACES.get(whole, Place.EMPTY) if not part or whole == "authentication" else Place.EMPTY
-
+#: Purposes of accounts whose texts carry random words.
+_MARKED = ("tenant", "sibling tenant")
 
 #: Accounts in which nothing was made that are kept for fixtures of a run.
 _RESERVED = 1
@@ -81,7 +70,11 @@ class Accounts:
         another account does where the customer may have no more.
 
         Raises KeyError for an unknown purpose, LeftOut where the run creates nothing."""
-        restyle = PURPOSES[purpose.partition("/")[0]]
+        whole, _, part = purpose.partition("/")
+        place = PURPOSES[whole]
+        if part and whole != "authentication":
+            place = Place.EMPTY
+        restyle = with_marks if whole in _MARKED else None
         funded = self._run.target.primary.funded_account_id if owner == "primary" else None
         if purpose == "payouts" and funded is not None:
             if fresh and not self._run.read_only:
@@ -89,14 +82,14 @@ class Accounts:
             if fresh or (purpose, owner) not in self._kept:
                 self._kept[purpose, owner] = AccountFixture(self._run, account_id=funded)
             return self._kept[purpose, owner]
-        if purpose == "payouts" or (self._run.read_only and purpose.partition("/")[0] in _SHAREABLE):
-            purpose = "shared"
-        if self._run.read_only and (fresh or purpose not in ("shared", "tenant", "sibling tenant")):
+        if purpose == "payouts" or (self._run.read_only and whole in _SHAREABLE):
+            purpose, place = "shared", PURPOSES["shared"]
+        if self._run.read_only and (fresh or purpose not in ("shared", *_MARKED)):
             raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
         if fresh:
             return self._new(restyle, owner, Place.FIRST if below else Place.EMPTY)
         if (purpose, owner) not in self._kept:
-            self._kept[purpose, owner] = self._new(restyle, owner, _place(purpose))
+            self._kept[purpose, owner] = self._new(restyle, owner, place)
         return self._kept[purpose, owner]
 
     def _new(self, restyle: Restyle | None, owner: str, place: Place) -> AccountFixture:

@@ -74,21 +74,19 @@ def _address_abroad(sample: Body) -> Body:
     return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": _abroad(sample)}
 
 
+#: With a space in each of its members.
+_ENGLISH_ADDRESS = {
+    "address_line": "10 High Street",
+    "city": "Leighton Buzzard",
+    "region": "Central Bedfordshire",
+    "postal_code": "LU7 1AA",
+    "country": "GB",
+}
+
+
 def _english_address(sample: Body) -> Body:
-    """An address with a space in each of its members; one elsewhere for a sample from there."""
-    if sample.get("country_code") == "GB":
-        return _address_abroad(sample)
-    return {
-        "address_line": "10 High Street",
-        "city": "Leighton Buzzard",
-        "region": "Central Bedfordshire",
-        "postal_code": "LU7 1AA",
-        "country": "GB",
-    }
-
-
-def _foreign_street(sample: Body) -> Body:
-    return {**sample["address"], "address_line": LETTERS, "city": LETTERS}
+    """An English address, for a sample from there another one abroad."""
+    return _address_abroad(sample) if sample.get("country_code") == "GB" else _ENGLISH_ADDRESS
 
 
 def _long_address(sample: Body) -> Body:
@@ -110,16 +108,7 @@ _PERSON = {
     "tax_id": lambda _: f"00AB{digits(5)}",
 }
 
-_LONDON = {
-    "country_code": "GB",
-    "address": {
-        "address_line": "10 High Street",
-        "city": "London",
-        "region": "Greater London",
-        "postal_code": "SW1A 2AA",
-        "country": "GB",
-    },
-}
+_ENGLISH = {"country_code": "GB", "address": _ENGLISH_ADDRESS}
 
 _BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": "business"}
 
@@ -142,7 +131,7 @@ def _apostrophes(fixture: AccountFixture) -> list[Body]:
     return [*({**person, **exact} for person in people[:1]), *people, body]
 
 
-def _new_values(fixture: AccountFixture) -> Body:
+def new_values(fixture: AccountFixture) -> Body:
     """Another value of every field of a beneficiary; of the same kind, where the target file names one."""
     samples, word = fixture.run.samples, marker()
     sample, told = samples.beneficiary(), samples.over("beneficiary")
@@ -164,46 +153,7 @@ def _new_values(fixture: AccountFixture) -> Body:
     }
 
 
-def _new_value(name: str) -> Row:
-    return lambda fixture: [{name: _new_values(fixture)[name]}]
-
-
 _SCRIPTS = {"display_name": LETTERS, "note": LETTERS}
-
-#: Updates that a server may refuse: one that serves some countries or scripts only, or a front end.
-TOLERATED: Mapping[str, Row] = {
-    "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
-    "another country_code": [{"country_code": _abroad}],
-    "fields in letters of several scripts": [
-        {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
-        _SCRIPTS,
-    ],
-    "names with apostrophes": [{"first_name": "Mary D'Arcy", "last_name": "van der O'Brien"}],
-    "fields with signs": [
-        {"display_name": SIGNS, "company_name": SIGNS, "note": _WITH_SIGNS},
-        {"note": _WITH_SIGNS},
-    ],
-    "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
-    "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
-    "an address abroad": [{"address": _english_address}],
-    "a phone number as people write it": lambda fixture: [
-        {"phone": phone, "email": _email({})}
-        for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
-    ],
-}
-
-#: The row of updates of all fields.
-SEVERAL = "several fields"
-
-#: Updates of one field each, and of all of them.
-NEW_VALUES: Mapping[str, Row] = {
-    **{
-        field.name: _new_value(field.name)
-        for field in request_fields("updateBeneficiary")
-        if field.name not in ("beneficiary_type", "company_name")
-    },
-    SEVERAL: lambda fixture: [{**_new_values(fixture), "display_name": f"Grace B. Hopper {marker()}"}],
-}
 
 
 # ---------------------------------------------------------------------- destinations
@@ -221,10 +171,6 @@ def _european(fixture: AccountFixture) -> list[Body]:
     return fixture.run.samples.bank_accounts()[-1:]
 
 
-def _swift(fixture: AccountFixture) -> list[Body]:
-    return [*_iban(fixture), {**fixture.body("createPayoutDestination"), "swift_code": "DEUTDEFF"}]
-
-
 def _long_swift(fixture: AccountFixture) -> list[Body]:
     german = {"iban": iban(), "swift_code": "COBADEFFXXX"}
     belgian = {"country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
@@ -232,15 +178,13 @@ def _long_swift(fixture: AccountFixture) -> list[Body]:
     return [{**body, **changes} for changes in (belgian, german) for body in known]
 
 
+def _accounts(fixture: AccountFixture, numbered: bool) -> list[Body]:
+    return [each for each in fixture.run.samples.bank_accounts() if ("account_number" in each) is numbered]
+
+
 def _numbered(fixture: AccountFixture) -> list[Body]:
     body = fixture.body("createPayoutDestination")
-    if "account_number" in body:
-        return [body]
-    return [account for account in fixture.run.samples.bank_accounts() if "account_number" in account]
-
-
-def _iban_alone(fixture: AccountFixture) -> list[Body]:
-    return [account for account in fixture.run.samples.bank_accounts() if "account_number" not in account]
+    return [body] if "account_number" in body else _accounts(fixture, True)
 
 
 def _savings(fixture: AccountFixture) -> list[Body]:
@@ -265,34 +209,27 @@ def _other_network(fixture: AccountFixture) -> list[Body]:
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
-def _paid_abroad(fixture: AccountFixture) -> list[Body]:
-    with contextlib.suppress(Inconclusive):
-        beneficiary = identifier(fixture.create("createBeneficiary"))
-        return _payouts_to(fixture, beneficiary, [*_european(fixture), fixture.run.bank_account(fixture)])
-    return []
+def _paid(
+    destinations: Callable[[AccountFixture], list[Body]],
+    beneficiary: Callable[[AccountFixture], str],
+    currency: str = "",
+) -> Row:
+    """A payout to the first of a beneficiary's destinations that the server accepts, in a currency or in the
+    destination's."""
 
+    def make(fixture: AccountFixture) -> list[Body]:
+        with contextlib.suppress(Inconclusive):
+            ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
+            for details in destinations(fixture):
+                attempt = call("createPayoutDestination", ids, details)
+                made = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
+                code = currency or made.get("currency")
+                if made.succeeded and isinstance(code, str):
+                    payout = fixture.run.samples.payout(ids["beneficiary_id"], identifier(made), code)
+                    return [{**payout, "currency": code}]
+        return []
 
-def _paid_to_wallet(fixture: AccountFixture) -> list[Body]:
-    with contextlib.suppress(Inconclusive):
-        # The text wants a code of ISO 4217, also where the money goes to a wallet.
-        return _payouts_to(fixture, fixture.beneficiary_id, _wallet(fixture), "USD")
-    return []
-
-
-def _payouts_to(
-    fixture: AccountFixture, beneficiary: str, destinations: list[Body], currency: str = ""
-) -> list[Body]:
-    """A payout to the first of these destinations of a beneficiary that the server accepts, in a currency or
-    in the destination's."""
-    ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary}
-    for details in destinations:
-        attempt = call("createPayoutDestination", ids, details)
-        made = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
-        code = currency or made.get("currency")
-        if made.succeeded and isinstance(code, str):
-            payout = fixture.run.samples.payout(beneficiary, identifier(made), code)
-            return [{**payout, "currency": code}]
-    return []
+    return make
 
 
 def _other_currencies(operation: str, **more: Any) -> Row:
@@ -302,10 +239,6 @@ def _other_currencies(operation: str, **more: Any) -> Row:
         return [*others, body] if more else others
 
     return make
-
-
-def _pair(index: int) -> Row:
-    return lambda fixture: fixture.run.samples.wallets()[index : index + 1]
 
 
 #: Members of which none tells another: countries of address, telephone and payouts; country and currency.
@@ -336,13 +269,16 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _BUSINESS,
         ],
         "another person": [
-            {**_PERSON, **_LONDON, "email": _email, "company_name": _marked("Menabrea & Daughters")},
-            {**_PERSON, **_LONDON, "email": _email},
+            {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")},
+            {**_PERSON, **_ENGLISH, "email": _email},
             {**_PERSON, "email": _email},
             _PERSON,
         ],
         "letters of several scripts": [
-            {**_FOREIGN_FIRM, "address": _foreign_street},
+            {
+                **_FOREIGN_FIRM,
+                "address": lambda sample: {**sample["address"], "address_line": LETTERS, "city": LETTERS},
+            },
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
@@ -361,14 +297,34 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
     "updateBeneficiary": {
         # The body is that of the sample; what it changes is an individual.
         "individual": lambda fixture: [fixture.body("updateBeneficiary")],
-        **NEW_VALUES,
-        **TOLERATED,
+        # A server may refuse these: one that serves some countries or scripts only, or a front end.
+        "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
+        "another country_code": [{"country_code": _abroad}],
+        "fields in letters of several scripts": [
+            {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
+            _SCRIPTS,
+        ],
+        "names with apostrophes": [{"first_name": "Mary D'Arcy", "last_name": "van der O'Brien"}],
+        "fields with signs": [
+            {"display_name": SIGNS, "company_name": SIGNS, "note": _WITH_SIGNS},
+            {"note": _WITH_SIGNS},
+        ],
+        "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
+        "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
+        "an address abroad": [{"address": _english_address}],
+        "a phone number as people write it": lambda fixture: [
+            {"phone": phone, "email": _email({})}
+            for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
+        ],
     },
     "createPayoutDestination": {
         "bank account": _numbered,
         "IBAN": _iban,
-        "IBAN alone": _iban_alone,
-        "SWIFT code": _swift,
+        "IBAN alone": lambda fixture: _accounts(fixture, False),
+        "SWIFT code": lambda fixture: [
+            *_iban(fixture),
+            {**fixture.body("createPayoutDestination"), "swift_code": "DEUTDEFF"},
+        ],
         "wallet": _wallet,
         "bank details without label": [{"label": MISSING}],
         "the default": [{"is_default": True}],
@@ -394,8 +350,12 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": f"{LETTERS} {SIGNS}"},
         ],
         "a long note": [{"note": _DIGITS * 50}],
-        "another beneficiary and currency": _paid_abroad,
-        "a wallet to pay to": _paid_to_wallet,
+        "another beneficiary and currency": _paid(
+            lambda fixture: [*_european(fixture), fixture.run.bank_account(fixture)],
+            lambda fixture: identifier(fixture.create("createBeneficiary")),
+        ),
+        # The text wants a code of ISO 4217, also where the money goes to a wallet.
+        "a wallet to pay to": _paid(_wallet, lambda fixture: fixture.beneficiary_id, "USD"),
     },
     "createVirtualAccount": {
         "an address": [{"address": address("state")}],
@@ -405,8 +365,8 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "the sample's currency once more": [{}],
     },
     "createWallet": {
-        "another pair (2)": _pair(1),
-        "another pair (3)": _pair(2),
+        "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],
+        "another pair (3)": lambda fixture: fixture.run.samples.wallets()[2:3],
         "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
         "a label with letters and signs": [{"label": _WITH_SIGNS}],
         "the longest label": [{"label": _longest("label")}],

@@ -115,6 +115,8 @@ class RunContext:
         self._clients: dict[str, Client] = {}
         self._reads = Reads(target, self.clock.now, self._refused)
         self.accounts = Accounts(self)
+        #: The fixture of a purpose.
+        self.account = self.accounts.account
         #: Values that checks make once for the whole run.
         self.cache = RunCache()
         expect_within(self.cache, target.limits.shows_within)
@@ -293,12 +295,6 @@ class RunContext:
         return exchange
 
     # ------------------------------------------------------------------ resources
-
-    def account(
-        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
-    ) -> AccountFixture:
-        """The fixture of a purpose, see `Accounts.account`."""
-        return self.accounts.account(purpose, owner, fresh=fresh, below=below)
 
     def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
         """Beneficiary, destination and currency of a payout that this server accepts: the suite's own, or

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.expectations import CannotTell, Expectation, predicate
+from conformance.judge.expectations import CannotTell, Expectation, predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.wire.json_text import all_objects, all_texts
 from conformance.wire.messages import Exchange
@@ -45,8 +45,11 @@ def shows_nothing_of(
     """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of the texts;
     what the rest answered, and the known texts, the caller may see."""
     answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
+    if reason := unusable(answer):
+        raise reason
     if not answer.refused:
-        raise CannotTell(f"{answer.purpose} was answered {answer.described()}, not refused")
+        told = f"{answer.purpose} was answered {answer.described()}, not refused"
+        raise CannotTell(told, "tenancy.foreign-parent")
     familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
     found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
     # A text that resources of both organizations hold is a constant.

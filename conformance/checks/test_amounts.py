@@ -16,10 +16,10 @@ from conformance.contract.new_resources import initial_state
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
-from conformance.judge.expectations import At, Equal, predicate
+from conformance.judge.expectations import predicate
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.case import Case
 from conformance.world.corpora import amounts
@@ -94,12 +94,13 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
 
 def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
     sent, operation = answer.call.document, ctx.operation.id
-    _judge_value(ctx, "create.amount-exact", "amount", answer, sent["amount"])
+    judge_member(ctx, "create.amount-exact", answer, "amount", sent["amount"], "of the value that was sent")
     state = initial_state(operation, sent)["status"]
     judge_member(ctx, "create.initial-state", answer, "status", state, f"newly created of {sent['amount']}")
     if "payout.amount-in-usd" in ctx.rules:
         if sent["currency"] == "USD":
-            _judge_value(ctx, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
+            what = "a payout in US dollars"
+            judge_member(ctx, "payout.amount-in-usd", answer, "amount_in_usd", sent["amount"], what)
         elif any(
             "currency" in ctx.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):
@@ -121,17 +122,6 @@ def above_zero(exchanges: Sequence[Exchange]) -> str:
     """The amount in US dollars of an accepted payout, which is positive, is not zero or less."""
     amount = _decimal(exchanges[0].get("amount_in_usd"))
     return show(exchanges[0].get("amount_in_usd")) if amount is not None and amount <= 0 else ""
-
-
-def _judge_value(ctx: CheckContext, rule: str, name: str, answer: Exchange, sent: str) -> None:
-    got = answer.get(name)
-    if got is MISSING:
-        ctx.skip_judgement(rule, f"the answer shows no {name}", answer, cause="format.fields")
-    elif not isinstance(got, str):
-        # Digits that are lost on the way to a JSON number are lost for that reason.
-        ctx.skip_judgement(rule, f"{name} is {show(got)}, no string", answer, cause="format.money")
-    else:
-        ctx.judge(rule, Equal(f"{name} of the value", At(name), sent, "amount"), answer)
 
 
 def _decimal(value: Any) -> Decimal | None:

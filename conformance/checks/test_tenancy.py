@@ -100,16 +100,6 @@ def _owner_reads(ctx: CheckContext, fixture: AccountFixture, owner: str) -> None
 
 def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
     """Judges that a refusal shows nothing of the other organization."""
-    if not ctx.usable(LEAK, answer):
-        return
-    if not answer.refused:
-        ctx.skip_judgement(
-            LEAK,
-            f"{answer.purpose} was answered {answer.described()}, not refused",
-            answer,
-            cause=FOREIGN_PARENT,
-        )
-        return
     sentence = f"{answer.purpose}: a refusal that shows nothing of the other organization"
     ctx.judge(LEAK, facts.hidden_from(sentence), answer, *facts.exchanges)
 

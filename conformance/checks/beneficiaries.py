@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member, judge_members, look_for, mismatches
+from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.contract.new_resources import stated
 from conformance.judge.comparison import MOVING, alike, document
-from conformance.judge.expectations import At, Later
+from conformance.judge.expectations import At, Later, Member
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import Body
@@ -99,7 +99,7 @@ def judge_beneficiary(
     for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
         shown = not mismatches(answer, {name: expected[name]})
         if shown or (act is not None and moved_by(ctx, act, name)):
-            judge_member(ctx, rule, answer, name, expected[name], what)
+            ctx.judge(rule, Member(what, name, expected[name]), answer)
 
 
 def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:

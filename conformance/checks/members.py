@@ -13,16 +13,6 @@ from conformance.judge.expectations import At, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
 
 
-def judge_member(
-    ctx: CheckContext, rule: str, exchange: Exchange, name: str, expected: Any, what: str
-) -> bool:
-    """Judges one documented member of an answer by the value it should have.
-
-    A value that is not even of the documented form is set aside: a rule of its own speaks about it.
-    """
-    return ctx.judge(rule, Member(what, name, expected), exchange)
-
-
 def judge_members(
     ctx: CheckContext,
     rule: str,

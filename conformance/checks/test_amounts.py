@@ -10,13 +10,12 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
-from conformance.checks.members import judge_member
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.new_resources import initial_state
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
-from conformance.judge.expectations import predicate
+from conformance.judge.expectations import Member, predicate
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -94,13 +93,13 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
 
 def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
     sent, operation = answer.call.document, ctx.operation.id
-    judge_member(ctx, "create.amount-exact", answer, "amount", sent["amount"], "of the value that was sent")
+    ctx.judge("create.amount-exact", Member("of the value that was sent", "amount", sent["amount"]), answer)
     state = initial_state(operation, sent)["status"]
-    judge_member(ctx, "create.initial-state", answer, "status", state, f"newly created of {sent['amount']}")
+    ctx.judge("create.initial-state", Member(f"newly created of {sent['amount']}", "status", state), answer)
     if "payout.amount-in-usd" in ctx.rules:
         if sent["currency"] == "USD":
             what = "a payout in US dollars"
-            judge_member(ctx, "payout.amount-in-usd", answer, "amount_in_usd", sent["amount"], what)
+            ctx.judge("payout.amount-in-usd", Member(what, "amount_in_usd", sent["amount"]), answer)
         elif any(
             "currency" in ctx.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):

@@ -15,12 +15,12 @@ from conformance.checks.beneficiaries import (
 )
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member, judge_members, judge_not_back, mismatches
+from conformance.checks.members import judge_members, judge_not_back, mismatches
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
-from conformance.judge.expectations import Accepted, At, Equal, predicate
+from conformance.judge.expectations import Accepted, At, Equal, Member, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
@@ -105,8 +105,8 @@ def test_disable(ctx: CheckContext) -> None:
         spared = other.read(f"another beneficiary, {whose}, after all of that")
         if spared.succeeded and spared.get("status") == "disabled":
             # Nobody else disables; another status may be the work of a job.
-            judge_member(
-                ctx, "beneficiary.disable", spared, "status", "active", "another beneficiary was disabled"
+            ctx.judge(
+                "beneficiary.disable", Member("another beneficiary was disabled", "status", "active"), spared
             )
     _judge_second(ctx, people["a beneficiary"])
 
@@ -131,7 +131,7 @@ def _judge_disable(
     def disable(other: Beneficiary) -> Exchange:
         return other.disable("another beneficiary is disabled")
 
-    judge_member(ctx, rule, answer, "status", "disabled", what)
+    ctx.judge(rule, Member(what, "status", "disabled"), answer)
     judge_beneficiary(ctx, rule, answer, expected, what, act=disable, but=but, otherwise=known)
     judge_moved(ctx, "beneficiary.disable-moves-updated", before.get("updated"), answer, what)
     unsure, what = MOVING.union(aside) - {"status"}, f"{name}, disabled, is read"
@@ -150,7 +150,7 @@ def _judge_second(ctx: CheckContext, person: Beneficiary) -> None:
     seen = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else again.described()
     ctx.observe("beneficiary.disable-twice", "a beneficiary is disabled a second time", seen, again)
     if again.succeeded:
-        judge_member(ctx, "beneficiary.disable", again, "status", "disabled", "disabled a second time")
+        ctx.judge("beneficiary.disable", Member("disabled a second time", "status", "disabled"), again)
 
 
 # ---------------------------------------------------------------------- destinations
@@ -282,7 +282,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
             holds = holds_destinations(f"{what}: all destinations that were made", ids=sorted(made))
             ctx.judge("beneficiary.destinations", holds, answer, changed, *made.values())
             for name, value in expected.items():
-                judge_member(ctx, "beneficiary.update", answer, name, value, what)
+                ctx.judge("beneficiary.update", Member(what, name, value), answer)
     if not any(entry.judged for entry in ctx.entries.values()):
         raise Inconclusive("no destination was made while its beneficiary was changed")
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member
 from conformance.judge.comparison import document, identifiers, objects, shown
-from conformance.judge.expectations import At, CannotTell, Equal, predicate
+from conformance.judge.expectations import At, CannotTell, Equal, Member, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
@@ -190,7 +189,7 @@ def test_first_destination_is_no_default(ctx: CheckContext) -> None:
     body = {name: value for name, value in ctx.run.bank_account(fixture).items() if name != "is_default"}
     answer = ctx.send(call("createPayoutDestination", owner.ids, body), what)
     if answer.succeeded:
-        judge_member(ctx, rule, answer, "is_default", False, what)
+        ctx.judge(rule, Member(what, "is_default", False), answer)
     else:
         ctx.not_exercised(rule, f"{what}, was answered {answer.described()}")
 

@@ -10,7 +10,7 @@ from typing import Any
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member, judge_members
+from conformance.checks.members import judge_members
 from conformance.contract.new_resources import PARENTS, initial_state
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import (
@@ -24,7 +24,7 @@ from conformance.judge.comparison import (
     show,
     shown,
 )
-from conformance.judge.expectations import Accepted, CannotTell, RefusedOrIgnored, predicate
+from conformance.judge.expectations import Accepted, CannotTell, Member, RefusedOrIgnored, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
@@ -173,7 +173,7 @@ def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: s
     for name, value in owned.items():
         usual = without.created.get(name)
         if name in expected and alike(operation, name, usual, expected[name]):
-            judge_member(ctx, RULE, answer, name, expected[name], what)
+            ctx.judge(RULE, Member(what, name, expected[name]), answer)
         elif not alike(operation, name, usual, value):
             judge_ignored(ctx, RULE, answer, name, value, what)
     _judge_later(ctx, fixture, answer, without, what)
@@ -245,7 +245,7 @@ def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, w
     value = owned_fields(ctx.operation.id, "").get(name)
     kept = alike(ctx.operation.id, name, look.get(name), expected)
     if kept or (same(look.get(name), value) and _comes_of_it(ctx, name, value)):
-        judge_member(ctx, RULE, look, name, expected, what)
+        ctx.judge(RULE, Member(what, name, expected), look)
 
 
 def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
@@ -374,4 +374,4 @@ def _judge_obeyed(
             shown_then = person.read("the beneficiary after it") if seen.method == "GET" else answer
             if not answer.succeeded or same(shown_then.get(name), value) is not wanted:
                 return
-    judge_member(ctx, rule, seen, name, earlier.get(name), what)
+    ctx.judge(rule, Member(what, name, earlier.get(name)), seen)

@@ -11,13 +11,13 @@ from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member, judge_members, look_for
+from conformance.checks.members import judge_members, look_for
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operations import response_rules
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, same, show
-from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
+from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, Member, predicate
 from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
 from conformance.judge.timeliness import untimely
@@ -63,7 +63,7 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
         shown = sent(operation, made.body)
         judge_members(ctx, "create.echo", made.exchange, shown, what, otherwise=normalized(made.body))
         parent = PARENTS[operation]
-        judge_member(ctx, "create.echo", made.exchange, parent, made.fixture.ids(operation)[parent], what)
+        ctx.judge("create.echo", Member(what, parent, made.fixture.ids(operation)[parent]), made.exchange)
 
 
 #: A character outside the basic plane, a letter composed and decomposed, a ligature that NFKC takes apart.
@@ -90,7 +90,7 @@ def test_text_comes_back_exactly(ctx: CheckContext) -> None:
     if answer.refused:
         ctx.not_exercised("create.text-exact", f"a {name} of all kinds of letters was refused")
     elif ctx.usable("create.text-exact", answer):
-        judge_member(ctx, "create.text-exact", answer, name, text, f"a {name} of all kinds of letters")
+        ctx.judge("create.text-exact", Member(f"a {name} of all kinds of letters", name, text), answer)
 
 
 @check("create.initial-state")
@@ -226,7 +226,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
         organization = fixture.client.organization.name
         what = f"balances of {name}"
         answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
-        judge_member(ctx, "balances.of-account", answer, "id", fixture.account_id, what)
+        ctx.judge("balances.of-account", Member(what, "id", fixture.account_id), answer)
         ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
     if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
         _judge_neighbour(ctx, ctx.run.account("payouts"), fixtures[0][1])

@@ -15,10 +15,10 @@ from conformance.checks.beneficiaries import (
 )
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_member, judge_members, judge_not_back, look_for
+from conformance.checks.members import judge_members, judge_not_back, look_for
 from conformance.checks.side_effects import SideEffects
 from conformance.judge.comparison import MOVING, document, normalized
-from conformance.judge.expectations import Accepted, predicate
+from conformance.judge.expectations import Accepted, Member, predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
@@ -129,7 +129,7 @@ def _judge_update(
 
     judge_beneficiary(ctx, rule, answer, expected, what, act=patch, but=others, otherwise=known)
     for name in normalized(body):
-        judge_member(ctx, "beneficiary.update-text-exact", answer, name, body[name], what)
+        ctx.judge("beneficiary.update-text-exact", Member(what, name, body[name]), answer)
     if any(before.get(name) != value for name, value in body.items()):
         judge_moved(ctx, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
     later = person.read_until(
@@ -233,7 +233,7 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
     what, note = "a valid PATCH after refused ones", samples.marker()
     valid = person.patch({"note": note}, what)
     if ctx.judge("beneficiary.update", Accepted(what), valid):
-        judge_member(ctx, "beneficiary.update", valid, "note", note, what)
+        ctx.judge("beneficiary.update", Member(what, "note", note), valid)
 
 
 @check("beneficiary.update-empty")

@@ -22,7 +22,7 @@ from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.case import Case
 from conformance.world.corpora import amounts
-from conformance.world.corpora.value import Use, values
+from conformance.world.corpora.value import values
 from conformance.world.creations import creations
 from conformance.world.run_context import SAMPLE_REMEDIES
 
@@ -48,7 +48,7 @@ def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
     """Records if an amount with an exponent, a plus sign or very many digits is accepted."""
     at.must_accept()
     for odd in amounts.OPEN:
-        if Use.CHECK in odd.use:
+        if odd.checked:
             name = f"an amount with {odd.reason}"
             yield at.defective("fields.amount-odd", name, at.having("amount", odd.value))
 

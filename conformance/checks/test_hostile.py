@@ -23,7 +23,7 @@ from conformance.world.account import call, parameters, renewed, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings
 from conformance.world.corpora.odd_bodies import Derived
-from conformance.world.corpora.value import Use, values
+from conformance.world.corpora.value import values
 from conformance.world.run_context import refusal_of_valid
 
 SURVIVES = "http.no-server-error"
@@ -62,7 +62,7 @@ def _odd_bodies(at: Engine, bodies: Derived) -> Iterator[Case]:
 
 def _content_types(at: Engine) -> Iterator[Case]:
     """Valid bodies that are declared as something else."""
-    for content_type in values(headers.CONTENT_TYPES, Use.CHECK):
+    for content_type in values(headers.CONTENT_TYPES, checked=True):
         name = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         yield at.case(SURVIVES, name, content_type=content_type)
 

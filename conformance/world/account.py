@@ -95,9 +95,6 @@ class AccountFixture:
     def _made(self, part: str, make: Callable[[], Exchange]) -> Exchange:
         return self._parts.get(Key(part), make)
 
-    def _id(self, part: str, make: Callable[[], Exchange]) -> str:
-        return identifier(self._made(part, make))
-
     @property
     def account(self) -> Exchange:
         """The exchange that created the account."""

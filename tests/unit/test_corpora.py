@@ -15,7 +15,7 @@ from conformance.wire.messages import Call, to_json
 from conformance.world import corpora
 from conformance.world.corpora import amounts
 from conformance.world.corpora.odd_bodies import Derived
-from conformance.world.corpora.value import Bug, Use, Value, values
+from conformance.world.corpora.value import Bug, Value, values
 
 MODULES = [
     importlib.import_module(f"{corpora.__name__}.{module.name}")
@@ -67,9 +67,9 @@ def test_every_kind_of_bug_is_looked_for_and_explained() -> None:
     assert all(re.fullmatch("[a-z].{20,}[^.]", bug.value) for bug in Bug)
 
 
-def test_a_use_selects() -> None:
-    corpus = (Value(1, "drawn", Bug.CRASH), Value(2, "checked", Bug.CRASH, Use.CHECK))
-    assert (values(corpus), values(corpus, Use.CHECK)) == ((1, 2), (2,))
+def test_checked_values_are_selected() -> None:
+    corpus = (Value(1, "drawn", Bug.CRASH), Value(2, "checked", Bug.CRASH, checked=True))
+    assert (values(corpus), values(corpus, checked=True)) == ((1, 2), (2,))
 
 
 def test_amounts_are_respelled_with_their_defects() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from conformance.world.corpora.value import Bug, Use, Value
-
-_CHECK = Use.CHECK
+from conformance.world.corpora.value import Bug, Value
 
 #: Sent by a check, which does not judge how they are refused, and not drawn.
 IDS = (
-    Value("%00", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING, _CHECK),
-    Value("%ff", "invalid UTF-8", Bug.ENCODING, _CHECK),
-    Value("%2e%2e%2f", "an encoded step to the parent", Bug.INJECTION, _CHECK),
-    Value("'%20OR%20'1'='1", "SQL", Bug.INJECTION, _CHECK),
-    Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane", Bug.LENGTH, _CHECK),
+    Value("%00", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING),
+    Value("%ff", "invalid UTF-8", Bug.ENCODING),
+    Value("%2e%2e%2f", "an encoded step to the parent", Bug.INJECTION),
+    Value("'%20OR%20'1'='1", "SQL", Bug.INJECTION),
+    Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane", Bug.LENGTH),
 )
 
 #: Whole segments of a path.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.world.corpora.value import Bug, Use, Value
+from conformance.world.corpora.value import Bug, Value
 
 #: Values of any field that takes a string.
 TEXTS = (
@@ -68,24 +68,24 @@ NUMBERS = (
 
 #: Country codes that are not two letters (ISO 3166-1), in the order in which a check sends them.
 WRONG_COUNTRIES = (
-    Value("USA", "alpha-3", Bug.LENIENCY, Use.CHECK),
-    Value("U", "one letter", Bug.LENIENCY, Use.CHECK),
-    Value("U1", "a letter and a digit", Bug.LENIENCY, Use.CHECK),
-    Value("12", "digits", Bug.LENIENCY, Use.CHECK),
-    Value("840", "the numeric code", Bug.LENIENCY, Use.CHECK),
-    Value("U-", "a letter and a sign", Bug.LENIENCY, Use.CHECK),
-    Value("Germany", "a name", Bug.LENIENCY, Use.CHECK),
+    Value("USA", "alpha-3", Bug.LENIENCY),
+    Value("U", "one letter", Bug.LENIENCY),
+    Value("U1", "a letter and a digit", Bug.LENIENCY),
+    Value("12", "digits", Bug.LENIENCY),
+    Value("840", "the numeric code", Bug.LENIENCY),
+    Value("U-", "a letter and a sign", Bug.LENIENCY),
+    Value("Germany", "a name", Bug.LENIENCY),
 )
 
 #: Currency codes that are not three letters (ISO 4217).
 WRONG_CURRENCIES = (
-    Value("US", "two letters", Bug.LENIENCY, Use.CHECK),
-    Value("USDD", "four letters", Bug.LENIENCY, Use.CHECK),
-    Value("U5D", "a digit in its middle", Bug.LENIENCY, Use.CHECK),
-    Value("123", "digits", Bug.LENIENCY, Use.CHECK),
-    Value("US$", "a sign at its end", Bug.LENIENCY, Use.CHECK),
-    Value("U", "one letter", Bug.LENIENCY, Use.CHECK),
-    Value("US Dollar", "a name", Bug.LENIENCY, Use.CHECK),
+    Value("US", "two letters", Bug.LENIENCY),
+    Value("USDD", "four letters", Bug.LENIENCY),
+    Value("U5D", "a digit in its middle", Bug.LENIENCY),
+    Value("123", "digits", Bug.LENIENCY),
+    Value("US$", "a sign at its end", Bug.LENIENCY),
+    Value("U", "one letter", Bug.LENIENCY),
+    Value("US Dollar", "a name", Bug.LENIENCY),
 )
 
 #: Kind of code -> values of no right form, and the value of the right form that nothing has.

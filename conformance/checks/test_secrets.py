@@ -4,8 +4,7 @@ destination."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from conformance.checks.check import check
@@ -31,31 +30,24 @@ _NEAR = (
 )
 
 
-_VAULT = Key["Vault"]("an account with secrets in it")
+#: A fixture, and the creates of destinations of its beneficiary.
+Vault = tuple[AccountFixture, list[Exchange]]
+
+_VAULT = Key[Vault]("an account with secrets in it")
 
 
-@dataclass
-class Vault:
-    """A beneficiary with a destination of every kind that the server accepts, and the numbers they were
-    made with."""
-
-    fixture: AccountFixture
-    created: list[Exchange]
-
-    @property
-    def numbers(self) -> list[tuple[str, str]]:
-        """Field and value of every number that no answer may show."""
-        sent = [creation.call.document for creation in self.created]
-        found = [
-            (name, body[name]) for body in sent for name in HIDDEN_FIELDS if isinstance(body.get(name), str)
-        ]
-        # A short number may stand anywhere by chance.
-        return [(name, squeezed(value)) for name, value in found if len(value) >= 8]
+def _numbers(created: Iterable[Exchange]) -> list[tuple[str, str]]:
+    """Field and value of every number of destinations that no answer may show."""
+    sent = [(name, each.call.document.get(name)) for each in created for name in HIDDEN_FIELDS]
+    # A short number may stand anywhere by chance.
+    return [(name, squeezed(value)) for name, value in sent if isinstance(value, str) and len(value) >= 8]
 
 
-def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
-    """A vault with the fixture's beneficiary. Raises Inconclusive when the server accepts no destination."""
-    run, vault = ctx.run, Vault(fixture, [fixture.destination])
+def new_vault(ctx: CheckContext) -> Vault:
+    """A new account with a destination of every kind that the server accepts. Raises Inconclusive when it
+    accepts none."""
+    run, fixture = ctx.run, ctx.run.account(fresh=True)
+    created = [fixture.destination]
     beside = {
         **run.bank_account(fixture),
         "iban": samples.iban(),
@@ -68,9 +60,9 @@ def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
             attempt = fixture.call(operation, body)
             made = ctx.send(attempt, "a destination whose number must stay hidden")
             if made.succeeded:
-                vault.created.append(made)
+                created.append(made)
                 break
-    return vault
+    return fixture, created
 
 
 @check("secrets.hidden")
@@ -78,17 +70,18 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     """In an account with destinations of every kind the operation is called validly, again with its key,
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
     signing secret."""
-    vault = _vault(ctx)
-    if not vault.numbers and not telling_secrets(ctx.target):
+    fixture, created = _vault(ctx)
+    numbers = _numbers(created)
+    if not numbers and not telling_secrets(ctx.target):
         raise Inconclusive(
             "the signing secrets are so short that they may stand in any text by chance",
             "Give the organizations secrets of 16 characters or more.",
         )
     for exchange in [
-        *(vault.created if ctx.operation.traits.creates == "payout_destination" else ()),
-        *_answers(ctx, vault),
+        *(created if ctx.operation.traits.creates == "payout_destination" else ()),
+        *_answers(ctx, fixture, created),
     ]:
-        without = NoSecrets(f"{exchange.purpose}: an answer without secrets", vault.numbers)
+        without = NoSecrets(f"{exchange.purpose}: an answer without secrets", numbers)
         ctx.judge("secrets.hidden", without, exchange)
 
 
@@ -96,20 +89,20 @@ def _vault(ctx: CheckContext) -> Vault:
     operation = ctx.operation.id
     if TRAITS[operation].draws_on_funds:
         fixture = ctx.run.account("payouts")
-        return Vault(fixture, [fixture.destination])
+        return fixture, [fixture.destination]
     if TRAITS[operation].disables:
-        return new_vault(ctx, ctx.run.account(fresh=True))
+        return new_vault(ctx)
     with contextlib.suppress(Inconclusive):
-        return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx, ctx.run.account(fresh=True)))
+        return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx))
     fixture = ctx.run.account()
-    return Vault(fixture, [fixture.destination] if operation in _NEAR else [])
+    return fixture, [fixture.destination] if operation in _NEAR else []
 
 
-def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
-    operation, fixture = ctx.operation.id, vault.fixture
+def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Exchange]) -> Iterator[Exchange]:
+    operation = ctx.operation.id
     if TRAITS[operation].creates == "payout_destination":
-        valid = vault.created[-1].call
-        for creation in vault.created:
+        valid = created[-1].call
+        for creation in created:
             kind = f"a {creation.call.document.get('type')} destination"
             yield ctx.send(creation.call, f"the key of {kind} again")
             for what, defective in _wrong_fields(ctx, creation.call) if creation.call is not valid else ():

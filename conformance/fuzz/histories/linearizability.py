@@ -44,12 +44,12 @@ def legal_order(
     optional = sum(1 << at for at, event in enumerate(events) if event.outcome == UNKNOWN)
     # By their text: a server may show anything, objects too, in the place of a text.
     seen: set[tuple[int, str]] = set()
-    # What is done as bits, the state, and the order so far as a linked list.
-    stack: list[tuple[int, State, Any]] = [(0, initial, None)]
+    # What is done as bits, the state, and the order so far.
+    stack: list[tuple[int, State, tuple[Event[State], ...]]] = [(0, initial, ())]
     while stack:
         done, state, order = stack.pop()
         if (done | optional) == everything:
-            return _unrolled(order)
+            return list(order)
         point = (done, repr(state))
         if point in seen:
             continue
@@ -59,16 +59,8 @@ def legal_order(
             if done >> at & 1 or event.invoked > first_end:
                 continue
             for after in step(state, event):
-                stack.append((done | 1 << at, after, (event, order)))
+                stack.append((done | 1 << at, after, (*order, event)))
     return None
-
-
-def _unrolled(order: Any) -> list[Event[State]]:
-    events = []
-    while order is not None:
-        event, order = order
-        events.append(event)
-    return events[::-1]
 
 
 def smallest(

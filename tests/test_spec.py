@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_schema
-from conformance.contract.rules import ALL_RULES, CLIENT_RULES, OPERATION_SETS, RULES, Level
+from conformance.contract.operations import OPERATIONS, Operation, response_schema
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, OPERATION_SETS, RULES, SPEC, Level
 from tests import schemas
 from tests.specification import ITEMS, LIMITS, RESOURCES
 from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, walk

@@ -152,7 +152,7 @@ class Engine:
             self.ctx.record(case.rule, case.name, answer, self.seen(answer))
             return answer
         # Asked first: a row that the oracle does not understand is not sent.
-        self.reason(case, call)
+        self.reason(case, self.expected(case, call))
         answer = self.send(call.but(operation=None) if case.front_end else call, case.name)
         self.judge(case, answer)
         return answer
@@ -174,9 +174,8 @@ class Engine:
         known = Known(case.path, case.payee, self._drawn, now, self.nonces, self.keys)
         return expect(call.but(operation=case.operation), self.ctx.target, known)
 
-    def reason(self, case: Case, call: Call) -> Reason:
+    def reason(self, case: Case, expected: ExpectedAnswer) -> Reason:
         """The oracle's reason for the rule of a case. Raises InternalError where the oracle has none."""
-        expected = self.expected(case, call)
         found = expected.by(case.rule)
         if found is None:
             rules = ", ".join(reason.rule for reason in expected.reasons) or "nothing"
@@ -186,7 +185,7 @@ class Engine:
     def judge(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case by its rule, and by the rules about statuses that follow from it."""
         ctx, expected = self.ctx, self.expected(case, answer.call)
-        reason = self.reason(case, answer.call)
+        reason = self.reason(case, expected)
         answered = expected.answered.rule
         if answered != case.rule and answered in ctx.rules:
             ctx.judge(answered, replace(expected.answered, what=case.name).expectation, answer)
@@ -218,7 +217,11 @@ class Engine:
         if control is None or reason.expectation.judge([answer], ctx.target).good is not False:
             return False
         other = self.send(self.call(control), f"a control: {control.name}")
-        holds = self.reason(control, other.call).expectation.judge([other], ctx.target).good
+        holds = (
+            self.reason(control, self.expected(control, other.call))
+            .expectation.judge([other], ctx.target)
+            .good
+        )
         if holds is False or (other.refused and other.described() == answer.described()):
             told = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)

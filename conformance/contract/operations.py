@@ -19,19 +19,6 @@ from conformance.contract.rules import SPEC, load_yaml
 from conformance.contract.schemas import Problem, Schema, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
 
-__all__ = [
-    "OPERATIONS",
-    "SPEC",
-    "Operation",
-    "Problem",
-    "error_problems",
-    "match",
-    "request_problems",
-    "response_problems",
-    "response_schema",
-    "undocumented_fields",
-]
-
 
 @dataclass(frozen=True)
 class Operation:

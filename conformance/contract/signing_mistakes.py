@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote, unquote_to_bytes
 
 from conformance.contract import signing
@@ -141,18 +142,6 @@ def _later(seconds: int) -> Callable[[Parts], bytes]:
     return _part("timestamp", lambda parts: str(int(parts.timestamp) + seconds).encode())
 
 
-def _methods(method: str) -> Mistake:
-    return Mistake(
-        f"signed as {method}",
-        f"signs the method {method}",
-        lambda parts: parts.string(method=method.encode()),
-    )
-
-
-def _separators(name: str, separator: bytes) -> Mistake:
-    return Mistake(name, f"puts a {name} between the parts", lambda parts: parts.ordered(separator=separator))
-
-
 #: Name of a separator between the parts -> its bytes.
 SEPARATORS = {
     "new line": b"\n",
@@ -168,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # The method.
     Mistake("lower-case method", "writes the method in lower case", _part("method", lambda parts: parts.method.lower().encode())),
     Mistake("no method", "leaves the method out", _part("method", lambda parts: b"")),
-    *map(_methods, ("GET", "POST", "PATCH")),
+    *(Mistake(f"signed as {name}", f"signs the method {name}", partial(Parts.string, method=name.encode())) for name in ("GET", "POST", "PATCH")),
     # The request target.
     Mistake("no query", "leaves the query out", _part("target", lambda parts: parts.path)),
     Mistake("no question mark", "leaves out the question mark before the query", _part("target", lambda parts: parts.path + parts.query)),
@@ -208,7 +197,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("null as body", "signs null where there is no body", _part("body", lambda parts: parts.body or b"null")),
     Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _part("body", lambda parts: _hash(parts.body))),
     # The parts together.
-    *(_separators(name, separator) for name, separator in SEPARATORS.items()),
+    *(Mistake(name, f"puts a {name} between the parts", partial(Parts.ordered, separator=separator)) for name, separator in SEPARATORS.items()),
     Mistake("timestamp first", "puts timestamp and nonce before the method", lambda parts: parts.ordered("timestamp", "nonce", "method", "target", "body")),
     Mistake("nonce before timestamp", "puts the nonce before the timestamp", lambda parts: parts.ordered("method", "target", "nonce", "timestamp", "body")),
     Mistake("body before timestamp", "puts the body before timestamp and nonce", lambda parts: parts.ordered("method", "target", "body", "timestamp", "nonce")),

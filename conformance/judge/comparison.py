@@ -16,8 +16,9 @@ from typing import Any
 from conformance._text import as_json
 from conformance.contract import timestamps
 from conformance.contract.fields import UNIQUE
-from conformance.contract.operations import Problem, response_problems, response_schema
+from conformance.contract.operations import response_problems, response_schema
 from conformance.contract.rules import RULES, Level
+from conformance.contract.schemas import Problem
 from conformance.contract.traits import traits_of
 from conformance.wire.messages import MISSING, Call, Exchange
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conformance.contract import signing
-from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
+from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
+from conformance.contract.schemas import Problem
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import found_again
 from conformance.judge.expectations import CannotTell, Outcome, predicate

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from conformance.contract.operations import OPERATIONS, SPEC, response_problems, response_schema
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.operations import OPERATIONS, response_problems, response_schema
+from conformance.contract.rules import OPERATION_SETS, SPEC
 from tests.specification import ITEMS, PATHS
 from tests.support.spec_files import OPENAPI, SCHEMAS, described, examples, walk
 

@@ -20,7 +20,7 @@ from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.engine.shrinking import as_bytes
-from conformance.fuzz.schema.payees import elsewhere
+from conformance.fuzz.schema.operation_fixtures import elsewhere
 from conformance.judge.field_values import not_positive
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json

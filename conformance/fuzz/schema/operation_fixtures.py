@@ -10,7 +10,6 @@ from conformance.checks.side_effects import Watch
 from conformance.checks.snapshots import NotSeen
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
-from conformance.fuzz.schema.payees import STAND_INS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
@@ -26,6 +25,25 @@ from conformance.world.run_context import RunContext
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
 
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
+
+#: Owner of a payee -> member of a payout's body -> the stand-in for its id in generated bodies, which the
+#: fixtures replace by a real one.
+STAND_INS = {
+    whose: {"beneficiary_id": f"bene_{whose:0>24}", "payout_destination_id": f"dest_{whose:0>24}"}
+    for whose in (OWN, SIBLING, FOREIGN, UNKNOWN)
+}
+
+
+def elsewhere(member: str) -> list[str]:
+    """The stand-ins for payees that a payout from the account must not reach."""
+    return [stand_ins[member] for whose, stand_ins in STAND_INS.items() if whose != OWN]
+
+
+def payees_of(body: bytes | None) -> str:
+    """Owner of the payees that a body with stand-ins names: the caller, or somebody for whom they are not
+    there."""
+    others = (stand_in.encode() for member in STAND_INS[OWN] for stand_in in elsewhere(member))
+    return UNKNOWN if body is not None and any(other in body for other in others) else OWN
 
 
 class OperationFixtures:

@@ -15,10 +15,14 @@ from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.schema import payees
 from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.odd_requests import OddRequests
-from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
+from conformance.fuzz.schema.operation_fixtures import (
+    PAIRS_REMEDY,
+    OperationFixtures,
+    pairs_are_free,
+    payees_of,
+)
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.judge import paging, queries
 from conformance.judge.comparison import MOVING, shown
@@ -103,7 +107,7 @@ class Fuzzer:
         its values are such as no other request had."""
         call = call_of(case, self.fixtures.ids(case), self.fixtures.body_of(case))
         valid, body, target = self.fixtures.valid, call.body, self.run.target
-        known = Known(case.path, payees.whose(case.body), valid)
+        known = Known(case.path, payees_of(case.body), valid)
         if valid is None or not body:
             return call, expect(call, target, known)
         valid, body = renewed(valid, body, self.fixtures.fresh_body())

@@ -6,6 +6,7 @@ import contextlib
 import math
 import re
 import time
+from collections.abc import Mapping
 
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -15,7 +16,6 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import AccountFixture, call, unknown_like
 from conformance.world.cache import Key
 from conformance.world.run_context import refusal_of_valid
 
@@ -62,76 +62,49 @@ def replayed(what: str) -> Expectation:
     return Refused(what, 401, "authentication_error", "nonce_replay")
 
 
-class AuthProbes:
-    """Calls of a check's operation, after a valid one has passed authentication.
+class AuthProbes(Engine):
+    """The engine of requests that must fail authentication, after a valid one has passed it.
 
-    What is valid goes to one account for the whole run: what it is answered after authentication, such as the
-    refusal of a second wallet, does not matter. What must be refused goes where nothing but its defect is a
-    reason to refuse it. Raises Inconclusive when even a valid call does not pass.
+    They go where nothing but their defect is a reason to refuse them. What is valid goes to one account for
+    the whole run (`sound`): what it is answered after authentication, such as the refusal of a second wallet,
+    does not matter. Raises Inconclusive when even a valid call does not pass.
     """
 
     def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
-        self.ctx = ctx
-        self.operation = ctx.operation.id
-        #: The purpose of the fixture that no accepted request of the operation has used.
-        self.untouched = f"authentication/untouched by {self.operation}"
-        if proven:
-            self._pass()
-
-    @property
-    def fixture(self) -> AccountFixture:
-        """Account for calls that must be refused."""
-        return self.ctx.account(self.untouched if TRAITS[self.operation].once else "authentication")
-
-    @property
-    def sound_fixture(self) -> AccountFixture:
-        """Account for valid calls, whatever they are answered after authentication."""
-        once = TRAITS[self.operation].once
-        return self.ctx.run.account(f"authentication/{self.operation}") if once else self.fixture
-
-    @property
-    def sound(self) -> Engine:
-        """Engine for requests that must pass authentication, whatever they are answered afterwards."""
-        return Engine(self.ctx, lambda: self.sound_fixture)
-
-    @property
-    def defective(self) -> Engine:
-        """Engine for requests that must fail authentication, with no other reason to refuse them."""
-        return Engine(
-            self.ctx,
-            lambda: self.fixture,
-            moved=lambda: self.ctx.run.accounts.forget(self.untouched),
-            beside=self.first,
-            others={FOREIGN: lambda: self.ctx.run.account(owner="secondary")},
+        operation = ctx.operation.id
+        once = TRAITS[operation].once
+        # No accepted request of the operation has used it.
+        untouched = f"authentication/untouched by {operation}"
+        super().__init__(
+            ctx,
+            lambda: ctx.account(untouched if once else "authentication"),
+            moved=lambda: ctx.run.accounts.forget(untouched),
+            others={FOREIGN: lambda: ctx.run.account(owner="secondary")},
         )
+        purpose = f"authentication/{operation}"
+        #: The engine of requests that must pass authentication, whatever they are answered afterwards.
+        self.sound = Engine(ctx, lambda: ctx.run.account(purpose) if once else self.fixture)
+        if proven:
+            self.beside = self.first = self._pass()
 
-    def _pass(self) -> None:
+    def _pass(self) -> Exchange:
+        """The first valid request to the operation that these checks sent in this run."""
         if self.ctx.run.read_only and self.ctx.operation.method != "GET":
             # A valid request of this operation would change something; that credentials are right shows, too.
             reading = self.fixture.call("listAccounts")
-            first = self.ctx.send(reading, "a valid request, to see that credentials pass")
-        else:
-            first = self.ctx.run.cache.get(
-                _PASSED.of(self.operation),
-                lambda: self.ctx.send(self.valid(), "a valid request, to derive defective ones from"),
-            )
-        #: The first valid request to the operation that these checks sent in this run.
-        self.first: Exchange = self.passed(first)
+            return self.passed(self.ctx.send(reading, "a valid request, to see that credentials pass"))
+        what = "a valid request, to derive defective ones from"
+        return self.passed(
+            self.ctx.run.cache.get(_PASSED.of(self.operation), lambda: self.ctx.send(self.valid(), what))
+        )
 
     def valid(self) -> Call:
         """A valid call, with a body and, on POST, an idempotency key of its own."""
-        return self.sound_fixture.call(self.operation)
+        return self.sound.fixture.call(self.operation)
 
-    def call(self) -> Call:
-        """A valid call to make a defective one from."""
-        return self.fixture.call(self.operation)
-
-    def send(self, call: Call, what: str) -> Exchange:
-        """Sends a defective call. If it is accepted, the next ones go elsewhere."""
-        answer = self.ctx.send(call, what)
-        if answer.succeeded:
-            self.ctx.run.accounts.forget(self.untouched)
-        return answer
+    def usual(self, whose: Mapping[str, str] | None = None) -> Call:
+        """A valid call to make a defective one from, or one whose path names resources of others."""
+        return self.call(self.case("", "", whose=whose))
 
     def passed(self, exchange: Exchange) -> Exchange:
         """The exchange of a valid call, if it passed authentication; raises Inconclusive otherwise."""
@@ -163,18 +136,6 @@ class AuthProbes:
             self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)
             return
         self.ctx.judge(rule, replayed(what), answer)
-
-    # ------------------------------------------------------------------ places
-
-    def at(self, **ids: str) -> Call:
-        """A valid call with other path parameters."""
-        return self.call().but(
-            target=call(self.operation, {**self.fixture.ids(self.operation), **ids}).target
-        )
-
-    def unknown(self, parameter: str) -> Call:
-        """A valid call but for an id that nothing has."""
-        return self.at(**{parameter: unknown_like(self.fixture.ids(self.operation)[parameter])})
 
 
 def margins(ctx: CheckContext) -> list[int]:

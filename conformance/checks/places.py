@@ -11,13 +11,8 @@ from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 
 
 def sound(ctx: CheckContext) -> Engine:
-    """See `AuthProbes.sound`."""
+    """Engine for requests that must pass authentication."""
     return AuthProbes(ctx).sound
-
-
-def defective(ctx: CheckContext) -> Engine:
-    """See `AuthProbes.defective`."""
-    return AuthProbes(ctx).defective
 
 
 def hostile(ctx: CheckContext) -> Engine:

@@ -10,9 +10,10 @@ from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
-from conformance.checks.places import defective, sound
+from conformance.checks.places import sound
 from conformance.contract import signing
 from conformance.judge.findings import Inconclusive
+from conformance.judge.oracle import UNKNOWN
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.wire.messages import Auth, Exchange
 from conformance.wire.provenance import derive, fresh, new_key
@@ -33,7 +34,7 @@ def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
     yield at.case(rule, name, auth=Auth(nonce=nonce))
 
 
-@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", at=defective)
+@table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", at=AuthProbes)
 def test_missing_headers(at: Engine) -> Iterator[Case]:
     """Each of the four headers is left out in turn, then all, without and with a bearer token instead."""
     for header in signing.HEADERS:
@@ -50,7 +51,7 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
         yield at.case("auth.bearer-only", name, headers=bearer, auth=auth, control=control)
 
 
-@table("auth.empty-header", at=defective)
+@table("auth.empty-header", at=AuthProbes)
 def test_empty_headers(at: Engine) -> Iterator[Case]:
     """Each of the four headers is sent empty; timestamp and nonce also signed as empty."""
     rule = "auth.empty-header"
@@ -109,7 +110,7 @@ def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> N
 @check("auth.timestamp-window")
 def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
     """Timestamps just over 300 seconds old and ahead, in milliseconds, 0 and of another century."""
-    engine = defective(ctx)
+    engine = AuthProbes(ctx)
     _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
     engine.run(_distant_timestamps)
 
@@ -120,7 +121,7 @@ def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     _near_the_edge(ctx, sound(ctx), "auth.timestamp-accepted", -1)
 
 
-@table("auth.timestamp-integer", at=defective)
+@table("auth.timestamp-integer", at=AuthProbes)
 def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
     """Timestamps that are no integer, near the server's time for readers that are lenient."""
     now = at.ctx.run.clock.now()
@@ -149,7 +150,7 @@ def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
         yield at.case("auth.header-case", name, auth=Auth(name_case=case))
 
 
-@table("auth.unknown-key", "auth.unknown-key-status", at=defective)
+@table("auth.unknown-key", "auth.unknown-key-status", at=AuthProbes)
 def test_unknown_keys(at: Engine) -> Iterator[Case]:
     """API keys that nobody has, some as close to the right one as can be, signed with several secrets."""
     known = at.ctx.target.primary.api_key
@@ -177,14 +178,14 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
     aged = probes.valid().signed(timestamp_offset=AGED)
     ctx.run.cache.put(AGED_NONCE.of(ctx.operation.id), ctx.send(aged, "a nonce beside an old timestamp"))
-    earlier = probes.call().signed(timestamp_offset=-2)
+    earlier = probes.usual().signed(timestamp_offset=-2)
     probes.nonce_replay(rule, first, earlier, "a nonce used before, with another timestamp")
     if ctx.operation.is_post:
         again = first.call.signed(timestamp_offset=-3)
         probes.nonce_replay(repeated, first, again, "a repeated POST with the same key, body and nonce")
     what = "a nonce used before in a request that was refused after authentication"
     if (astray := _astray(ctx, probes)) is not None:
-        probes.nonce_replay(rule, astray, probes.call().signed(timestamp_offset=-2), what)
+        probes.nonce_replay(rule, astray, probes.usual().signed(timestamp_offset=-2), what)
     _shared_nonces(ctx, probes)
     identical = first.call.signed(timestamp=first.timestamp)
     probes.nonce_replay(
@@ -195,9 +196,9 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
     """A valid request but for an unknown id, if the server refuses it after authentication and not before."""
     top = parameters(probes.operation)[0]
-    wrong = probes.unknown(top).signed(mangle="flip")
+    wrong = probes.usual({top: UNKNOWN}).signed(mangle="flip")
     unsigned = ctx.send(wrong, "a wrong signature and an unknown top-level id")
-    astray = ctx.send(probes.unknown(top), "a valid request but for an unknown top-level id")
+    astray = ctx.send(probes.usual({top: UNKNOWN}), "a valid request but for an unknown top-level id")
     after = astray.refused and not astray.refused_authentication and not astray.throttled
     return astray if after and unsigned.refused_authentication else None
 
@@ -273,7 +274,7 @@ def _judge_shared(
 def test_open_choices(at: Engine) -> Iterator[Case]:
     """Records what the server does with nonces, signatures and headers where that is left open."""
     probes = AuthProbes(at.ctx)
-    wrong = probes.call().signed(mangle="flip")
+    wrong = probes.usual().signed(mangle="flip")
     failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
     used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
     form, order, codes = "auth.nonce-form", "auth.precedence", "auth.unspecified-codes"

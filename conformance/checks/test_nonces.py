@@ -10,6 +10,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.judge.findings import Inconclusive
+from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Call
 from conformance.wire.provenance import derive
 from conformance.world.account import parameters
@@ -22,27 +23,26 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     """Rightly signed requests that something else is wrong with, each with its name for a sentence."""
     operation = probes.ctx.operation
     if operation.request_schema is not None:
-        yield "with malformed JSON", probes.call().but(body=b'{"')
-        yield "with a body that is not an object", probes.call().but(body=b"[]")
+        yield "with malformed JSON", probes.usual().but(body=b'{"')
+        yield "with a body that is not an object", probes.usual().but(body=b"[]")
         if operation.required_fields:
-            yield "without its required fields", probes.call().but(body=b"{}")
+            yield "without its required fields", probes.usual().but(body=b"{}")
     if operation.is_post:
-        yield "with an idempotency key that is not a UUID", probes.call().but(idempotency_key="no-uuid")
+        yield "with an idempotency key that is not a UUID", probes.usual().but(idempotency_key="no-uuid")
     if operation.is_post and operation.request_schema is not None:
-        first = probes.send(probes.call(), "a valid request, whose key comes again with another body")
+        first = probes.send(probes.usual(), "a valid request, whose key comes again with another body")
         if first.succeeded:
             text = operation.traits.free_text
             other = first.call.with_field(text, f"{first.call.document[text]} other")
             yield "with a used idempotency key and another body", other
     top, *children = parameters(operation.id)
     for child in children:
-        yield f"for an unknown {child}", probes.unknown(child)
+        yield f"for an unknown {child}", probes.usual({child: UNKNOWN})
     if probes.ctx.target.secondary is not None and not probes.ctx.run.read_only:
         with contextlib.suppress(Inconclusive):
-            foreign = getattr(probes.ctx.run.account(owner="secondary"), top)
-            yield f"for another organization's {top}", probes.at(**{top: foreign})
+            yield f"for another organization's {top}", probes.usual({top: FOREIGN})
     if operation.is_list:
-        yield "for page 0 of size x", probes.call().with_query("page=0&size=x")
+        yield "for page 0 of size x", probes.usual().with_query("page=0&size=x")
 
 
 def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
@@ -73,7 +73,7 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
             ctx.usable(RULE, used)
             continue
         again = f"a nonce used before in a request {what}"
-        answer = probes.send(probes.call().signed(nonce=used.nonce, timestamp_offset=-2), again)
+        answer = probes.send(probes.usual().signed(nonce=used.nonce, timestamp_offset=-2), again)
         if not answer.refused_authentication:
             # Perhaps this server looks at such things before it authenticates anybody.
             unsigned = probes.send(call.signed(mangle="flip"), f"a wrongly signed request {what}")

@@ -11,7 +11,7 @@ from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
-from conformance.checks.places import defective, sound
+from conformance.checks.places import sound
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
@@ -32,7 +32,7 @@ LETTERS = "é東🏦"
 MUTATED = tuple(name for name in MANGLES if name not in ("", "upper"))
 
 
-@table("auth.signature", at=defective)
+@table("auth.signature", at=AuthProbes)
 def test_signatures_of_another_making(at: Engine) -> Iterator[Case]:
     """Signatures made with other secrets, and the right one mutated in many ways."""
     rule, target = "auth.signature", at.ctx.target
@@ -55,7 +55,7 @@ def test_signatures_of_another_making(at: Engine) -> Iterator[Case]:
     yield at.case(rule, name, headers=beside, auth=Auth(mangle="flip"))
 
 
-@table("auth.signed-method", at=defective)
+@table("auth.signed-method", at=AuthProbes)
 def test_method_is_signed(at: Engine) -> Iterator[Case]:
     """Requests signed for other methods than they are sent with, for their own in lower case, and for
     none."""
@@ -89,7 +89,7 @@ def _paths(at: Engine) -> Iterator[Case]:
 @check("auth.signed-path")
 def test_path_is_signed(ctx: CheckContext) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources and the decoded path."""
-    engine = defective(ctx)
+    engine = AuthProbes(ctx)
     engine.run(_paths)
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
     if not ctx.wanted(name):
@@ -138,7 +138,7 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     first, second = ("size=2", "page=1") if ctx.operation.is_list else ("second=2", "first=1")
     sent, name = f"{first}&{second}&probe=%5F", "a request with a query, signed as sent"
     valid = ctx.send(probes.valid().with_query(sent), name)
-    engine = probes.defective
+    engine = probes
     try:
         probes.passed(valid)
         engine.run(_queries, first, second)
@@ -204,14 +204,14 @@ def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
 def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
     """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
     probes = AuthProbes(ctx)
-    probes.defective.run(_timestamps_and_nonces)
+    probes.run(_timestamps_and_nonces)
     first = probes.passed(ctx.send(probes.valid(), "a valid request, which comes again with another nonce"))
     name = "an accepted request again, with another nonce but its signature"
     again = Auth(timestamp=first.timestamp, signed_nonce=first.nonce)
     probes.sound.run(lambda at: [at.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
 
 
-@table("auth.no-separators", at=defective)
+@table("auth.no-separators", at=AuthProbes)
 def test_no_separators(at: Engine) -> Iterator[Case]:
     """Requests signed with separators between the parts of the signature string."""
     for what, separator in (
@@ -252,7 +252,7 @@ def half(body: bytes) -> bytes:
     return derive(text, f"but.{len(text) - len(part)}").encode()
 
 
-@table("auth.signed-body", at=defective)
+@table("auth.signed-body", at=AuthProbes)
 def test_body_is_signed(at: Engine) -> Iterator[Case]:
     """Bodies that differ from what was signed by a value, their end, white space, order or escapes only, and
     one that is declared as text and signed as empty."""
@@ -283,7 +283,7 @@ def test_body_is_signed(at: Engine) -> Iterator[Case]:
                 yield signed(f"a body sent {how}, signed without that", other, body)
 
 
-@table("auth.signed-empty-body", at=defective)
+@table("auth.signed-empty-body", at=AuthProbes)
 def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
     """Requests without a body, signed over one; on POST also a body that is sent but not signed."""
     rule = "auth.signed-empty-body"

@@ -13,8 +13,8 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.judge.expectations import CannotTell, predicate, unusable
+from conformance.judge.oracle import UNKNOWN
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import unknown_like
 
 RULE = "auth.other-spellings"
 
@@ -83,27 +83,26 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
         answer = probes.send(call.but(auth=auth, operation=None), told)
         ctx.judge(RULE, guarded(f"{told}: no resource shown", members=members), answer)
 
-    for what, target in _spelled(ctx, probes.call().target):
-        judge(what, probes.call().but(target=target))
-    own = probes.call().target
+    for what, target in _spelled(ctx, probes.usual().target):
+        judge(what, probes.usual().but(target=target))
+    own = probes.usual().target
     elsewhere = tuple((name, own) for name in ("X-Original-URL", "X-Rewrite-URL"))
-    judge("with its path in a header", probes.call().but(target="/v1", headers=elsewhere))
+    judge("with its path in a header", probes.usual().but(target="/v1", headers=elsewhere))
     key = ctx.target.primary.api_key
     user = base64.b64encode(f"{key}:".encode()).decode()
-    named = probes.call().but(target=f"{own}?api_key={key}", headers=(("Authorization", f"Basic {user}"),))
+    named = probes.usual().but(target=f"{own}?api_key={key}", headers=(("Authorization", f"Basic {user}"),))
     judge("with its API key in the query and as a user's name", named, _UNSIGNED[1])
     if ctx.operation.method == "GET":
         _judge_head(ctx, probes)
     elif ctx.operation.request_schema is not None:
-        judge("OPTIONS as its method", probes.call().but(method="OPTIONS"))
+        judge("OPTIONS as its method", probes.usual().but(method="OPTIONS"))
 
 
 def _judge_head(ctx: CheckContext, probes: AuthProbes) -> None:
     """A HEAD request has no body to show, but its status tells what is there."""
     what, (_, auth) = "a HEAD request with a wrong signature", _UNSIGNED[0]
-    head = probes.call().but(method="HEAD", auth=auth, operation=None)
+    head = probes.usual().but(method="HEAD", auth=auth, operation=None)
     known = ctx.send(head, what)
-    ids = probes.fixture.ids(probes.operation)
-    nowhere = probes.at(**{name: unknown_like(value) for name, value in ids.items()})
+    nowhere = probes.usual(dict.fromkeys(ctx.operation.path_parameters, UNKNOWN))
     unknown = ctx.send(head.but(target=nowhere.target), f"{what} for an unknown id")
     ctx.judge(RULE, silent(f"{what}: no word of what is there"), known, unknown)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.checks.places import defective
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Auth, Exchange, to_json
 from conformance.world.account import renewed
@@ -56,4 +56,4 @@ def test_chunked_body(ctx: CheckContext) -> None:
     byte changed after signing."""
     what = "a valid body sent in chunks"
     _judge_accepted(ctx, "http.chunked-body", what, headers=_CHUNKED)
-    defective(ctx).run(_chunked)
+    AuthProbes(ctx).run(_chunked)

@@ -92,7 +92,7 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
     fixture = ctx.account(fresh=ctx.operation.traits.once and not ctx.run.read_only)
     first = fixture.call(ctx.operation.id)
     used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
-    elsewhere, there = probes.defective, Engine(ctx, lambda: fixture)
+    elsewhere, there = probes, Engine(ctx, lambda: fixture)
     for engine in (elsewhere, there):
         engine.nonces.add(used.nonce or "")
         engine.keys.add(first.idempotency_key or "")
@@ -133,12 +133,12 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
     """The first nonce that this run used on the operation comes again, after all that was sent since then."""
     probes = AuthProbes(ctx)
     first = earliest(ctx) or probes.recent
-    probes.nonce_replay("auth.nonce-replay", first, probes.call(), "a nonce used before, many requests ago")
+    probes.nonce_replay("auth.nonce-replay", first, probes.usual(), "a nonce used before, many requests ago")
     aged = ctx.run.cache.find(AGED_NONCE.of(ctx.operation.id))
     # A server that forgets it 300 seconds after the timestamp beside it has done so by now.
     if aged is not None and not aged.refused_authentication and time.time() - aged.started > 300 + AGED + 2:
         what = "a nonce used seconds ago beside a timestamp that was almost too old"
-        probes.nonce_replay("auth.nonce-replay", aged, probes.call(), what)
+        probes.nonce_replay("auth.nonce-replay", aged, probes.usual(), what)
 
 
 @check("idempotency.replay", last=True)

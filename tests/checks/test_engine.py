@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.places import defective
+from conformance.checks.auth_probes import AuthProbes
 from conformance.judge.findings import InternalError, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -30,7 +30,7 @@ class AsksNobody(Behaviour):
 
 def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() -> None:
     ctx = ctx_on("listWallets", "auth.signature")
-    engine = defective(ctx)
+    engine = AuthProbes(ctx)
     sent = len(ctx.exchanges)
     case = engine.case("auth.signature", "a valid request", auth=Auth())
     with pytest.raises(InternalError, match=r"auth\.signature, but the oracle says"):

@@ -33,9 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises InputError."""
-    credentials = signed_request.credentials(options)
-    parts = signed_request.parts(options, credentials, options.timestamp, options.nonce)
-    found = explained(parts, credentials.secret, options.signature, _signed(options))
+    parts, secret = signed_request.described(options, options.timestamp, options.nonce)
+    found = explained(parts, secret, options.signature, _signed(options))
     remarks = list(_remarks(parts, time.time()))
     print("\n".join([*_lines(found), *([""] if remarks else []), *remarks]))
     return 0 if found.is_right else 1

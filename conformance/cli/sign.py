@@ -30,21 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the signed request. Raises InputError."""
-    credentials = signed_request.credentials(options)
     timestamp = options.timestamp or str(int(time.time()))
     nonce = options.nonce or signing.new_nonce()
-    parts = signed_request.parts(options, credentials, timestamp, nonce)
-    headers = dict(_headers(parts, credentials, options.idempotency_key))
+    parts, secret = signed_request.described(options, timestamp, nonce)
+    headers = dict(_headers(parts, secret, options.idempotency_key))
     print(_curl(parts, headers) if options.curl else "\n".join(_lines(parts, headers)))
     return 0
 
 
-def _headers(
-    parts: Parts, credentials: signed_request.Credentials, key: str | None
-) -> Iterator[tuple[str, str]]:
+def _headers(parts: Parts, secret: str, key: str | None) -> Iterator[tuple[str, str]]:
     signed = signing.signed_headers(
-        credentials.api_key,
-        credentials.secret,
+        parts.api_key,
+        secret,
         parts.method,
         parts.target,
         parts.body,

@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from conformance._files import InputError
@@ -17,14 +16,6 @@ from conformance.target.file import load
 
 #: Characters that a URL as sent must percent-encode (RFC 3986).
 _UNSENDABLE = re.compile(r"[^!-~]")
-
-
-@dataclass(frozen=True)
-class Credentials:
-    """An API key and its secret."""
-
-    api_key: str
-    secret: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,22 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def parts(options: argparse.Namespace, credentials: Credentials, timestamp: str, nonce: str) -> Parts:
-    """The parts of the request that the options describe. Raises InputError."""
+def described(options: argparse.Namespace, timestamp: str, nonce: str) -> tuple[Parts, str]:
+    """The parts of the request that the options describe, and the secret. Raises InputError."""
+    api_key, secret = _credentials(options)
     origin, target = _address(options)
-    return Parts(
-        options.method,
-        target.encode(),
-        timestamp,
-        nonce,
-        _body(options),
-        credentials.api_key,
-        origin.encode(),
-    )
+    body = _body(options)
+    return Parts(options.method, target.encode(), timestamp, nonce, body, api_key, origin.encode()), secret
 
 
-def credentials(options: argparse.Namespace) -> Credentials:
-    """Key and secret, from options, target file or environment. Raises InputError where there is none."""
+def _credentials(options: argparse.Namespace) -> tuple[str, str]:
+    """Key and secret, from options, target file or environment."""
     api_key, secret = options.api_key, options.secret
     if options.target and not (api_key and secret):
         organization = getattr(load(options.target, os.environ), options.organization)
@@ -82,7 +67,7 @@ def credentials(options: argparse.Namespace) -> Credentials:
     if not secret:
         names = variable(options.organization, "secret")
         raise InputError(f"no secret: give --target FILE, {names} in the environment, or --secret TEXT.")
-    return Credentials(api_key, secret)
+    return api_key, secret
 
 
 def _address(options: argparse.Namespace) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 
 from conformance.contract.timestamps import parse, step
@@ -69,9 +69,7 @@ def _gap(exchange: Exchange) -> float | None:
 _MARGIN = 0.02
 
 
-def wait_past(
-    text: object, received: float | None = None, *, sleep: Callable[[float], None] | None = None
-) -> float:
+def wait_past(text: object, received: float | None = None) -> float:
     """Waits until the server's next timestamp must be later than `text`; returns the seconds waited.
 
     `received` is when the answer with the timestamp arrived (Unix seconds, local clock; now if not
@@ -85,5 +83,5 @@ def wait_past(
     arrived = now if received is None else min(received, now)
     seconds = max(0.0, arrived + float(length) + _MARGIN * min(float(length) * 10, 1.0) - now)
     if seconds:
-        (sleep or time.sleep)(seconds)
+        time.sleep(seconds)
     return seconds

@@ -14,6 +14,7 @@ from tests.prove import equality
 from tests.prove.equality import Judged, differences, serving_behaviour
 from tests.variants.catalogue import VARIANTS
 from tests.variants.serving import serving
+from tests.variants.surroundings import Between
 from tests.variants.variant import Variant
 
 #: One operation, so that it takes seconds.
@@ -52,11 +53,8 @@ def test_another_verdict_and_blame_are_told(
     assert list(differences(judged, (), ("one lane", "16 lanes"), Path())) == lines
 
 
-class ClosesSecond(httpx.BaseTransport):
+class ClosesSecond(Between):
     """Answers with what came, but closes a connection that is used again."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if not request.extensions["fresh_connection"]:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from conformance.contract.operations import match
+from tests.variants.surroundings import Between
 
 #: Stands for "take the member away".
 ABSENT = object()
@@ -111,14 +112,15 @@ def mutations(operation: str, document: Any) -> Iterator[Mutation]:
                 yield mutation
 
 
-class Mutating(httpx.BaseTransport):
+class Mutating(Between):
     """Hands requests on and spoils the successful answers of one operation."""
 
     def __init__(self, inner: httpx.BaseTransport, mutation: Mutation) -> None:
-        self.inner, self.mutation = inner, mutation
+        super().__init__(inner)
+        self.mutation = mutation
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = self.inner.handle_request(request)
+        response = super().handle_request(request)
         found = match(request.method, request.url.path)
         if found is None or found[0].id != self.mutation.operation or response.status_code >= 300:
             return response

@@ -12,9 +12,9 @@ import pytest
 from conformance.wire import transport
 from conformance.wire.budget import Budget, Quantity, Retry
 from conformance.wire.client import simultaneous
-from conformance.wire.messages import Exchange
 from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts
+from tests.support.report_samples import exchange
 from tests.support.wire import OK, answering, wire
 
 
@@ -67,12 +67,6 @@ def test_race_beyond_the_limit_of_requests_is_withheld_whole() -> None:
     assert not server.requests
 
 
-def exchange_at(started: float, elapsed: float, status: int | None = 200) -> Exchange:
-    call = list_accounts()
-    headers: list[tuple[str, str]] = []
-    return Exchange(1, "primary", call, "", "", "GET", "/", headers, b"", started, elapsed, status)
-
-
 @pytest.mark.parametrize(
     ("spans", "most"),
     [
@@ -83,7 +77,9 @@ def exchange_at(started: float, elapsed: float, status: int | None = 200) -> Exc
     ],
 )
 def test_simultaneous_requests_are_counted(spans: list[tuple[float, float]], most: int) -> None:
-    assert simultaneous(exchange_at(*span) for span in spans) == most
+    assert most == simultaneous(
+        exchange(1, status=(*span, 200)[2], started=span[0], elapsed=span[1]) for span in spans
+    )
 
 
 def test_requests_of_a_race_have_connections_of_their_own() -> None:

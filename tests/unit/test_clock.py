@@ -5,16 +5,13 @@ from __future__ import annotations
 import pytest
 
 from conformance.wire.clock import apart
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.messages import Exchange, to_json
+from tests.support.report_samples import exchange
 
 
-def created(date: str | None, stamp: str, elapsed: float = 0.1) -> Exchange:
-    headers = [("Content-Type", "application/json")]
-    call = Call("createAccount", "POST", "/")
-    exchange = Exchange(1, "primary", call, "", "", "POST", "/", [], b"", status=201, elapsed=elapsed)
-    exchange.response_headers = headers + ([("Date", date)] if date else [])
-    exchange.response_body = to_json({"created": stamp})
-    return exchange
+def created(date: str | None, stamp: str) -> Exchange:
+    headers = [("Content-Type", "application/json"), *([("Date", date)] if date else [])]
+    return exchange(1, to_json({"created": stamp}), 201, elapsed=0.1, response_headers=headers)
 
 
 NOON = "Sun, 22 Nov 2026 12:00:00 GMT"

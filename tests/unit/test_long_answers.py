@@ -6,17 +6,13 @@ import json
 import threading
 
 from conformance.wire.answers import LongAnswers
-from conformance.wire.messages import Call, Exchange
-
-CALL = Call("listAccounts", "GET", "/v1/customers/cus_1/accounts")
+from conformance.wire.messages import Exchange
+from tests.support.report_samples import exchange
 
 
 def answer(number: int, size: int) -> Exchange:
     """An answer that shows its number, of so many bytes at least."""
-    body = json.dumps({"number": number, "filling": "x" * size}).encode()
-    return Exchange(
-        number, "primary", CALL, "", "", "GET", CALL.target, [], b"", status=200, response_body=body
-    )
+    return exchange(number, json.dumps({"number": number, "filling": "x" * size}).encode())
 
 
 def held(exchanges: list[Exchange]) -> list[int]:
@@ -38,8 +34,8 @@ def test_usual_answers_stay_as_they_were_read() -> None:
 
 
 def test_one_answer_above_the_bound_is_kept() -> None:
-    exchange = answer(1, LongAnswers.MOST + 1)
-    assert exchange.document is exchange.document
+    one = answer(1, LongAnswers.MOST + 1)
+    assert one.document is one.document
 
 
 def test_threads_read_what_others_forget() -> None:
@@ -47,9 +43,9 @@ def test_threads_read_what_others_forget() -> None:
     wrong: list[object] = []
 
     def read() -> None:
-        for exchange in exchanges * 5:
-            if exchange.get("number") != exchange.number:
-                wrong.append(exchange.document)
+        for one in exchanges * 5:
+            if one.get("number") != one.number:
+                wrong.append(one.document)
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:

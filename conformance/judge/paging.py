@@ -53,18 +53,12 @@ def _number(page: Page, name: str) -> int:
 # ---------------------------------------------------------------------- what a query demands of its page
 
 
-def demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:
-    """Expectations of every page that answers a query of a list, each with the rule that covers the
-    operation; open choices are left out."""
-    for rule, expectation in _demanded(operation, query, array_style):
-        if operation in RULES[rule].operations:
-            yield rule, expectation
-
-
 @functools.lru_cache(1024)
-def demanded_of(operation: str, query: str, array_style: str) -> tuple[tuple[str, Expectation], ...]:
-    """`demanded` of the text of a query; few texts come again and again."""
-    return tuple(demanded(operation, queries.read(query), array_style))
+def demanded(operation: str, query: str, array_style: str) -> tuple[tuple[str, Expectation], ...]:
+    """Expectations of every page that answers a raw query of a list, each with the rule that covers the
+    operation; open choices are left out."""
+    found = _demanded(operation, queries.read(query), array_style)
+    return tuple(pair for pair in found if operation in RULES[pair[0]].operations)
 
 
 def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:

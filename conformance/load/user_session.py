@@ -264,7 +264,7 @@ class Session(Driver):
         if not exchange.succeeded:
             return
         style = self.run.target.array_style
-        for rule, demanded in paging.demanded_of("listAccounts", exchange.call.query, style):
+        for rule, demanded in paging.demanded("listAccounts", exchange.call.query, style):
             self.judge(rule, "listAccounts", demanded, exchange)
 
     # ------------------------------------------------------------------ mistakes

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from conformance.judge import queries
 from conformance.judge.expectations import from_plain
 from conformance.judge.paging import demanded, same_each_time
 from conformance.wire.messages import Call, Exchange
@@ -33,7 +32,7 @@ def broken(query: str, style: str = "repeat", **members: Any) -> set[str]:
     exchange = page(query, **members)
     return {
         rule
-        for rule, expectation in demanded("listVirtualAccounts", queries.read(query), style)
+        for rule, expectation in demanded("listVirtualAccounts", query, style)
         if from_plain(json.loads(json.dumps(expectation.to_plain()))).judge([exchange]).good is False
     }
 
@@ -101,9 +100,7 @@ def test_what_is_open(query: str, style: str, members: dict[str, Any]) -> None:
 def test_refusals_cannot_be_told() -> None:
     refusal = page("size=5")
     refusal.status = 400
-    told = [
-        expectation.judge([refusal]).good for _, expectation in demanded("listWallets", queries.read(""), "")
-    ]
+    told = [expectation.judge([refusal]).good for _, expectation in demanded("listWallets", "", "")]
     assert set(told) == {None}
 
 

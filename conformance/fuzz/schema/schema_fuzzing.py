@@ -24,7 +24,7 @@ from conformance.fuzz.schema.operation_fixtures import (
     payees_of,
 )
 from conformance.fuzz.schema.own_values import marked, renewed
-from conformance.judge import paging, queries
+from conformance.judge import paging
 from conformance.judge.comparison import MOVING, shown
 from conformance.judge.expectations import Answered, At, Equal, Member
 from conformance.judge.field_values import plain_amount
@@ -187,7 +187,7 @@ class Fuzzer:
     def _shown(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
             style = self.run.target.array_style
-            for rule, demanded in paging.demanded(self.operation, queries.read(exchange.call.query), style):
+            for rule, demanded in paging.demanded(self.operation, exchange.call.query, style):
                 self.recorder.judge(rule, self.operation, demanded, exchange)
         elif TRAITS[self.operation].subset_of:
             self._shown_update(verdict, exchange)

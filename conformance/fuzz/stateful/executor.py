@@ -115,7 +115,8 @@ class Driver(Walker):
         elif verdict.plain:
             self._accepted("updateBeneficiary", exchange, payee)
         if exchange.succeeded:
-            if verdict.plain and self._differs(payee, changes):
+            # Where all values are there already, `updated` need not move.
+            if verdict.plain and any(not same(payee.shown.get(name), to) for name, to in changes.items()):
                 self._moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
             if verdict.plain or not changes:
                 self.model.updated(payee, changes)
@@ -145,10 +146,6 @@ class Driver(Walker):
                 self._moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
             self.model.disabled(payee, exchange)
             self._shows(payee, exchange, "disableBeneficiary", "beneficiary.disable")
-
-    def _differs(self, payee: Payee, changes: Document) -> bool:
-        """True if a change asks for a value that is not there already: only then `updated` has to move."""
-        return any(not same(payee.shown.get(name), value) for name, value in changes.items())
 
     def _moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
         """A change moves updated, where the server's clock is fine enough to have moved on meanwhile."""

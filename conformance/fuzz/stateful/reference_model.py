@@ -132,7 +132,3 @@ class Model:
             case "virtual_account":
                 return self.virtual_accounts
         return self.wallets
-
-    def changed_since(self, post: Post) -> bool:
-        """True if anything was changed after a POST was answered."""
-        return self.changes > post.at

@@ -114,7 +114,8 @@ class Sender:
     def replay(self, post: Post) -> None:
         """Sends an accepted POST again: the original answer, whatever has changed since."""
         exchange = self.send(post.call, "the same key and body again")
-        rule = "idempotency.replay-after-change" if self.model.changed_since(post) else "idempotency.replay"
+        changed = self.model.changes > post.at
+        rule = "idempotency.replay-after-change" if changed else "idempotency.replay"
         operation = str(post.call.operation)
         self.judge(rule, operation, SameAnswer("the same key and body again"), post.answer, exchange)
 

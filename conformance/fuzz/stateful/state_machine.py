@@ -18,10 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from conformance.contract import fields
 from conformance.contract.traits import TRAITS
+from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
 from conformance.fuzz.stateful.sender import ExampleOver
-from conformance.judge.oracle import ValidBody
 from conformance.wire.pages import Parameters, status_filter
 from conformance.world.account import call
 from conformance.world.samples import marker
@@ -38,17 +38,6 @@ WORDS = st.sampled_from(TEXTS)
 
 #: A member of a body and its value, where one is replaced.
 Change = tuple[str, Any] | None
-
-
-@dataclass
-class Part:
-    """Facts that the machines of one part share; `start` begins an example, `valid` are bodies that the
-    server accepts."""
-
-    start: Callable[[], Driver]
-    #: Members of a new sample whose values a server may want unique.
-    fresh: Callable[[str], Document]
-    valid: dict[str, ValidBody]
 
 
 def mutated(operation: str) -> list[tuple[str, Any]]:
@@ -113,7 +102,7 @@ class Wish:
 
 def accepted(operation: str) -> Callable[[Any], Any]:
     """A precondition: the server is known to take a body of this operation."""
-    return precondition(lambda self: operation in self.context.valid)
+    return precondition(lambda self: operation in self.driver.valid)
 
 
 _TIMED = (st.sampled_from(("", "active", "inactive")), PLACES, st.booleans(), st.booleans())
@@ -143,7 +132,8 @@ class Machine(RuleBasedStateMachine):
     """Base of all machines: an example starts with an account of its own and ends with a read of
     everything."""
 
-    context: ClassVar[Part]
+    #: Begins an example.
+    new_driver: ClassVar[Callable[[], Driver]]
     #: Nothing is sent: the example has not started, or is over.
     over = True
 
@@ -153,7 +143,7 @@ class Machine(RuleBasedStateMachine):
     def start(self, kept: int, texts: list[str], destination: bool) -> None:
         """Makes the account, and what is in it at first."""
         assume(kept)  # The simplest example begins each run of Hypothesis.
-        self.driver = self.context.start()
+        self.driver = type(self).new_driver()
         self.model = self.driver.model
         self.over = False
         self.begin(texts=texts, destination=destination)
@@ -172,9 +162,13 @@ class Machine(RuleBasedStateMachine):
 
     def body(self, operation: str, text: str) -> Document:
         """A valid body with a label that no other request of the example has."""
-        body = {**self.context.valid[operation].body, **self.context.fresh(operation)}
+        fresh = OperationFixtures(self.driver.run, operation, shared=True).fresh_body()
+        # A server may want these values unique.
+        body = self.driver.valid[operation].body | {
+            name: fresh[name] for name in fields.UNIQUE & fresh.keys()
+        }
         for name in ("label", "display_name", "name", "description"):
-            if name in body and name not in self.context.valid[operation].pinned:
+            if name in body and name not in self.driver.valid[operation].pinned:
                 body[name] = f"{text} {marker()}"
         return body
 
@@ -232,10 +226,10 @@ class Payees(Machine):
     """Beneficiaries, their destinations, and payouts to them."""
 
     def fill(self, texts: list[str], destination: bool) -> None:
-        if "createBeneficiary" in self.context.valid:
+        if "createBeneficiary" in self.driver.valid:
             for text in texts:
                 self.driver.create("createBeneficiary", self.body("createBeneficiary", text))
-        if destination and self.model.payees and "createPayoutDestination" in self.context.valid:
+        if destination and self.model.payees and "createPayoutDestination" in self.driver.valid:
             self.driver.create(
                 "createPayoutDestination",
                 self.body("createPayoutDestination", texts[0]),
@@ -250,7 +244,7 @@ class Payees(Machine):
         change=changes("createBeneficiary"),
     )
     def create_beneficiary(self, text: str, dropped: set[str], business: bool, change: Change) -> None:
-        pinned = self.context.valid["createBeneficiary"].pinned
+        pinned = self.driver.valid["createBeneficiary"].pinned
         body = self.body("createBeneficiary", text)
         if business and "beneficiary_type" not in pinned:
             body |= {"beneficiary_type": "business", "company_name": f"{text} Ltd"}
@@ -324,7 +318,7 @@ class Payees(Machine):
         payee = payees[place % len(payees)]
         destination = payee.destinations[0]
         body = {
-            **self.context.valid["createPayout"].body,
+            **self.driver.valid["createPayout"].body,
             "beneficiary_id": payee.id,
             "payout_destination_id": destination.id,
             "currency": destination.shown.get("currency"),

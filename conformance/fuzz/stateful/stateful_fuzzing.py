@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from conformance.contract.fields import UNIQUE
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fuzz.engine.hypothesis_runs import budget, contained, runs
 from conformance.fuzz.engine.recorder import Recorder
@@ -10,7 +9,6 @@ from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver, elsewhere
-from conformance.fuzz.stateful.reference_model import Document
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.oracle import ValidBody
 from conformance.world.run_context import RunContext
@@ -31,7 +29,7 @@ def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str
     import hypothesis
     from hypothesis.stateful import run_state_machine_as_test
 
-    from conformance.fuzz.stateful.state_machine import MACHINES, Part
+    from conformance.fuzz.stateful.state_machine import MACHINES
 
     recorder = Recorder(run, check)
     others = elsewhere(run)
@@ -46,15 +44,10 @@ def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str
         recorder.begin()
         return Driver(run, recorder, valid, others)
 
-    def fresh(operation: str) -> Document:
-        sample = OperationFixtures(run, operation, shared=True).fresh_body()
-        return {name: value for name, value in sample.items() if name in UNIQUE}
-
-    context = Part(start, fresh, valid)
     base = MACHINES[theme]
     seed = derive(settings.seed, "model", part)
     for run_seed, how in runs(recorder, allowed, settings, seed, stateful_step_count=STEPS):
-        machine = hypothesis.seed(run_seed)(type(base.__name__, (base,), {"context": context}))
+        machine = hypothesis.seed(run_seed)(type(base.__name__, (base,), {"new_driver": staticmethod(start)}))
         with recorder.keeping(), contained():
             run_state_machine_as_test(machine, settings=how)
     return recorder.findings()

@@ -100,7 +100,7 @@ class Walker(Sender):
         for exchange in read.exchanges:
             self.judge(rule, operation, Accepted("a valid query"), exchange)
             style = self.run.target.array_style
-            for rule_of_page, demanded in paging.demanded_of(operation, exchange.call.query, style):
+            for rule_of_page, demanded in paging.demanded(operation, exchange.call.query, style):
                 self.judge(rule_of_page, operation, demanded, exchange)
         return Reading(read, expected) if read.pages and read.broken is None else None
 

@@ -131,10 +131,16 @@ def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> F
         operation = next((name for name in needed if missing(run, name)), "")
     if not operation:
         return finding
+    summary = f"this needs {operation}, which does not exist"
+    if operation == finding.operation:
+        said = missing(run, operation)
+        summary = (
+            f"{operation} does not exist: a valid request was answered {said}, as an undocumented path is"
+        )
     return replace(
         finding,
         verdict=Verdict.INCONCLUSIVE,
-        summary=_summary(finding.operation, operation, missing(run, operation)),
+        summary=summary,
         expected="",
         got="",
         remedy="",
@@ -142,9 +148,3 @@ def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> F
         further=[],
         lacks=operation,
     )
-
-
-def _summary(judged: str, operation: str, said: str) -> str:
-    if judged == operation:
-        return f"{operation} does not exist: a valid request was answered {said}, as an undocumented path is"
-    return f"this needs {operation}, which does not exist"

@@ -145,15 +145,30 @@ class ResourceSnapshot(Snapshot):
         return effects.in_resource(read, before.read(), self.read(), documents)
 
 
-class _ElementsSnapshot(Snapshot):
+class ListSnapshot(Snapshot):
+    """All elements of a list."""
+
     hidden = "the list is not shown"
 
     def shown(self) -> dict[str, Any] | None:
         pages = [page for look in self.looks if (page := page_of(look)) is not None]
         return effects.by_id(item for page in pages for item in page.items) if pages else None
 
+    @classmethod
+    def look(cls, watch: Watch) -> Snapshot:
+        """Reads all pages. Raises NotSeen."""
+        listing = watch.fixture.call(TRAITS[watch.operation].listed_by)
+        done = walk(lambda call, _: watch.send(call, "what is in the list?"), listing)
+        if done.broken is not None:
+            reason = f"which shows the effect of requests, was answered {done.broken.described()}"
+            raise NotSeen(reason, done.broken)
+        return cls(done.exchanges)
 
-class AccountsSnapshot(_ElementsSnapshot):
+    def compare(self, before: Snapshot, requests: Requests) -> Effect:
+        return effects.in_list(requests.operation, before.read(), self.read(), requests.known)
+
+
+class AccountsSnapshot(ListSnapshot):
     """The accounts of a customer, to which others add as well: those that came since an earlier snapshot."""
 
     @classmethod
@@ -201,23 +216,6 @@ class AccountsSnapshot(_ElementsSnapshot):
             if identifier in requests.fresh or (complete and identifier not in old)
         ]
         return effects.in_accounts(list(items.values()), fresh, requests.calls)
-
-
-class ListSnapshot(_ElementsSnapshot):
-    """All elements of a list."""
-
-    @classmethod
-    def look(cls, watch: Watch) -> Snapshot:
-        """Reads all pages. Raises NotSeen."""
-        listing = watch.fixture.call(TRAITS[watch.operation].listed_by)
-        done = walk(lambda call, _: watch.send(call, "what is in the list?"), listing)
-        if done.broken is not None:
-            reason = f"which shows the effect of requests, was answered {done.broken.described()}"
-            raise NotSeen(reason, done.broken)
-        return cls(done.exchanges)
-
-    def compare(self, before: Snapshot, requests: Requests) -> Effect:
-        return effects.in_list(requests.operation, before.read(), self.read(), requests.known)
 
 
 def snapshot_of(operation: str) -> type[Snapshot] | None:

@@ -88,7 +88,7 @@ def _unchanged(ctx: CheckContext, create: str) -> Exchange | None:
     changes = [unquote(exchange.call.target) for exchange in _changes(ctx)]
     for exchange in _own(ctx.run.accepted):
         if exchange.operation == create and isinstance(exchange.get("id"), str):
-            plain = not request_problems(create, exchange.call.body, "") and exchange.call.auth == Auth()
+            plain = not request_problems(create, exchange.call.body) and exchange.call.auth == Auth()
             if plain and not any(exchange.get("id") in path for path in changes):
                 return exchange
     return None

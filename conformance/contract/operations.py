@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import parse_qsl
 
-from conformance._text import plain, shown
+from conformance._text import plain
 from conformance.contract.rules import SPEC, load_yaml
 from conformance.contract.schemas import Problem, Schema, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
@@ -41,7 +40,6 @@ class Operation:
     is_list: bool
     is_post: bool
     resource: str
-    tag: str
     traits: Traits
 
 
@@ -103,7 +101,6 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
         is_list=resource.endswith("_list"),
         is_post=method == "post",
         resource=resource.removesuffix("_list"),
-        tag=described["tags"][0],
         traits=TRAITS[described["operationId"]],
     )
 
@@ -268,60 +265,20 @@ def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 # ---------------------------------------------------------------------- judging requests
 
 
-def request_problems(operation_id: str, body: bytes | None, query: str) -> list[str]:
-    """Violations of openapi.yaml by a request: its body as sent (None: no body) and its raw query without
-    `?`.
-
-    An array may also be sent with `[]` after its name. Raises KeyError for an unknown operationId.
-    """
+def request_problems(operation_id: str, body: bytes | None) -> list[str]:
+    """Violations of openapi.yaml by a body as sent (None: no body). Raises KeyError for an unknown
+    operationId."""
     operation = OPERATIONS[operation_id]
-    return [*_body_problems(operation, body), *_query_problems(operation, query)]
+    if operation.request_schema is None:
+        return [f"{operation.id} takes no body"] if body else []
+    try:
+        document = json.loads(body or b"")
+    except (ValueError, RecursionError):
+        return [f"{operation.id} takes a JSON body"]
+    found = problems(_body_validator(operation.id), document, str)
+    return [f"{problem.pointer or 'the body'} {problem.message}" for problem in found]
 
 
 @functools.cache
 def _body_validator(operation_id: str) -> Schema:
     return Schema(OPERATIONS[operation_id].request_schema or {})
-
-
-def _body_problems(operation: Operation, body: bytes | None) -> Iterator[str]:
-    if operation.request_schema is None:
-        if body:
-            yield f"{operation.id} takes no body"
-        return
-    try:
-        document = json.loads(body or b"")
-    except (ValueError, RecursionError):
-        yield f"{operation.id} takes a JSON body"
-        return
-    for problem in problems(_body_validator(operation.id), document, str):
-        yield f"{problem.pointer or 'the body'} {problem.message}"
-
-
-def _query_problems(operation: Operation, query: str) -> Iterator[str]:
-    sent: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        bare = name.removesuffix("[]")
-        is_array = operation.query_parameters.get(bare, {}).get("type") == "array"
-        sent.setdefault(bare if is_array else name, []).append(value)
-    for name, values in sent.items():
-        schema = operation.query_parameters.get(name)
-        if schema is None:
-            yield f"{operation.id} has no query parameter {shown(name)}"
-        elif schema["type"] != "array" and len(values) > 1:
-            yield f"the query parameter {name} is repeated"
-        else:
-            for problem in problems(
-                _query_validator(operation.id, name), _query_value(schema["type"], values), str
-            ):
-                yield f"the query parameter {name} {problem.message}"
-
-
-@functools.cache
-def _query_validator(operation_id: str, name: str) -> Schema:
-    return Schema(OPERATIONS[operation_id].query_parameters[name])
-
-
-def _query_value(kind: str, values: list[str]) -> Any:
-    if kind == "array":
-        return values
-    return int(values[0]) if kind == "integer" and re.fullmatch("-?[0-9]{1,30}", values[0]) else values[0]

@@ -137,7 +137,7 @@ def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
     operation = str(refused.operation)
     for exchange in run.accepted if TRAITS[operation].creates == "account" else ():
         same = exchange.operation == operation and exchange.call.path == refused.path
-        plain = exchange.call.auth == Auth() and not request_problems(operation, exchange.call.body, "")
+        plain = exchange.call.auth == Auth() and not request_problems(operation, exchange.call.body)
         if same and plain and str(exchange.get("id")) not in ids:
             ids.add(str(exchange.get("id")))
             fixture = run.account(owner=exchange.organization)

@@ -279,7 +279,7 @@ class RunContext:
         A valid call that does not conform to openapi.yaml is the suite's own mistake: InternalError.
         """
         assert call.operation is not None
-        problems = request_problems(call.operation, call.body, call.query)
+        problems = request_problems(call.operation, call.body)
         # Ids are the server's own: what is wrong with them is the matter of format.id.
         if problems := [
             problem

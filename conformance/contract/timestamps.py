@@ -1,4 +1,4 @@
-"""ISO 8601 timestamps as exact numbers, and waiting until a server's clock must show a later one.
+"""ISO 8601 timestamps as exact numbers.
 
 Servers choose how many digits of a second they show (section 2), so instants are compared as
 fractions: no digit is lost, and `12:00:00Z` equals `12:00:00.000Z`.
@@ -59,14 +59,13 @@ def step(text: object) -> Fraction | None:
     Zeros at the end of the fraction do not count: `12:00:00.000Z` may well come from a clock of whole
     seconds.
     """
-    return None if parse(text) is None else Fraction(1, 10 ** _shown(text))
+    return None if parse(text) is None else Fraction(1, 10 ** len(_fraction(text).rstrip("0")))
 
 
-def _shown(text: object) -> int:
-    """The digits of a second's fraction that a timestamp shows, but zeros at their end; 0 for what is no
-    timestamp."""
+def _fraction(text: object) -> str:
+    """The digits of a second's fraction; none of what is no timestamp."""
     found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
-    return len((found[7] or "").rstrip("0")) if found else 0
+    return (found[7] or "") if found else ""
 
 
 #: Digits of a second to which clocks of servers go, as a rule: microseconds.
@@ -76,13 +75,12 @@ FINEST = 6
 def digits(text: object) -> int:
     """The digits of a second's fraction that a timestamp shows, but zeros at their end and what is finer than
     FINEST; 0 for what is no timestamp."""
-    return min(_shown(text), FINEST)
+    return min(len(_fraction(text).rstrip("0")), FINEST)
 
 
 def places(text: object) -> int:
     """The digits of a second's fraction that a timestamp is written with; 0 for what is no timestamp."""
-    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
-    return len(found[7] or "") if found else 0
+    return len(_fraction(text))
 
 
 def just_after(text: str) -> str | None:

@@ -34,6 +34,8 @@ ACCEPT, REJECT = "must-accept", "must-reject"
 #: Longest text that the must-accept view asks for; what is just long enough comes from the mutations.
 _SHORT = 30
 
+_DATE = "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"
+
 _PLAIN_QUERY: dict[str, dict[str, Any]] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 3},
     "size": {"type": "integer", "minimum": 1, "maximum": 100},
@@ -45,14 +47,8 @@ _PLAIN_QUERY: dict[str, dict[str, Any]] = {
         "maxItems": 1,
     },
     "currency": {"type": "string", "enum": ["EUR", "USD", "GBP", "USDC", "USDT"]},
-    "start_date": {
-        "type": "string",
-        "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$",
-    },
-    "end_date": {
-        "type": "string",
-        "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$",
-    },
+    "start_date": {"type": "string", "pattern": _DATE},
+    "end_date": {"type": "string", "pattern": _DATE},
 }
 
 

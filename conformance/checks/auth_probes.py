@@ -138,6 +138,11 @@ class AuthProbes(Engine):
         self.ctx.judge(rule, replayed(what), answer)
 
 
+def sound(ctx: CheckContext) -> Engine:
+    """The engine of requests that must pass authentication, after a valid one has passed it."""
+    return AuthProbes(ctx).sound
+
+
 def margins(ctx: CheckContext) -> list[int]:
     """Distances of probes from the edge of the window in seconds, for a server whose clock is known as far as
     it shows; the second one is for answers that do not prove the first."""

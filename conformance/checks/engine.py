@@ -27,10 +27,13 @@ from conformance.contract.rules import RULES, Level
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import InternalError
 from conformance.judge.oracle import (
+    COUSIN,
     ENCODED,
     ENCODED_LOWER,
+    FOREIGN,
     NEAR,
     RAW,
+    SIBLING,
     UNKNOWN,
     ExpectedAnswer,
     Known,
@@ -227,6 +230,53 @@ class Engine:
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
             return True
         return False
+
+
+# ---------------------------------------------------------------------- places
+
+
+def hostile(ctx: CheckContext) -> Engine:
+    """Engine for requests that may be accepted although nothing demands it: an account of their own."""
+    if ctx.operation.traits.once:
+        fresh = ctx.account(fresh=True)
+        return Engine(ctx, lambda: fresh)
+    return Engine(ctx, lambda: ctx.account("hostile"))
+
+
+def common(ctx: CheckContext) -> Engine:
+    """Engine for requests that no server accepts, and for reads."""
+    return Engine(ctx, lambda: ctx.account("authentication"))
+
+
+#: Tenant -> the purpose and the owner of its account.
+_TENANTS = {
+    "own": ("tenant", "primary"),
+    "sibling": ("sibling tenant", "primary"),
+    "cousin": ("tenant", "cousin"),
+    "foreign": ("tenant", "secondary"),
+}
+
+#: Tenant -> the other tenants, as they stand to it.
+_NEIGHBOURS = {
+    "own": {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"},
+    "sibling": {SIBLING: "own"},
+    "cousin": {COUSIN: "own"},
+    "foreign": {FOREIGN: "own"},
+}
+
+
+def tenant(ctx: CheckContext, name: str) -> Engine:
+    """The account of a tenant, who names resources of the others; no other checks work in these accounts."""
+    account, neighbours = ctx.run.account, _NEIGHBOURS[name].items()
+    return Engine(
+        ctx,
+        functools.partial(account, *_TENANTS[name]),
+        others={whose: functools.partial(account, *_TENANTS[other]) for whose, other in neighbours},
+        organization="secondary" if name == "foreign" else "primary",
+    )
+
+
+# ---------------------------------------------------------------------- tables
 
 
 E = TypeVar("E", bound=Engine)

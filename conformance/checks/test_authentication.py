@@ -6,11 +6,10 @@ import secrets
 from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
 
-from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins, replayed
+from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins, replayed, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
-from conformance.checks.places import sound
 from conformance.contract import signing
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import UNKNOWN

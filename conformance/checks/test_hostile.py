@@ -8,8 +8,7 @@ from typing import Any
 from conformance.checks.auth_probes import earliest
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, table
-from conformance.checks.places import common, hostile
+from conformance.checks.engine import Engine, common, hostile, table
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields

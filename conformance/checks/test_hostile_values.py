@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.checks.engine import Engine, table
-from conformance.checks.places import hostile
+from conformance.checks.engine import Engine, hostile, table
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.wire.messages import to_json

@@ -7,11 +7,10 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from conformance.checks.auth_probes import AuthProbes
+from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
-from conformance.checks.places import sound
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN

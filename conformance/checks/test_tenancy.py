@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from conformance.checks import foreign_paths
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, locked_out
-from conformance.checks.places import hostile, tenant
+from conformance.checks.engine import Engine, hostile, locked_out, tenant
 from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects

@@ -43,7 +43,7 @@ def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorde
 
     # The simplest example is turned down.
     numbers = st.tuples(st.integers(0, 100_000)).filter(any)
-    engine.explore(run, numbers, recorder, settings, engine.budget(settings), settings.seed, "test")
+    engine.explore(run, numbers, recorder, settings, engine.budget(settings), str(settings.seed), "test")
     return recorder, tried
 
 
@@ -141,6 +141,6 @@ def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
 def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     recorder = Recorder(RunContext(TARGET), "test")
-    _, made = next(engine.runs(recorder, engine.PartBudget(10, None), FuzzSettings(1), 1))
+    _, made = next(engine.runs(recorder, engine.PartBudget(10, None), FuzzSettings(1), "1"))
     assert not made.derandomize and made.database is None and made.deadline is None
     assert open_database("") is None

@@ -10,7 +10,6 @@ import pytest
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz import load_tests
 from conformance.fuzz.engine.database import DatabaseError, open_database
-from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
@@ -40,13 +39,6 @@ def test_no_false_alarm_and_every_operation_reached(run: RunContext, operation: 
     assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
     assert not [exchange for exchange in run.record.values() if exchange.status == 401]
     assert sum(finding.probes for finding in findings) > 10
-
-
-def test_parts_draw_differently() -> None:
-    seeds = {derive(1, "fuzz", operation) for operation in OPERATIONS} | {
-        derive(2, "fuzz", operation) for operation in OPERATIONS
-    }
-    assert len(seeds) == 2 * len(OPERATIONS)
 
 
 # ---------------------------------------------------------------------- what it finds

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from conformance._private import keep_examples_apart
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.exploration import FuzzSettings
 
 if TYPE_CHECKING:
@@ -103,8 +102,8 @@ def budget(settings: FuzzSettings, weight: float = 1.0) -> PartBudget:
 
 
 def runs(
-    recorder: Recorder, allowed: PartBudget, settings: FuzzSettings, seed: int, **more: Any
-) -> Iterator[tuple[int, hypothesis.settings]]:
+    recorder: Recorder, allowed: PartBudget, settings: FuzzSettings, seed: str, **more: Any
+) -> Iterator[tuple[str, hypothesis.settings]]:
     """Seeds and settings for runs of Hypothesis, until the budget is used up. Each draws one new example, the
     first one after those that the database keeps.
 
@@ -118,7 +117,7 @@ def runs(
         recorder.focus = None
         allowed.start_run()
         used = allowed.used
-        yield derive(seed, number), _settings(settings, allowed, reuses=reuses, **more)
+        yield f"{seed} {number}", _settings(settings, allowed, reuses=reuses, **more)
         if recorder.focus is not None:
             recorder.settled.add(recorder.focus)
             failures += 1
@@ -214,7 +213,7 @@ def explore(
     recorder: Recorder,
     settings: FuzzSettings,
     allowed: PartBudget,
-    seed: int,
+    seed: str,
     name: str,
 ) -> None:
     """Runs `run` on the examples of a strategy, each some cases, until the budget is used up.

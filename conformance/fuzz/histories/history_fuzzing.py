@@ -9,7 +9,6 @@ import random
 import time
 
 from conformance.fuzz.engine.recorder import Falsified, Recorder
-from conformance.fuzz.engine.seeds import source
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.histories.contention import KINDS
 from conformance.fuzz.histories.history import HistoryRecorder, Throttled
@@ -37,7 +36,7 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
             PAIRS_REMEDY,
         )
     recorder = Recorder(run, check)
-    rng = source(settings.seed, "histories", kind)
+    rng = random.Random(f"{settings.seed} histories {kind}")
     share = settings.share()
     end = None if share is None else time.monotonic() + share
     concurrent = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.engine.hypothesis_runs import budget, explore, together
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema.generation import Generator
@@ -231,12 +231,12 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     Raises Inconclusive when the server does not let the operation's resources be made.
     """
     fuzzer = Fuzzer(run, operation, check)
-    seed = derive(settings.seed, "fuzz", operation)
+    seed = f"{settings.seed} fuzz {operation}"
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     generator = Generator(operation, valid)
     odd = OddRequests(operation, valid, foreign=foreign)
     origins = [*generator.strategies().values(), *odd.strategies().values()]
-    draws = source(seed, "up front")
+    draws = random.Random(f"{seed} up front")
     up_front = [
         *odd.chosen(draws, settings.cases * BRANCH_FACTOR),
         *generator.coverage(draws, settings.cases * BOUNDARY_FACTOR),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fuzz.engine.hypothesis_runs import budget, contained, runs
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver, elsewhere
@@ -45,7 +44,7 @@ def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str
         return Driver(run, recorder, valid, others)
 
     base = MACHINES[theme]
-    seed = derive(settings.seed, "model", part)
+    seed = f"{settings.seed} model {part}"
     for run_seed, how in runs(recorder, allowed, settings, seed, stateful_step_count=STEPS):
         machine = hypothesis.seed(run_seed)(type(base.__name__, (base,), {"new_driver": staticmethod(start)}))
         with recorder.keeping(), contained():

@@ -50,11 +50,6 @@ class Case:
     #: in the same way, this one shows nothing, and that rule is the cause.
     control: Case | None = None
 
-    @property
-    def own_path(self) -> bool:
-        """True if all resources named are the caller's own and exist."""
-        return all(kind == OWN for _, kind in self.path)
-
 
 def call_of(case: Case, ids: Mapping[str, str], body: bytes | None) -> Call:
     """The call of a case with ids in its path and this body (stand-ins for ids replaced)."""

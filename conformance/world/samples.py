@@ -252,8 +252,7 @@ class Samples:
         self._over = target.samples
 
     def _laid_over(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
-        over: Mapping[str, Any] = self._over.get(kind, {})
-        return {**body, **{key: value for key, value in over.items() if key != "pairs"}}
+        return {**body, **{key: value for key, value in self.over(kind).items() if key != "pairs"}}
 
     def over(self, kind: str) -> Mapping[str, Any]:
         """Members of a kind of sample that the target file sets."""
@@ -263,7 +262,7 @@ class Samples:
     @property
     def wallet_pairs(self) -> list[tuple[str, str]]:
         """The (currency, network) pairs that wallets may be created with."""
-        pairs = self._over.get("wallet", {}).get("pairs")
+        pairs = self.over("wallet").get("pairs")
         return [(pair[0], pair[1]) for pair in pairs] if pairs else list(DEFAULT_WALLET_PAIRS)
 
     def account(self) -> dict[str, Any]:
@@ -310,7 +309,7 @@ class Samples:
             "swift_code": "DEUTDEFF",
         }
         bodies = [self._laid_over(kind, american), self._laid_over(kind, european)]
-        if self._over.get(kind):
+        if self.over(kind):
             bodies.insert(1, self._laid_over(kind, {"country": "US", "currency": "USD", **bare}))
         return bodies
 

@@ -66,7 +66,7 @@ class Fuzzer:
         watched = []
         for case in cases:
             call, expected = self._expected(case)
-            if expected.refusals and case.own_path:
+            if expected.refusals and Known(case.path).own_path:
                 watched.append((self.fixtures.fixture, case, call, expected))
             else:
                 self._send(case, call, expected)
@@ -94,7 +94,7 @@ class Fuzzer:
         self.recorder.keep(exchange)
         if not exchange.throttled and exchange.status is not None and exchange.status < 500:
             self._judge(expected, exchange)
-            if expected.refusals and case.own_path and exchange.refused:
+            if expected.refusals and Known(case.path).own_path and exchange.refused:
                 self.fixtures.refused(exchange)
         else:
             self.fixtures.renew()

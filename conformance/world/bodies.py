@@ -45,9 +45,6 @@ _DIGITS = "0123456789"
 SAMPLE = "sample"
 
 
-# ---------------------------------------------------------------------- values
-
-
 def _marked(text: str) -> Callable[[Body], str]:
     return lambda _: f"{text} {marker()}"
 
@@ -200,10 +197,8 @@ def _wallet(fixture: AccountFixture) -> list[Body]:
 def _other_network(fixture: AccountFixture) -> list[Body]:
     solana = {"network": "solana_devnet", "wallet_address": solana_address()}
     more = {"is_default": True, "label": MISSING}
-    wallets = _wallet(fixture)
-    return [
-        changed(body, {**other, **more}) for other in (solana, {"network": "polygon"}) for body in wallets
-    ]
+    others = (solana | more, {"network": "polygon"} | more)
+    return [changed(body, other) for other in others for body in _wallet(fixture)]
 
 
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
@@ -240,10 +235,6 @@ def _other_currencies(operation: str, **more: Any) -> Row:
 
     return make
 
-
-#: Members of which none tells another: countries of address, telephone and payouts; country and currency.
-_THREE_COUNTRIES: Changes = {"address": _address_abroad, "country_code": "GB"}
-_POUNDS_TO_GERMANY: Changes = {"is_default": False, "country": "DE", "currency": "GBP"}
 
 # ---------------------------------------------------------------------- the table
 
@@ -282,7 +273,11 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
-        "an address abroad": [_THREE_COUNTRIES, {"address": _address_abroad}],
+        # The countries of address, telephone and payouts, of which none tells another.
+        "an address abroad": [
+            {"address": _address_abroad, "country_code": "GB"},
+            {"address": _address_abroad},
+        ],
         "names with apostrophes": _apostrophes,
         "signs": [
             {"display_name": SIGNS, "company_name": SIGNS, "note": SIGNS + LINES},
@@ -329,7 +324,10 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "bank details without label": [{"label": MISSING}],
         "the default": [{"is_default": True}],
         "no default": [{"is_default": False}],
-        "pounds to Germany": [_POUNDS_TO_GERMANY, {"is_default": False}],
+        "pounds to Germany": [
+            {"is_default": False, "country": "DE", "currency": "GBP"},
+            {"is_default": False},
+        ],
         "account_type checking": [{"account_type": "checking"}],
         "account_type savings": [{"account_type": "savings"}],
         "a savings account": _savings,

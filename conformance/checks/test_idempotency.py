@@ -28,6 +28,7 @@ from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
+from conformance.wire.mutations import NAME_CASES
 from conformance.wire.provenance import derive, new_key
 from conformance.world.account import renewed
 from conformance.world.bodies import Body
@@ -91,17 +92,20 @@ def test_invalid_key(ctx: CheckContext) -> None:
 
 @check("idempotency.key-accepted", "idempotency.key-other-uuids")
 def test_valid_keys(ctx: CheckContext) -> None:
-    """Version 4 UUIDs in lower case are accepted as keys, and so are other versions and upper case."""
+    """Version 4 UUIDs in lower case are accepted as keys, in whichever letter case the header's name is
+    written (RFC 9110, 5.1), and so are other versions and upper case."""
     answers: list[tuple[str, Exchange]] = []
     usual, others = "idempotency.key-accepted", "idempotency.key-other-uuids"
     keys = [(f"a version 4 UUID of variant {digit}", new_key(variant=digit), usual) for digit in "89ab"]
+    cases = dict(zip((what for what, *_ in keys), NAME_CASES, strict=False))
     # Always of the same variant, so that every run asks the same.
     for version in (1, 7):
         keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
     keys.append(("a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper"), others))
     for what, key, rule in ctx.only_wanted(keys):
         # Where a request can be made only once in an account, each key has an account of its own.
-        answers.append((rule, ctx.send(ctx.valid().but(idempotency_key=key), what)))
+        valid = ctx.valid().but(idempotency_key=key).signed(name_case=cases.get(what, ""))
+        answers.append((rule, ctx.send(valid, what)))
     for rule, answer in answers:
         about_key = answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]
         if answer.succeeded or about_key or _accepted_with_another(ctx, answer):
@@ -115,7 +119,7 @@ def _accepted_with_another(ctx: CheckContext, refused: Exchange) -> bool:
     """True if a refused request is accepted under a key of the usual form. Some servers let a wallet's pair
     be had once in all accounts, or an amount be paid once a day: then no key does any more."""
     what = "the same request with a key of the usual form"
-    return ctx.send(renewed(refused.call), what).succeeded
+    return ctx.send(renewed(refused.call).signed(name_case=""), what).succeeded
 
 
 @check("idempotency.key-forms")

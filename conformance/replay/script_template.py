@@ -122,7 +122,8 @@ def answered(step: dict[str, Any]) -> Answer:
     if has_body or step["method"] != "GET":
         headers.append(("Content-Length", str(len(body))))
     if "idempotency_key" in plain:
-        headers.append(("Idempotency-Key", plain["idempotency_key"]))
+        rename = NAME_CASES[step.get("auth", {}).get("name_case", "")]
+        headers.append((rename("Idempotency-Key"), plain["idempotency_key"]))
     headers += [(name, value) for name, value in plain.get("headers", [])]
     kind = http.client.HTTPSConnection if BASE.scheme == "https" else http.client.HTTPConnection
     connection = kind(BASE.hostname or "127.0.0.1", BASE.port, timeout=30)

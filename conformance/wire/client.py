@@ -145,10 +145,10 @@ class Client:
                 headers.append(("Content-Type", call.content_type))
         elif call.method in ("POST", "PUT", "PATCH"):
             headers.append(("Content-Length", "0"))
-        if call.idempotency_key is not None:
-            headers.append(("Idempotency-Key", call.idempotency_key))
-        values = self._authentication(call, target)
         rename = NAME_CASES[call.auth.name_case]
+        if call.idempotency_key is not None:
+            headers.append((rename("Idempotency-Key"), call.idempotency_key))
+        values = self._authentication(call, target)
         headers += [(rename(name), value) for name, value in values.items() if name not in call.auth.omit]
         return [*headers, *call.headers]
 

@@ -61,7 +61,7 @@ class Auth:
     #: Authentication headers left out, and authentication headers sent empty.
     omit: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
-    #: Letter case of the names of the authentication headers: a key of `NAME_CASES`.
+    #: Letter case of the names of the authentication headers and of Idempotency-Key: a key of `NAME_CASES`.
     name_case: str = ""
 
 

@@ -244,3 +244,17 @@ class LastOwnerOnly(Faulty):
 faults["idempotency.other-organization"] |= {
     "A key is one for all organizations and accounts.": seam("answer_scope", lambda self, ctx: ctx.operation),
 }
+
+
+@fault(
+    "idempotency.key-accepted",
+    each={"documented": (b"Idempotency-Key",), "all but capitals": (b"Idempotency-Key", b"idempotency-key")},
+)
+class KeyUnderOneName(Faulty):
+    """Idempotency-Key is found under the documented spelling of its name and under no, or one, other."""
+
+    def replay(self, ctx: Context) -> Response | None:
+        named = [name for name, _ in ctx.request.headers if name.lower() == b"idempotency-key"]
+        if named and named[0] not in self.value:
+            ctx.headers.pop(b"idempotency-key")
+        return super().replay(ctx)

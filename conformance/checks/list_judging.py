@@ -201,7 +201,8 @@ def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
 # ---------------------------------------------------------------------- filters
 
 
-FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
+#: The first is 0 in Unix time, which conditions may take for no date at all.
+FAR_PAST, FAR_FUTURE = "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"
 
 #: An element as its list shows it.
 Item = dict[str, Any]

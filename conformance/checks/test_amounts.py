@@ -15,7 +15,7 @@ from conformance.contract.new_resources import initial_state
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
-from conformance.judge.expectations import Member, predicate
+from conformance.judge.expectations import Member, SameAnswer, predicate
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -57,17 +57,25 @@ def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
     "create.amount-exact",
     "create.initial-state",
     "payout.amount-in-usd",
+    "idempotency.replay",
 )
 def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     """Every amount that is accepted comes back with the same value, however many digits it has, and as
     amount_in_usd, too, where it is in US dollars; little or much, what is made begins in the same state.
+    The last of them comes back with the same value when its request is repeated.
     Amounts beyond a tenth of the known funds are sent only where a payout beyond these funds was accepted
     before, or where they are so far beyond that nothing but a wrap of integers lets the server take them."""
     fixture = ctx.account()
-    if ctx.operation.traits.draws_on_funds:
-        for made in creations(ctx.run, ctx.operation.id):
+    for made in creations(ctx.run, ctx.operation.id):
+        amount = made.body["amount"]
+        of_value = Member("of the value that was sent", "amount", amount)
+        ctx.judge("create.amount-exact", of_value, made.exchange)
+        if "payout.amount-in-usd" in ctx.rules:
             what = f"amount_in_usd of a payout in {made.body['currency']} above zero"
             ctx.judge("payout.amount-in-usd", above_zero(what), made.exchange)
+            if made.body["currency"] == "USD":
+                in_dollars = Member("a payout in US dollars", "amount_in_usd", amount)
+                ctx.judge("payout.amount-in-usd", in_dollars, made.exchange)
     first = fixture.call(ctx.operation.id)
     _judge_amount(ctx, ctx.accept(first, "a valid amount"))
     sent = first.document
@@ -75,7 +83,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     funds = _available(ctx, fixture, currency) if ctx.operation.traits.draws_on_funds else None
     # What was left after it is less than what was asked for: the funds are no limit here.
     unlimited = funds is None or funds <= 0
-    odd = 0
+    odd: list[Exchange] = []
     for amount in (*values(amounts.EXACT), *values(amounts.WRAPPING)):
         beyond = funds is not None and amount in values(amounts.WRAPPING) and Decimal(amount) > funds * _SHARE
         if unlimited or beyond or Decimal(amount) <= _SMALL or (funds and Decimal(amount) * _SHARE <= funds):
@@ -84,11 +92,14 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
             body = {**fixture.body(ctx.operation.id), "currency": currency, "amount": amount}
             answer = ctx.send(fixture.call(ctx.operation.id, body), f"the amount {amount}")
             if answer.succeeded:
-                odd += 1
+                odd.append(answer)
                 _judge_amount(ctx, answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(ctx.operation.id, ""))
+    what = f"the amount {odd[-1].call.document['amount']} again, with its key"
+    if ctx.wanted(what):
+        ctx.judge("idempotency.replay", SameAnswer(what), odd[-1], ctx.send(odd[-1].call, what))
 
 
 def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:

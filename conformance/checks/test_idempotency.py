@@ -22,8 +22,10 @@ from conformance.checks.idempotent_requests import (
     unlike_bodies,
     with_letters,
 )
+from conformance.checks.members import judge_members, look_for
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.judge.comparison import document
 from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
@@ -215,6 +217,12 @@ def test_replay_after_change(ctx: CheckContext) -> None:
         [original.exchange, answer],
         lambda: original.replay(rule, "the same key and body after a change, again"),
     )
+    patched = next((each for each in changed if each.operation == "updateBeneficiary"), None)
+    if shown_by and patched is not None:
+        expected, what = patched.call.document, "a changed beneficiary after its create came again"
+        later = look_for(ctx, fixture.call("getBeneficiary"), what, expected)
+        if ctx.usable(rule, later) and later.succeeded:
+            judge_members(ctx, rule, later, expected, what, otherwise=document(patched))
 
 
 #: A request that was accepted, a body to send with its key, and the difference in words.
@@ -253,7 +261,8 @@ def test_conflict(ctx: CheckContext) -> None:
     refused = [answer for answer in answers if answer.refused]
     if shown_by and refused:
         SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)
-    first.replay("idempotency.replay", "the original key and body after the conflicts")
+    for original in originals:
+        original.replay("idempotency.replay", "the original key and body after the conflicts")
     _judge_conflicts(ctx, conflicts[:1])
 
 

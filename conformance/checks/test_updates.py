@@ -66,9 +66,15 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
             yield _Change(name, name, [body], person, furnished=furnished)
     if ctx.wanted(_BUSINESS) and accepts(ctx.run, "createBeneficiary", "business"):
         company = {"company_name": f"Compilers {samples.marker()}"}
+        # A business may well have neither title nor middle name.
+        several = {
+            name: value
+            for name, value in new_values(fixture).items()
+            if name not in ("beneficiary_type", "company_name", "title", "middle_name")
+        }
         for name, body, shape in (
             ("company_name", company, "business"),
-            ("note of a business", {"note": "changed", "first_name": "Mary", "last_name": "Lee"}, "business"),
+            ("note of a business", {**several, "first_name": "Mary", "last_name": "Lee"}, "business"),
             ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
             ("beneficiary_type of a business", {"beneficiary_type": "individual"}, "business"),
         ):
@@ -260,23 +266,34 @@ def test_empty_update(ctx: CheckContext) -> None:
         judge_beneficiary(ctx, rule, after, expected, f"a read after {what}", otherwise=created)
 
 
-@check("beneficiary.update-company-name")
+@check("beneficiary.update-company-name", "refusal.changes-nothing")
 def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -> None:
     """A PATCH that takes the company_name from a business, or makes a business of an individual without one,
-    is refused, or leaves no business without it."""
+    is refused, or leaves no business without it. Refused ones change neither member."""
     rule, fixture = "beneficiary.update-company-name", ctx.account(fresh=True)
     business = Beneficiary(ctx, fixture, accepted_body(fixture, "createBeneficiary", "business"))
     individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}
+    untouched = {"a business": business, "an individual": individual}
     for what, person, body in (
         ("company_name null on a business", business, {"company_name": None}),
         ("beneficiary_type business alone", individual, turned),
         ("beneficiary_type business beside company_name null", individual, {**turned, "company_name": None}),
     ):
         answer = person.patch(body, f"a PATCH of {what}")
+        if not answer.refused:
+            untouched = {name: other for name, other in untouched.items() if other is not person}
         if ctx.usable(rule, answer):
             ctx.judge(
                 rule, no_business_without_name(f"a PATCH of {what}: refused, or a company_name"), answer
             )
+    for name, person in untouched.items():
+        what, created = f"{name} after refused PATCHes of company_name", document(person.created)
+        told: Body = {
+            member: created[member] for member in ("beneficiary_type", "company_name") if member in created
+        }
+        later = person.read_until(what, told)
+        if ctx.usable("refusal.changes-nothing", later) and later.succeeded:
+            judge_members(ctx, "refusal.changes-nothing", later, told, what)
 
 
 @predicate

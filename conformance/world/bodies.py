@@ -86,6 +86,10 @@ def _english_address(sample: Body) -> Body:
     return _address_abroad(sample) if sample.get("country_code") == "GB" else _ENGLISH_ADDRESS
 
 
+def _foreign_street(sample: Body) -> Body:
+    return {**sample["address"], "address_line": LETTERS, "city": LETTERS}
+
+
 def _long_address(sample: Body) -> Body:
     """An address longer than the lines of bank forms, in a place in Wales."""
     city = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
@@ -169,10 +173,10 @@ def _european(fixture: AccountFixture) -> list[Body]:
 
 
 def _long_swift(fixture: AccountFixture) -> list[Body]:
-    german = {"iban": iban(), "swift_code": "COBADEFFXXX"}
-    belgian = {"country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
+    german = {"iban": iban(), "swift_code": "COBADEFFXXX", "label": MISSING}
+    belgian = {**german, "country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
     known = [body for body in _european(fixture) if "swift_code" in body]
-    return [{**body, **changes} for changes in (belgian, german) for body in known]
+    return [changed(body, changes) for changes in (belgian, german) for body in known]
 
 
 def _accounts(fixture: AccountFixture, numbered: bool) -> list[Body]:
@@ -255,6 +259,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
         # A business may well have neither title nor middle name.
         "type business": [
+            {**_PARTNERSHIP, **_ENGLISH, "title": MISSING, "middle_name": MISSING},
             {**_PARTNERSHIP, "title": MISSING, "middle_name": MISSING},
             _PARTNERSHIP,
             _BUSINESS,
@@ -266,10 +271,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _PERSON,
         ],
         "letters of several scripts": [
-            {
-                **_FOREIGN_FIRM,
-                "address": lambda sample: {**sample["address"], "address_line": LETTERS, "city": LETTERS},
-            },
+            {**_FOREIGN_FIRM, "address": _foreign_street},
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
@@ -294,8 +296,16 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "individual": lambda fixture: [fixture.body("updateBeneficiary")],
         # A server may refuse these: one that serves some countries or scripts only, or a front end.
         "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
-        "another country_code": [{"country_code": _abroad}],
+        "another country_code": [
+            {"country_code": _abroad, "display_name": _marked("Ada Byron")},
+            {"country_code": _abroad},
+        ],
         "fields in letters of several scripts": [
+            {
+                **dict.fromkeys(("first_name", "middle_name", "last_name", "company_name"), LETTERS),
+                **_SCRIPTS,
+                "address": _foreign_street,
+            },
             {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
             _SCRIPTS,
         ],
@@ -305,11 +315,15 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": _WITH_SIGNS},
         ],
         "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
-        "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
+        "a long note": [
+            {"note": lambda _: f"{marker()} {_DIGITS * 110}", "address": _long_address},
+            {"note": lambda _: f"{marker()} {_DIGITS * 110}"},
+        ],
         "an address abroad": [{"address": _english_address}],
         "a phone number as people write it": lambda fixture: [
-            {"phone": phone, "email": _email({})}
+            {"phone": phone, "email": _email({}), **more}
             for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
+            for more in ({"tax_id": f"00Ab{digits(5)}"}, {})
         ],
     },
     "createPayoutDestination": {
@@ -358,7 +372,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
     "createVirtualAccount": {
         "an address": [{"address": address("state")}],
         "another currency": _other_currencies("createVirtualAccount"),
-        "a label with letters and signs": [{"label": _WITH_SIGNS}],
+        "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
         "the longest label": [{"label": _longest("label")}],
         "the sample's currency once more": [{}],
     },
@@ -366,7 +380,10 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],
         "another pair (3)": lambda fixture: fixture.run.samples.wallets()[2:3],
         "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
-        "a label with letters and signs": [{"label": _WITH_SIGNS}],
+        "a label with letters and signs": [
+            {"label": _WITH_SIGNS, "currency": "USDC", "network": "ethereum"},
+            {"label": _WITH_SIGNS},
+        ],
         "the longest label": [{"label": _longest("label")}],
     },
     "createPayin": {

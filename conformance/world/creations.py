@@ -98,10 +98,6 @@ def created_in(run: RunContext, operation: str) -> AccountFixture:
 
 def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
-    if TRAITS[operation].creates == "beneficiary":
-        with contextlib.suppress(Inconclusive):
-            # A new beneficiary shows none of the destinations that others of the account have.
-            _ = fixture.destination
     sample = fixture.body(operation)
     try:
         made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
@@ -110,6 +106,10 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         if not made:
             raise
         return made
+    if TRAITS[operation].creates == "beneficiary":
+        with contextlib.suppress(Inconclusive):
+            # A new beneficiary shows none of the destinations that others of the account have.
+            _ = fixture.destination
     pair = TRAITS[operation].unique_pair
     for name in KINDS[operation]:
         tries = bodies(fixture, operation, name)

@@ -194,8 +194,8 @@ LETTER = "\u0436"
 def with_long_texts(body: Mapping[str, Any]) -> dict[str, Any]:
     """The texts of a body so long that a server which compares a part of them misses something."""
     return {
-        name: f"{body[name]} {'and so on ' * 20}{LETTER} {marker()}"
-        for name in ("name", "label", "note", "description")
+        name: f"{body[name]} {'& so on ' * times}{LETTER} {marker()}"
+        for name, times in (("name", 25), ("label", 25), ("note", 50), ("description", 100))
         if isinstance(body.get(name), str)
     }
 

@@ -294,3 +294,19 @@ class EmbedsOldDefaults(Faulty):
         super().create_destination(ctx)
         record = ctx.record or {}
         self.__dict__.setdefault("made", {})[record["id"]] = record.get("is_default")
+
+
+def _again(self: Any, ctx: Context, record: Record) -> Record:
+    note = None if record["status"] == "disabled" else record.get("note")
+    return {**self.usual(), "note": note}
+
+
+faults["beneficiary.disable"] |= {
+    "A beneficiary without title and tax id cannot be disabled.": seam(
+        "disabled",
+        lambda self, ctx, record: (
+            self.usual() if record.get("title") or record.get("tax_id") else refuse(Refusal("invalid_field"))
+        ),
+    ),
+    "Disabling a second time empties the note.": seam("disabled", _again),
+}

@@ -16,6 +16,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, Row, fault, faults, hook, seam
+from .kinds import MONEY, OTHERS, of_kind
 from .resources import Shows, echoed, free_texts, other, showing
 
 
@@ -405,5 +406,38 @@ faults["create.text-exact"] |= {
             "e-mail in lower case": ("email", str.lower),
             "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
         },
+    ),
+}
+
+
+def _tenths(text: str) -> str:
+    whole, point, cents = text.partition(".")
+    return f"{whole}{point}{cents[:1]}"
+
+
+faults["create.amount-exact"] |= {
+    "The amount is cut to tenths in one kind of request.": seam(
+        "kept_fields",
+        lambda self, ctx: (
+            {**self.usual(), "amount": _tenths(ctx.values["amount"])} if self.value(ctx) else self.usual()
+        ),
+        each=of_kind(MONEY),
+    ),
+}
+
+
+_TEXT = {"createBeneficiary": "display_name", "createVirtualAccount": "label", "createWallet": "label"}
+
+
+faults["create.echo"] |= {
+    "A text is not what was sent in one kind of request.": seam(
+        "kept_fields",
+        lambda self, ctx: (
+            {**self.usual(), (name := _TEXT[ctx.operation]): other(name, ctx.values[name])}
+            if self.value(ctx)
+            else self.usual()
+        ),
+        operations=OTHERS,
+        each=of_kind(OTHERS),
     ),
 }

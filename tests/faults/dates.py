@@ -183,3 +183,11 @@ class StartsByUpdated(Faulty):
         return Condition(
             "id", "IN", [each["id"] for each in records if each["updated"] >= date.value] or [""]
         )
+
+
+faults["list.end-date"] |= {
+    "An end_date that is 0 in Unix time counts as none.": seam(
+        "end_date_condition",
+        lambda self, ctx, query: None if self.date(ctx, query, "end_date") == 0 else self.usual(),
+    ),
+}

@@ -163,3 +163,11 @@ faults["destination.masked"] |= {
         lambda self, ctx, record: record["iban"] if " " in str(record.get("iban")) else self.usual(),
     ),
 }
+
+
+faults["destination.masked"] |= {
+    "The IBAN of a destination without a label is not masked.": seam(
+        "iban_masked",
+        lambda self, ctx, record: self.usual() if record.get("label") else record.get("iban"),
+    ),
+}

@@ -73,3 +73,42 @@ PEOPLE = ("createBeneficiary", "updateBeneficiary")
 
 def other_type(body: dict[str, Any], name: str) -> bool:
     return isinstance(body.get(name), (int, list)) and not isinstance(body.get(name), bool)
+
+
+Requests = dict[str, Callable[[Context], bool]]
+
+
+def _paid_to(ctx: Context) -> Any:
+    return ctx.store.get("payout_destination", str(ctx.body.get("payout_destination_id"))) or {}
+
+
+#: Operation -> kind of request -> whether a valid request is of it. The resource is not stored yet.
+MONEY: dict[str, Requests] = {
+    "createPayout": {
+        "another currency": lambda ctx: ctx.body.get("currency") != "USD",
+        "to a wallet": lambda ctx: _paid_to(ctx).get("type") == "wallet",
+        "without a note": lambda ctx: "note" not in ctx.body,
+    },
+    "createPayin": {
+        "another currency": lambda ctx: ctx.body.get("currency") != "USD",
+        "by card": lambda ctx: ctx.body.get("payment_method") == "card",
+        "without a description": lambda ctx: "description" not in ctx.body,
+    },
+}
+
+
+def of_kind(known: dict[str, Requests]) -> Callable[[str], Requests]:
+    return lambda operation: known[operation]
+
+
+#: The same of other resources.
+OTHERS: dict[str, Requests] = {
+    "createBeneficiary": {
+        "a British business": lambda ctx: (
+            ctx.body.get("beneficiary_type") == "business" and ctx.body.get("country_code") == "GB"
+        ),
+        "the first of its account": lambda ctx: ctx.store.count("beneficiary", ctx.params["account_id"]) == 0,
+    },
+    "createVirtualAccount": {"in pounds": lambda ctx: ctx.body.get("currency") == "GBP"},
+    "createWallet": {"on ethereum": lambda ctx: ctx.body.get("network") == "ethereum"},
+}

@@ -316,3 +316,16 @@ class ActsOnMalformed(ActsOnSome):
         """Values for all required fields, as none can be read."""
         made = {"country": "US", "currency": "USD", "destination_currency": "USD"}
         return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}
+
+
+@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
+class NamelessAllTheSame(Faulty):
+    """A PATCH that leaves a business without company_name is refused, and done."""
+
+    def check_state(self, ctx: Context) -> None:
+        try:
+            super().check_state(ctx)
+        except Refusal:
+            assert ctx.beneficiary is not None
+            ctx.store.update(self.patched(ctx, ctx.beneficiary))
+            raise

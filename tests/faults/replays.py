@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
@@ -304,3 +304,71 @@ class ForgetsTheBrief(Faulty):
     def remember(self, ctx: Context, response: Response) -> None:
         if {"label", "note", "description"} & ctx.body.keys():
             super().remember(ctx, response)
+
+
+def _replayed(change: Callable[[Any], Any]) -> Callable[..., Response]:
+    def replayed(self: Any, ctx: Context, answer: Answer) -> Response:
+        body = json.dumps(change(json.loads(answer.body)), ensure_ascii=False).encode()
+        return Response(answer.status, [JSON_TYPE], body, "replayed")
+
+    return replayed
+
+
+def _escaped(document: Any) -> Any:
+    return {
+        name: value.replace("&", "&amp;") if isinstance(value, str) else value
+        for name, value in document.items()
+    }
+
+
+faults["idempotency.replay"] |= {
+    "The amount of a repeated request went through a double.": seam(
+        "replayed",
+        _replayed(lambda document: {**document, "amount": f"{float(document['amount']):.2f}"}),
+        operations=("createPayout", "createPayin"),
+    ),
+    "The texts of a stored answer are escaped for HTML.": seam(
+        "replayed",
+        _replayed(_escaped),
+        operations=[
+            operation
+            for operation in OPERATION_SETS["create"]
+            if operation not in ("createPayin", "createBeneficiary")
+        ],
+    ),
+}
+
+
+#: Operation -> kind of request -> whether a body is of it.
+REPEATED: dict[str, dict[str, Callable[[dict[str, Any]], bool]]] = {
+    "createBeneficiary": {"business": lambda body: body.get("beneficiary_type") == "business"},
+    "createPayoutDestination": {
+        "IBAN": lambda body: "iban" in body,
+        "wallet": lambda body: body.get("type") == "wallet",
+    },
+    "createVirtualAccount": {"address": lambda body: "address" in body},
+}
+
+faults["idempotency.replay"] |= {
+    "A repeated request of one kind is performed again.": seam(
+        "replayed",
+        lambda self, ctx, answer: None if self.value(json.loads(ctx.request.body)) else self.usual(),
+        operations=REPEATED,
+        each=lambda operation: REPEATED[operation],
+        also=("idempotency.replay-after-change", "idempotency.race"),
+    ),
+}
+
+
+@fault("idempotency.replay-after-change", operations=("createBeneficiary",))
+class SavesAgain(Faulty):
+    """A repeated create saves the beneficiary as it was first made."""
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        assert ctx.record is not None
+        self.__dict__.setdefault("first", {})[ctx.record["id"]] = dict(ctx.record)
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        ctx.store.update(self.__dict__["first"][json.loads(answer.body)["id"]])
+        return super().replayed(ctx, answer)

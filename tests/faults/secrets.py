@@ -234,3 +234,13 @@ faults["secrets.hidden"] |= {
         },
     ),
 }
+
+
+faults["secrets.hidden"] |= {
+    "A payout destination without a label is called by its number.": seam(
+        "kept_fields",
+        lambda self, ctx: {"label": ctx.values.get(self.value), **self.usual()},
+        operations=("createPayoutDestination",),
+        each=("account_number", "iban", "wallet_address"),
+    ),
+}

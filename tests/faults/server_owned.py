@@ -15,6 +15,7 @@ from tests.specification import ANSWERS, RESOURCES
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import paid_to_wallet
 from .formats import document
+from .kinds import OTHERS, of_kind
 from .resources import EMPTY_BALANCE, Shows, showing
 
 #: operationId -> a member and a value which is not that of a new resource.
@@ -251,3 +252,13 @@ class SharesDestinations(Faulty):
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
         everybody = ctx.store.select("beneficiary", record["parent"])
         return [shown for each in everybody for shown in Faulty.destinations(self, ctx, each)]
+
+
+faults["create.initial-state"] |= {
+    "A new resource is inactive in one kind of request.": seam(
+        "initial_state",
+        lambda self, ctx: {**self.usual(), "status": "inactive"} if self.value(ctx) else self.usual(),
+        operations=OTHERS,
+        each=of_kind(OTHERS),
+    ),
+}

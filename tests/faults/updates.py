@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from conformance.reference.context import Context, Record
@@ -132,7 +133,7 @@ faults["beneficiary.update"] |= {
         lambda self, ctx, record: (
             {**self.usual(), self.value: record.get(self.value)} if len(ctx.values) > 1 else self.usual()
         ),
-        each=("title", "middle_name", "display_name", "phone", "tax_id", "note"),
+        each=("title", "middle_name", "display_name", "phone", "tax_id", "country_code", "note"),
     ),
 }
 
@@ -442,3 +443,51 @@ class EmptiesOnPaper(Faulty):
         super().update_beneficiary(ctx)
         if ctx.values.get(self.value, before) is None:
             ctx.store.update({**(ctx.record or {}), self.value: before})
+
+
+faults["beneficiary.update"] |= {
+    "A PATCH of the address, or of middle_name, keeps ASCII only.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: (
+            json.loads(json.dumps(value, ensure_ascii=False).encode("ascii", "ignore"))
+            if field.name == self.value and value
+            else self.usual()
+        ),
+        each=("address", "middle_name"),
+    ),
+    "A PATCH keeps a tax id in a form of the server's own.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: (
+            self.value(value) if field.name == "tax_id" and value else self.usual()
+        ),
+        each={
+            "digits alone": lambda text: "".join(filter(str.isdigit, text)),
+            "capitals": str.upper,
+        },
+    ),
+}
+
+faults["beneficiary.update"] |= {
+    "A PATCH cuts a member of the address, as bank forms have it.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: (
+            {**value, self.value[0]: value[self.value[0]][: self.value[1]]}
+            if field.name == "address"
+            else self.usual()
+        ),
+        each={
+            "address_line 35": ("address_line", 35),
+            "address_line 100": ("address_line", 100),
+            "city 30": ("city", 30),
+        },
+    ),
+    "A PATCH of a business does not change this field.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), self.value: record.get(self.value)}
+            if record["beneficiary_type"] == "business"
+            else self.usual()
+        ),
+        each=("first_name", "last_name", "display_name", "email", "phone", "address", "tax_id", "note"),
+    ),
+}

@@ -6,7 +6,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
+from conformance.reference.core_messages import Response
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import KINDS
+from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
 from .crashes import third, without_the_last
@@ -259,3 +264,38 @@ faults["list.stable"] |= {
 faults["list.walk"] |= {
     "Each third list lacks its last element.": third(without_the_last, operations=("listAccounts",)),
 }
+
+
+class Counts(Faulty):
+    """The total of a list counts what adds nothing to it as well: here `counted` is called."""
+
+    everywhere = True
+
+    def counted(self, ctx: Context) -> None:
+        parent = (ctx.beneficiary or ctx.account or ctx.customer or {}).get("id")
+        if KINDS[ctx.operation] == KINDS[self.operation] and parent:
+            counts = self.__dict__.setdefault("counts", {})
+            counts[parent] = counts.get(parent, 0) + 1
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        more = self.__dict__.get("counts", {}).get(self.parent(ctx)["id"], 0) if self.here(ctx) else 0
+        return super().count(ctx, listing) + int(more)
+
+
+@fault("list.walk")
+class CountsRefused(Counts):
+    """The total of a list counts creates that were refused for a field as well."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"]:
+            self.counted(ctx)
+
+
+@fault("list.walk")
+class CountsReplays(Counts):
+    """The total of a list counts repeated creates as well."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        self.counted(ctx)
+        return super().replayed(ctx, answer)

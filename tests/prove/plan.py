@@ -2,8 +2,8 @@
 
 A fault of each kind meets the checks of its own rule, and those that a quick run has of its operation; the
 probes that it trips go to --store, a line for each fault, so that the command goes on where it was stopped.
-Then a greedy choice takes the probes that catch most new kinds for a request, until the requests of a quick
-run are spent. --write makes conformance/plugin/plan.json of that, in an hour.
+Then HiGHS, a solver of integer programs, chooses the probes that catch most kinds with the requests of a
+quick run. --write makes conformance/plugin/plan.json of that, in six minutes on two idle cores.
 
 --add takes seconds: it measures only tests that the table lacks, places them behind the others of their
 module, and drops rows without a test. No quick run has what it adds.
@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import highspy
 
 from conformance.checks import plan as every_test
 from conformance.fuzz import load_tests
@@ -25,19 +28,20 @@ from conformance.plugin import known
 from conformance.plugin.plan import QUICK_REQUESTS, SPARE
 from conformance.world.run_context import RunContext
 from tests.prove import pool, selection
+from tests.prove.prices import Fixture, Prices, prices
 from tests.prove.probes import SETUP, Watched
 from tests.prove.trips import Kind, Test, Trips, Unit, catches, caught_by, kinds, tripped
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
-#: Requests that a probe is taken to cost which sends none of its own: it may stand for another's.
-LEAST = 0.25
-
 #: File of the probes that faults trip.
 STORE = Path("reports/plan.jsonl")
 
-#: Rounds of looking for a better choice.
-ROUNDS = 2
+#: Choices tried, and seconds in which each is to be proven the best.
+ROUNDS, SECONDS = 6, 60.0
+
+#: Worth of a fault caught on its own operation, where a kind caught on any of them is worth 1.
+OWN_OPERATION = 1e-5
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -128,54 +132,62 @@ class Choice:
 
 
 def choice(trips: Mapping[str, Trips]) -> Choice:
-    """The best order and the best quick run, as far as greed tells.
+    """The order of all tests, and the best quick run found.
 
-    Tests share set-up, which the first of them pays: in a quick run another one than in a whole run. Each
-    round takes for the price of a probe what it sent in the round before.
+    A test sends less or more among others than its price says: each round allows as many requests fewer, or
+    more, as the choice before was off.
     """
-    caught, sent = caught_by(trips), measure()
-    prices = {test: dict(one.probes) for test, one in sent.items()}
-    order = list(greedy(caught, prices))
-    best: Sequence[Unit] = ()
+    caught, sent, priced = caught_by(trips), measure(), prices()
+    operations = Counter(unit for unit, _ in catches(trips))
+    limit = allowed = QUICK_REQUESTS - SPARE
+    units: Sequence[Unit] = ()
+    quick: Mapping[Test, Sent] = {}
     for _ in range(ROUNDS):
-        units = list(greedy(caught, prices))
-        kept = needed(caught, _fitting(units))
-        chosen = _fitting([*kept, *(unit for unit in units if unit not in set(kept))])
-        best = max(best, chosen, key=lambda units: len(_union(caught, units)))
-        for test, one in measure(_tests(chosen)).items():
-            prices[test] |= one.probes
-    quick = measure(_tests(best))
-    hits, requests = _union(caught, best), sum(one.numbers[0] for one in quick.values())
-    units_of_it = set(best)
+        chosen = best(caught, priced, allowed, operations)
+        measured = measure(_tests(chosen))
+        requests = sum(one.numbers[0] for one in measured.values())
+        print(f"{requests} requests: {len(_union(caught, chosen))} of {len(kinds())} kinds", flush=True)
+        if requests <= limit and len(_union(caught, chosen)) > len(_union(caught, units)):
+            units, quick = chosen, measured
+        allowed += limit - requests
+    hits, requests = _union(caught, units), sum(one.numbers[0] for one in quick.values())
+    units_of_it = set(units)
     places = {fault.id for unit, fault in catches(trips) if unit in units_of_it}
     print(
         f"{len(quick)} tests, {requests} requests: {len(hits) / len(kinds()):.1%} of kinds on one of their "
         f"operations, {len(places) / len(selection.by_id()):.1%} of faults on their own"
     )
-    return Choice(_ordered(order, caught, sent), sent, quick)
+    return Choice(_ordered(caught, sent), sent, quick)
 
 
-def _fitting(units: Sequence[Unit]) -> Sequence[Unit]:
-    """As many of the first units as a quick run has requests for, measured together."""
-    low, high = 0, len(units)
-    while low < high:
-        middle = (low + high + 1) // 2
-        total = sum(one.numbers[0] for one in measure(_tests(units[:middle])).values())
-        low, high = (middle, high) if total <= QUICK_REQUESTS - SPARE else (low, middle - 1)
-    return units[:low]
-
-
-def needed(caught: Mapping[Unit, set[Kind]], units: Sequence[Unit]) -> list[Unit]:
-    """The units without those of which others catch every kind, the last first to go; a test's set-up goes
-    with its last probe."""
-    kept = list(units)
-    for unit in sorted(units, key=lambda unit: (unit[1] == SETUP, -units.index(unit))):
-        rest = [other for other in kept if other != unit]
-        if unit[1] == SETUP and any(test == unit[0] for test, _ in rest):
-            continue
-        if caught.get(unit, set()) <= _union(caught, rest):
-            kept = rest
-    return kept
+def best(
+    caught: Mapping[Unit, set[Kind]], prices: Prices, limit: int, operations: Mapping[Unit, int]
+) -> list[Unit]:
+    """The probes that catch most kinds for at most `limit` requests, with set-up and fixtures; among equals
+    those that catch most faults on their own operation, whose numbers `operations` has."""
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.silent()
+    solver.setOptionValue("time_limit", SECONDS)
+    taken: dict[Unit | Fixture, Any] = {
+        thing: solver.addBinary(
+            obj=OWN_OPERATION * (operations.get(thing, 0) if isinstance(thing, tuple) else 0)
+        )
+        for thing in sorted(prices.requests, key=str)
+    }
+    by_kind: dict[Kind, list[Unit]] = {}
+    for unit in (unit for unit in caught if unit in taken):
+        solver.addConstr(taken[unit] <= taken[unit[0], SETUP])
+        for kind in caught[unit]:
+            by_kind.setdefault(kind, []).append(unit)
+    for thing, fixtures in prices.needs.items():
+        for fixture in fixtures:
+            solver.addConstr(taken[thing] <= taken[fixture])
+    for units in by_kind.values():
+        solver.addConstr(solver.addBinary(obj=1.0) <= solver.qsum(taken[unit] for unit in units))
+    solver.addConstr(solver.qsum(number * taken[thing] for thing, number in prices.requests.items()) <= limit)
+    solver.maximize()
+    chosen = {thing for thing, variable in taken.items() if solver.val(variable) > 0.5}
+    return [unit for unit in caught if unit in chosen]
 
 
 def _union(caught: Mapping[Unit, set[Kind]], units: Iterable[Unit]) -> set[Kind]:
@@ -189,40 +201,17 @@ def _tests(units: Sequence[Unit]) -> dict[Test, set[str]]:
     return tests
 
 
-def greedy(caught: Mapping[Unit, set[Kind]], prices: Mapping[Test, Mapping[str, int]]) -> Iterator[Unit]:
-    """The units that catch most new kinds for a request, one after the other; the set-up of a test comes with
-    the first of its probes."""
-    left = {unit: caught[unit] for unit in sorted(caught) if unit[1] in prices.get(unit[0], {})}
-    begun: set[Test] = set()
-
-    def worth(unit: Unit) -> float:
-        test, probe = unit
-        price = prices[test][probe]
-        gain = left[unit]
-        if test not in begun and probe != SETUP:
-            price += prices[test][SETUP]
-            gain = gain | left.get((test, SETUP), set())
-        return len(gain) / max(price, LEAST)
-
-    while left:
-        best = max(left, key=worth)
-        chosen = [best] if best[0] in begun or best[1] == SETUP else [(best[0], SETUP), best]
-        begun.add(best[0])
-        fresh = _union(left, chosen)
-        yield from chosen
-        left = {unit: rest for unit, some in left.items() if (rest := some - fresh)}
-
-
-def _ordered(
-    units: Sequence[Unit], caught: Mapping[Unit, set[Kind]], sent: Mapping[Test, Sent]
-) -> list[Test]:
-    """All tests in the order of a run: by whole modules, those first that catch most new kinds for a request;
-    within a module as chosen, then the cheapest. What may bring a server down comes last."""
-    rest = sorted(sent, key=lambda test: (sent[test].numbers[0], test))
-    tests = list(dict.fromkeys([*(test for test, _ in units), *rest]))
+def _ordered(caught: Mapping[Unit, set[Kind]], sent: Mapping[Test, Sent]) -> list[Test]:
+    """All tests in the order of a run: by whole modules, those first that catch most new kinds for a request,
+    and so within a module. What may bring a server down comes last."""
     by_test: dict[Test, list[Unit]] = {}
     for unit in caught:
         by_test.setdefault(unit[0], []).append(unit)
+
+    def worth(test: Test) -> float:
+        return len(_union(caught, by_test.get(test, ()))) / max(sent[test].numbers[0], 1)
+
+    tests = sorted(sent, key=lambda test: (-worth(test), test))
     seen: set[Kind] = set()
     new: dict[str, int] = {}
     cost: dict[str, int] = {}

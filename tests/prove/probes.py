@@ -14,8 +14,9 @@ SETUP = ""
 
 
 class Watched:
-    """One check on one operation, watched while it runs: `sent` has the requests of each of its probes, and
-    `tripped` the probes that showed a violation. It is run with all of them, or those that are `wanted`."""
+    """One check on one operation, watched while it runs: `sent` has the requests of each of its probes,
+    `probes` the probe of each exchange by its number, and `tripped` the probes that showed a violation. It is
+    run with all of them, or those that are `wanted`; `probe` is the one that it is at."""
 
     def __init__(
         self, check: Check, operation: str, run: RunContext, wanted: Collection[str] | None = None
@@ -26,7 +27,7 @@ class Watched:
         self.left_out = False
         self._only = wanted
         self._check, self._operation, self._run = check, operation, run
-        self._probe, self._probes = SETUP, dict[int, str]()
+        self.probe, self.probes = SETUP, dict[int, str]()
         self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
 
     def go(self) -> None:
@@ -40,7 +41,7 @@ class Watched:
             self._turn(SETUP)
             self._run.wanted = usual
         for numbers in attempt.context.violations:
-            probes = [self._probes[number] for number in sorted(numbers) if self._probes.get(number)]
+            probes = [self.probes[number] for number in sorted(numbers) if self.probes.get(number)]
             self.tripped.add(probes[-1] if probes else SETUP)
 
     def _wanted(self, check: str, operation: str, what: str) -> bool:
@@ -54,12 +55,12 @@ class Watched:
         """Takes what came since the last turn for the probe before, and begins with another."""
         run = self._run
         fresh = itertools.islice(reversed(run.record), len(run.record) - self._exchanges)
-        self._probes |= dict.fromkeys(fresh, self._probe)
-        self.sent[self._probe] += run.sent - self._requests
+        self.probes |= dict.fromkeys(fresh, self.probe)
+        self.sent[self.probe] += run.sent - self._requests
         if broken(run) > self._broken:
-            self.tripped.add(self._probe)
+            self.tripped.add(self.probe)
         self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
-        self._probe = what
+        self.probe = what
 
 
 def broken(run: RunContext) -> int:

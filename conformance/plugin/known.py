@@ -19,9 +19,9 @@ from conformance._files import test_module
 
 PATH = Path(__file__).with_name("plan.json")
 
-#: Modules that run last: of checks whose requests may bring a server down, of checks that read what was made
-#: long before, and so wait less the later they begin, and of the generated requests.
-LAST = ("test_hostile", "test_hostile_values", "test_late", "test_histories", "test_model", "test_fuzz")
+#: Modules that run last: of checks whose requests may bring a server down, of the generated requests, and of
+#: checks that read what was made long before, and so wait less the later they begin.
+LAST = ("test_hostile", "test_hostile_values", "test_histories", "test_model", "test_fuzz", "test_late")
 
 #: Requests of a check of the user's own, of which nothing is known.
 UNKNOWN = 100

@@ -123,17 +123,20 @@ def same_amount(got: Any, expected: Any) -> bool:
 def found_again(got: Exchange, first: Exchange) -> bool:
     """True if a create shows the resource of an earlier one that named the same bank account, tax id, ...: a
     server that wants such values unique may answer with the existing resource."""
-    try:
-        bodies = got.call.document, first.call.document
-    except ValueError:
+    if (
+        got.organization != first.organization
+        or got.call.target != first.call.target
+        or got.get("id") != first.get("id")
+        or not same_instant(got.get("created"), first.get("created"))
+    ):
         return False
-    return (
-        got.organization == first.organization
-        and got.call.target == first.call.target
-        and all(isinstance(body, Mapping) for body in bodies)
-        and any(bodies[0].get(name) == bodies[1].get(name, MISSING) for name in UNIQUE)
-        and got.get("id") == first.get("id")
-        and same_instant(got.get("created"), first.get("created"))
+    earlier, later = sent_document(first.call), sent_document(got.call)
+    values = {name: earlier[name] for name in UNIQUE if name in earlier}
+    # A server may read a body that is nested too deeply for this client.
+    unread = b"" if later else got.call.body or b""
+    return any(
+        later.get(name, MISSING) == value or (isinstance(value, str) and value.encode() in unread)
+        for name, value in values.items()
     )
 
 

@@ -108,3 +108,10 @@ def test_a_request_nested_too_deeply_to_be_read_sends_no_members() -> None:
     deep = exchange(1).call.but(body=b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}")
     assert sent_document(deep) == {}
     assert not found_again(exchange(2, call=deep), exchange(1))
+
+
+def test_a_resource_is_found_again_by_a_value_in_a_body_that_is_nested_too_deeply() -> None:
+    first = exchange(1, call=exchange(1).call.but(body=b'{"iban": "DE89370400440532013000"}'))
+    for iban, again in ((b"DE89370400440532013000", True), (b"FR7630006000011234567890189", False)):
+        body = b'{"iban": "' + iban + b'", "label": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+        assert found_again(exchange(2, call=exchange(1).call.but(body=body)), first) is again

@@ -172,6 +172,15 @@ class Watch:
             self._earlier_ids = set(self.run.accepted_ids[: self._earlier])
         return self.accepted | self._own | self._earlier_ids
 
+    def destinations(self) -> set[str]:
+        """The ids of the payout destinations that were accepted for the beneficiary."""
+        identifier = self.ids["beneficiary_id"]
+        return {
+            own
+            for exchange, own in zip(self.run.accepted, self.run.accepted_ids, strict=False)
+            if exchange.operation == "createPayoutDestination" and identifier in exchange.call.path
+        }
+
     def answered(self) -> list[Exchange]:
         """The accepted changes of the resource before the start: a read may show them late."""
         identifier = self.ids["beneficiary_id"]

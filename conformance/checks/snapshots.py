@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
-from conformance.judge.comparison import objects
+from conformance.judge.comparison import identifiers, objects
 from conformance.judge.effects import Effect, Money
 from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.wire.messages import Call, Exchange
@@ -124,14 +124,17 @@ class ResourceSnapshot(Snapshot):
 
     @classmethod
     def look(cls, watch: Watch) -> Snapshot:
-        """Reads the resource, which may show late. Raises NotSeen."""
+        """Reads the resource. It may show late, and the destinations it was given later than itself. Raises
+        NotSeen."""
         read = TRAITS[watch.operation].read_by
-        reading = call(read, dict(watch.ids))
+        reading, given = call(read, dict(watch.ids)), watch.destinations()
+
+        def shows(seen: Exchange) -> bool:
+            held = identifiers(seen.get("payout_destinations")) or ()
+            return seen.status != 404 and (not seen.succeeded or given.issubset(held))
+
         look = eventually(
-            watch.run.cache,
-            read,
-            lambda: watch.send(reading, "the beneficiary as it is"),
-            lambda seen: seen.status != 404,
+            watch.run.cache, read, lambda: watch.send(reading, "the beneficiary as it is"), shows
         )
         return cls([look]).taken()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -124,6 +125,19 @@ class DestinationsFromReplica(Behaviour):
         rows = ctx.store.select("payout_destination", record["id"])
         there = {row["id"] for row in rows if row["created"] <= ctx.now - self.behind}
         return [each for each in shown if each["id"] in there]
+
+
+@choice("read.delay")
+class DestinationsInTurn(DestinationsFromReplica):
+    """Every other answer that shows a beneficiary has its destinations from such a replica."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = itertools.count(1)
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        late = next(self._shown) % 2
+        return super().destinations(ctx, record) if late else Behaviour.destinations(self, ctx, record)
 
 
 # ---------------------------------------------------------------------- what is there already

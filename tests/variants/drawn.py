@@ -44,6 +44,7 @@ EXCLUSIVE = (
         "ReadsInTurn",
         "GetsFromReplica",
         "DestinationsFromReplica",
+        "DestinationsInTurn",
         "DatabaseAhead",
     },
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},

@@ -174,12 +174,9 @@ class Watch:
 
     def destinations(self) -> set[str]:
         """The ids of the payout destinations that were accepted for the beneficiary."""
-        identifier = self.ids["beneficiary_id"]
-        return {
-            own
-            for exchange, own in zip(self.run.accepted, self.run.accepted_ids, strict=False)
-            if exchange.operation == "createPayoutDestination" and identifier in exchange.call.path
-        }
+        path = call("listPayoutDestinations", self.ids).path
+        accepted = zip(self.run.accepted, self.run.accepted_ids, strict=False)
+        return {own for exchange, own in accepted if exchange.call.path == path}
 
     def answered(self) -> list[Exchange]:
         """The accepted changes of the resource before the start: a read may show them late."""

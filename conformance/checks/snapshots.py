@@ -127,7 +127,7 @@ class ResourceSnapshot(Snapshot):
         """Reads the resource. It may show late, and the destinations it was given later than itself. Raises
         NotSeen."""
         read = TRAITS[watch.operation].read_by
-        reading, given = call(read, dict(watch.ids)), watch.destinations()
+        reading, given = call(read, watch.ids), watch.destinations()
 
         def shows(seen: Exchange) -> bool:
             held = identifiers(seen.get("payout_destinations")) or ()

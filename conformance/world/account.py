@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from conformance.contract.operations import OPERATIONS
@@ -28,7 +28,7 @@ _PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_i
 _NOBODY = Key[str]("nobody")
 
 
-def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) -> Call:
+def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: Any) -> Call:
     """A call of an operation with path parameters filled in, a JSON body and, on POST, a fresh key."""
     described = OPERATIONS[operation]
     return Call(

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_members, look_for, mismatches
-from conformance.contract.new_resources import stated
+from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.expectations import At, Later, Member
 from conformance.wire.messages import Exchange
@@ -56,6 +56,12 @@ class Beneficiary:
 
     def disable(self, purpose: str) -> Exchange:
         return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
+
+
+def required_only(fixture: AccountFixture) -> Body:
+    """The sample beneficiary without the fields that may be null."""
+    optional = NULLABLE["createBeneficiary"]
+    return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:

@@ -12,6 +12,7 @@ from conformance.checks.beneficiaries import (
     Beneficiary,
     judge_beneficiary,
     judge_moved,
+    required_only,
     unreliable,
 )
 from conformance.checks.check import check
@@ -54,10 +55,7 @@ def test_empty_fields_stay_null(ctx: CheckContext) -> None:
     """A beneficiary created without its optional fields shows them as null when it is read, changed and
     disabled."""
     fixture = ctx.account(fresh=True)
-    sample = fixture.body("createBeneficiary")
-    optional = NULLABLE["createBeneficiary"]
-    sparse = {name: value for name, value in sample.items() if name not in optional}
-    person = Beneficiary(ctx, fixture, sparse)
+    person = Beneficiary(ctx, fixture, required_only(fixture))
     if ctx.operation.traits.disables:
         answer = person.disable("a beneficiary without optional values is disabled")
     elif ctx.operation.traits.subset_of:
@@ -65,7 +63,7 @@ def test_empty_fields_stay_null(ctx: CheckContext) -> None:
     else:
         answer = person.read("a beneficiary without optional values is read")
     if ctx.usable("format.nullable", answer) and answer.succeeded:
-        for name in optional:
+        for name in NULLABLE["createBeneficiary"]:
             ctx.judge("format.nullable", Equal(f"{answer.purpose}: {name}", At(name), None), answer)
 
 
@@ -114,12 +112,8 @@ def test_disable(ctx: CheckContext) -> None:
 
 def _sparse(ctx: CheckContext, fixture: AccountFixture) -> Beneficiary:
     """A beneficiary without optional fields, where the server takes one."""
-    sample = fixture.body("createBeneficiary")
-    optional = NULLABLE["createBeneficiary"]
     with contextlib.suppress(Inconclusive):
-        return Beneficiary(
-            ctx, fixture, {name: value for name, value in sample.items() if name not in optional}
-        )
+        return Beneficiary(ctx, fixture, required_only(fixture))
     return Beneficiary(ctx, fixture)
 
 

@@ -16,7 +16,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, Row, fault, faults, hook, seam
-from .kinds import MONEY, OTHERS, of_kind
+from .kinds import MONEY, OTHERS
 from .resources import Shows, echoed, free_texts, other, showing
 
 
@@ -421,7 +421,7 @@ faults["create.amount-exact"] |= {
         lambda self, ctx: (
             {**self.usual(), "amount": _tenths(ctx.values["amount"])} if self.value(ctx) else self.usual()
         ),
-        each=of_kind(MONEY),
+        each=MONEY.__getitem__,
     ),
 }
 
@@ -438,6 +438,6 @@ faults["create.echo"] |= {
             else self.usual()
         ),
         operations=OTHERS,
-        each=of_kind(OTHERS),
+        each=OTHERS.__getitem__,
     ),
 }

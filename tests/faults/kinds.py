@@ -97,10 +97,6 @@ MONEY: dict[str, Requests] = {
 }
 
 
-def of_kind(known: dict[str, Requests]) -> Callable[[str], Requests]:
-    return lambda operation: known[operation]
-
-
 #: The same of other resources.
 OTHERS: dict[str, Requests] = {
     "createBeneficiary": {

@@ -354,7 +354,7 @@ faults["idempotency.replay"] |= {
         "replayed",
         lambda self, ctx, answer: None if self.value(json.loads(ctx.request.body)) else self.usual(),
         operations=REPEATED,
-        each=lambda operation: REPEATED[operation],
+        each=REPEATED.__getitem__,
         also=("idempotency.replay-after-change", "idempotency.race"),
     ),
 }

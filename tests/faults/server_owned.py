@@ -15,7 +15,7 @@ from tests.specification import ANSWERS, RESOURCES
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import paid_to_wallet
 from .formats import document
-from .kinds import OTHERS, of_kind
+from .kinds import OTHERS
 from .resources import EMPTY_BALANCE, Shows, showing
 
 #: operationId -> a member and a value which is not that of a new resource.
@@ -259,6 +259,6 @@ faults["create.initial-state"] |= {
         "initial_state",
         lambda self, ctx: {**self.usual(), "status": "inactive"} if self.value(ctx) else self.usual(),
         operations=OTHERS,
-        each=of_kind(OTHERS),
+        each=OTHERS.__getitem__,
     ),
 }

@@ -28,7 +28,7 @@ def run(
 ) -> int:
     """Serves until a signal, or the end of the command; writes the report and returns the exit status of the
     verdict."""
-    started, lost, interrupted = time.time(), "", ""
+    started, status, interrupted = time.time(), 0, ""
     if options.exec is None:
         serve(sandbox, bound, ready)
     else:
@@ -37,9 +37,10 @@ def run(
                 status = subprocess.run(
                     options.exec, shell=True, env=environment(tables), check=False
                 ).returncode
-                lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
             except KeyboardInterrupt:
                 interrupted = "by the user"
+    # Requests are judged after their answers: the last one is, once the server is closed.
+    lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
     given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
     info = RunInfo(
         started,

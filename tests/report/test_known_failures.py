@@ -75,30 +75,35 @@ def test_a_listed_failure_stays_visible(tmp_path: Path) -> None:
 
 
 def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path: Path) -> None:
-    results, known = whole_run(), load(tmp_path, "# a comment\n\n" + entry())
-    assert decide(results, Level.REQUIRED, known).record.name == "outdated"
-    assert "line 3" in decide(results, Level.REQUIRED, known).record.sentence
-    assert [stale.line for stale in known.apply(results).stale] == [3]
+    made = document(whole_run(), known=load(tmp_path, "# a comment\n\n" + entry()))
+    assert (made.verdict.name, made.verdict.exit_status) == ("outdated", 1)
+    assert "line 3" in made.verdict.sentence and made.known_failures is not None
+    assert made.known_failures.stale == (
+        StaleRecord(3, "list.walk", "listWallets", "the rule holds now on listWallets"),
+    )
 
 
-def test_a_star_is_stale_only_when_its_rule_holds_on_every_operation(tmp_path: Path) -> None:
-    known = load(tmp_path, entry(operation="*"))
-    assert not known.apply(whole_run({WALK: Verdict.FAILED})).stale
-    assert [stale.line for stale in known.apply(whole_run()).stale] == [1]
-
-
-@pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR])
-@pytest.mark.parametrize("operation", ["*", "listWallets"])
-def test_what_was_not_run_to_its_end_is_no_pass(tmp_path: Path, verdict: Verdict, operation: str) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "listed", "stale"),
+    [
+        (Verdict.FAILED, entry(operation="*"), 0),
+        (Verdict.PASSED, entry(operation="*"), 1),
+        *(
+            (unfinished, entry(operation=operation), 0)
+            for unfinished in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR)
+            for operation in ("*", "listWallets")
+        ),
+        # What the target file declares absent.
+        (Verdict.PASSED, entry("auth.signature", "createPayin"), 0),
+    ],
+)
+def test_only_what_was_run_to_its_end_everywhere_is_stale(
+    tmp_path: Path, verdict: Verdict, listed: str, stale: int
+) -> None:
     results = whole_run({WALK: verdict})
     results.narrowed = ["-k something"]
-    assert not load(tmp_path, entry(operation=operation)).apply(results).stale
-
-
-def test_what_the_target_file_declares_absent_is_no_pass(tmp_path: Path) -> None:
-    results = whole_run()
     assert results.case("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
-    assert not load(tmp_path, entry("auth.signature", "createPayin")).apply(results).stale
+    assert len(load(tmp_path, listed).apply(results).stale) == stale
 
 
 def test_an_expired_entry_is_told(tmp_path: Path) -> None:
@@ -192,16 +197,6 @@ def test_reasons_survive_when_the_list_is_written_anew(tmp_path: Path) -> None:
 def test_a_rule_that_fails_everywhere_is_written_as_one_entry(tmp_path: Path) -> None:
     known = KnownFailures.load(write_known(whole_run(EVERYWHERE), tmp_path / "known.toml"))
     assert [(entry.rule, entry.operation) for entry in known.entries] == [("list.walk", "*")]
-
-
-def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
-    known = load(tmp_path, entry())
-    made = document(whole_run(), known=known)
-    assert made.known_failures is not None
-    assert made.known_failures.stale == (
-        StaleRecord(1, "list.walk", "listWallets", "the rule holds now on listWallets"),
-    )
-    assert made.verdict.exit_status == 1
 
 
 # ---------------------------------------------------------------------- operations that do not exist

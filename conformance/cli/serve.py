@@ -11,23 +11,33 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import os
+import shutil
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from conformance._files import InputError, written
 from conformance._text import clean, one_line
-from conformance.cli import client_run
 from conformance.cli.main import add_options
 from conformance.clients.judging import Seen
 from conformance.clients.provocations import PROVOCATIONS, Provocations, parse
 from conformance.clients.sandbox import Sandbox
-from conformance.contract.rules import CLIENT_RULES
+from conformance.contract.rules import CLIENT_RULES, Level
 from conformance.reference.app import Server
 from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import seed, target_tables, target_text
-from conformance.reference.serving.listener import base_url, listen, serve
+from conformance.reference.serving.listener import base_url, listen, serve, served
 from conformance.reference.store import Store
+from conformance.report.building import RunInfo
+from conformance.report.building import build as build_document
+from conformance.report.write import finish
+from conformance.target.environment import PREFIX, variable
 from conformance.target.file import build
 from conformance.target.redaction import Redactor
 
@@ -116,9 +126,7 @@ def run(options: argparse.Namespace) -> int:
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
         told = functools.partial(log_seen, Redactor(target))
         sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
-        return client_run.run(
-            options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url)
-        )
+        return _judge(options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url))
 
 
 def _checked_prefix(prefix: str) -> str:
@@ -183,3 +191,57 @@ def log_line(request: Request, operation: str, response: Response) -> str:
         target = target[:_LONGEST_TARGET] + "..."
     words = [request.method, target, str(response.status), operation or "-", response.reason]
     return "".join(character for character in " ".join(words).rstrip() if character.isprintable())
+
+
+# ------------------------------------------------------------------ judging clients
+
+
+def _judge(
+    options: argparse.Namespace,
+    sandbox: Sandbox,
+    bound: socket.socket,
+    tables: Mapping[str, Any],
+    ready: Callable[[], None],
+) -> int:
+    """Serves until a signal, or the end of the command; writes the report and returns the exit status of the
+    verdict."""
+    started, status, interrupted = time.time(), 0, ""
+    if options.exec is None:
+        serve(sandbox, bound, ready)
+    else:
+        with served(sandbox, at=bound):
+            try:
+                status = subprocess.run(
+                    options.exec, shell=True, env=environment(tables), check=False
+                ).returncode
+            except KeyboardInterrupt:
+                interrupted = "by the user"
+    # Requests are judged after their answers: the last one is, once the server is closed.
+    lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
+    given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
+    info = RunInfo(
+        started,
+        time.time(),
+        options={name: value for name, value in given.items() if value},
+        interrupted=interrupted,
+        fail_on=Level(options.fail_on),
+        folder=options.report_dir,
+    )
+    document = build_document(sandbox.judge.ledger(lost), sandbox.judge.target, info)
+    return finish(document, options.report_dir, shutil.get_terminal_size((110, 24)).columns)
+
+
+def _met(sandbox: Sandbox) -> str:
+    """Last provocation, if nothing came after it."""
+    last = sandbox.judge.recent[-1] if sandbox.judge.recent else None
+    return f" after {', '.join(last.provoked)} on {last.request.name}" if last and last.provoked else ""
+
+
+def environment(tables: Mapping[str, Any]) -> dict[str, str]:
+    """The environment with the target's variables, and no others of the suite's."""
+    found = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    for table, values in tables.items():
+        keys = values if isinstance(values, dict) else {"": values}
+        for key, value in keys.items():
+            found[variable(table, key)] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found

@@ -1,20 +1,29 @@
-"""The order of an examination: from the connection to the samples, until something is in the way."""
+"""The order of an examination: from the connection to the samples, until something is in the way.
+
+Causes of every signed request being refused are named here too: the key, the secret, a clock, a proxy, the
+server's way of signing.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
+from urllib.parse import urlsplit
 
 import httpx
 
 from conformance._files import InputError
 from conformance._text import printable
-from conformance.diagnosis import connection, credentials, named_resources
+from conformance.contract import signing
+from conformance.contract.signing_mistakes import Mistake, Parts, signatures
+from conformance.diagnosis import connection, named_resources
 from conformance.diagnosis.examination import Diagnosis, Examination
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget
-from conformance.wire.messages import MISSING, Exchange, Failure
+from conformance.wire.messages import MISSING, Auth, Exchange, Failure
 from conformance.wire.transport import new_transport
+from conformance.world.account import call
 
 #: Requests by which the rate of a limiter is measured.
 MEASURED = 6
@@ -73,7 +82,7 @@ def _examine(examination: Examination, thorough: bool) -> None:
         return
     named_resources.organizations_are_one(examination)
     named_resources.other_customer(examination)
-    credentials.query_is_rewritten(examination, target.primary)
+    query_is_rewritten(examination, target.primary)
     first = created.get("primary")
     if first is not None:
         named_resources.stateless_mock(examination, first, examination.created(target.primary))
@@ -101,7 +110,7 @@ def _organization(examination: Examination, organization: Organization, thorough
         return created
     if good:
         if created.error_code == "invalid_signature":
-            credentials.body_is_rewritten(examination, organization, created)
+            body_is_rewritten(examination, organization, created)
         return None
     _refused(examination, organization, listed, created)
     return None
@@ -120,7 +129,7 @@ def _refused(
     elif connection.elsewhere(examination, listed, created):
         return
     elif all(answer.refused_authentication for answer in both):
-        credentials.refused(examination, organization, listed)
+        refused(examination, organization, listed)
     elif all(answer.status == 403 for answer in both):
         named_resources.customer_refused(examination, organization, answers, 403)
     elif all(answer.status == 404 for answer in both):
@@ -151,3 +160,115 @@ def sentences(examination: Examination) -> list[Diagnosis]:
         Diagnosis(diagnosis.name, printable(redactor.text(diagnosis.text)), diagnosis.stops)
         for diagnosis in examination.diagnoses
     ]
+
+
+def refused(examination: Examination, organization: Organization, exchange: Exchange) -> None:
+    """Names why an organization's requests are refused as unauthenticated."""
+    name = organization.name
+    start = f"The server refuses every request signed for [{name}] ({exchange.described()}). "
+    match exchange.error_code:
+        case "timestamp_too_old":
+            examination.found("clock", start + _clock(examination))
+        case "missing_headers":
+            examination.found(
+                "proxy drops headers",
+                start
+                + "All four headers were sent: a proxy or gateway in front of the server, or the server's "
+                f"framework, drops one of {', '.join(signing.HEADERS)}. Let it pass them on.",
+            )
+        case "invalid_signature":
+            examination.found("signature", start + _signature(examination, organization, exchange))
+        case "nonce_replay":
+            examination.found(
+                "nonces",
+                start
+                + "Every nonce was new: the server, or a proxy that sends requests twice, takes them for "
+                "used.",
+            )
+        case _:
+            examination.found("credentials", start + f"Check {name}.api_key and {name}.secret.")
+
+
+def query_is_rewritten(examination: Examination, organization: Organization) -> None:
+    """Asks for a list with an odd but legal query: refused for its signature alone, it was changed on the
+    way."""
+    exchange = examination.listed(organization, query="size=1&page=1&size=1&note=a%2Fb%20c")
+    if exchange.error_code == "invalid_signature":
+        examination.found(
+            "query is rewritten",
+            f"A signed request is accepted without a query and refused with one ({exchange.described()}): a "
+            "proxy in front of the server, or its framework, decodes, sorts or re-encodes the query before "
+            "it is verified. The signature covers the path and query as sent (section 5.3).",
+            stops=False,
+        )
+
+
+def body_is_rewritten(examination: Examination, organization: Organization, created: Exchange) -> None:
+    """A POST is refused for its signature, while a GET is accepted."""
+    mistake = _used(examination, organization, post=True)
+    named = f" It seems that it {mistake.text}." if mistake else ""
+    examination.found(
+        "body is rewritten",
+        f"GET requests signed for [{organization.name}] are accepted, POST requests refused "
+        f"({created.described()}): "
+        f"the server, or a proxy, signs another body than the bytes that were sent.{named}",
+        stops=False,
+    )
+
+
+def _clock(examination: Examination) -> str:
+    clock = examination.clock
+    seconds = (
+        f"{clock.offset:+.0f} s from this machine's"
+        if clock.calibrated
+        else "unknown (it sends no Date header)"
+    )
+    return (
+        f"Its clock, by its Date header, is {seconds} ({time.strftime('%H:%M:%S', time.gmtime())} UTC); "
+        "set both clocks by NTP."
+    )
+
+
+def _signature(examination: Examination, organization: Organization, exchange: Exchange) -> str:
+    mistake = _used(examination, organization)
+    if mistake is not None:
+        return (
+            "It accepts one that is built otherwise: the server seems to verify a signature that "
+            f"{mistake.text}. Section 5.3 wants METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without "
+            "separators, HMAC-SHA256 in lower-case hexadecimal; compare it with spec/signing-vectors.json."
+        )
+    return (
+        f"Check {organization.name}.secret. If it is right, the server builds another signature string than "
+        "METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY with the path exactly as sent "
+        f"({exchange.method} {exchange.target[:200]}); compare it with spec/signing-vectors.json."
+    )
+
+
+def _used(examination: Examination, organization: Organization, *, post: bool = False) -> Mistake | None:
+    """The wrong construction that the server accepts in the place of the right one, if it is a usual one."""
+    ids = {"customer_id": organization.customer_id}
+    address = urlsplit(examination.target.base_url)
+    tried: set[str] = set()
+    while True:
+        request = (
+            call("createAccount", ids, examination.samples.account())
+            if post
+            else call("listAccounts", ids).with_query("size=%31&page=1")
+        )
+        parts = Parts(
+            request.method,
+            (address.path.rstrip("/") + request.target).encode(),
+            str(examination.clock.now()),
+            signing.new_nonce(),
+            request.body or b"",
+            organization.api_key,
+            f"{address.scheme}://{address.netloc}".encode(),
+        )
+        options = [pair for pair in signatures(parts, organization.secret) if pair[0].name not in tried]
+        if not options:
+            return None
+        mistake, signature = options[0]
+        tried.add(mistake.name)
+        auth = Auth(timestamp=parts.timestamp, nonce=parts.nonce, signature=signature)
+        if examination.send(organization, request.signed(**asdict(auth))).succeeded:
+            return mistake

@@ -20,7 +20,7 @@ from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
-from conformance.report.failure import failure_text
+from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.world.run_context import RunContext, Wanted, everything

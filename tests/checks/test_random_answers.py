@@ -24,7 +24,7 @@ from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.serving.in_process import InProcessTransport
-from conformance.report.failure import failure_text
+from conformance.report.transcript import failure_text
 from conformance.world.run_context import RunContext
 from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
 from tests.support.runs import judged, run_on

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import requests
 
-from conformance.cli.client_run import environment
+from conformance.cli.serve import environment
 from conformance.clients.provocations import PROVOCATIONS
 from conformance.reference.app import system_clock
 from conformance.reference.core_messages import Request, Response

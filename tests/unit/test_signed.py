@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.contract import signing
-from conformance.wire.signed import signed_string
+from conformance.judge.exchanges import signed_string
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
 

@@ -16,9 +16,9 @@ from conformance._files import InputError
 from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
 from conformance.checks.check_context import CheckContext
-from conformance.cli.rules import described, find
+from conformance.cli.rules import described
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import Level, Rule, Side
+from conformance.contract.rules import ALL_RULES, Level, Rule, Side, rules_named
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
@@ -41,13 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises InputError for an unknown rule or operation."""
-    found = find(options.id)
-    if len(found) != 1 or found[0].id != options.id:
+    found = rules_named(options.id)
+    if found != [options.id]:
         raise InputError(
             f"{options.id} is an area of {len(found)} rules; explain one of them: "
-            f"{', '.join(rule.id for rule in found[:8])}{', ...' if len(found) > 8 else ''}."
+            f"{', '.join(found[:8])}{', ...' if len(found) > 8 else ''}."
         )
-    rule = found[0]
+    rule = ALL_RULES[options.id]
     operation = options.operation or rule.operations[0]
     if operation not in rule.operations:
         raise InputError(

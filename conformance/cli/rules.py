@@ -13,9 +13,16 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from conformance._files import InputError
-from conformance._text import meant
-from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import ALL_RULES, VERSION, Level, Rule, Side
+from conformance.contract.operations import operations_named
+from conformance.contract.rules import (
+    ALL_RULES,
+    VERSION,
+    Level,
+    Rule,
+    Side,
+    rules_named,
+    rules_of_section,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,25 +47,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the rules. Raises InputError for an unknown name, and for a choice that leaves none."""
-    chosen = list(ALL_RULES.values())
-    if options.id:
-        for name in options.id:
-            find(name)
-        chosen = [rule for rule in chosen if any(_named(rule, name) for name in options.id)]
+    names = {rule for name in options.id for rule in rules_named(name)} if options.id else {*ALL_RULES}
+    if options.section:
+        names &= {*rules_of_section(options.section)}
+    chosen = [rule for rule in ALL_RULES.values() if rule.id in names]
     if options.operation:
-        if options.operation not in OPERATIONS:
-            raise InputError(
-                f"--operation: there is no operation {options.operation!r}; they are {', '.join(OPERATIONS)}."
-            )
-        chosen = [rule for rule in chosen if options.operation in rule.operations]
+        operations = {*operations_named(options.operation)}
+        chosen = [rule for rule in chosen if operations & {*rule.operations}]
     if options.side:
         chosen = [rule for rule in chosen if options.side in rule.sides]
     if options.level:
         chosen = [rule for rule in chosen if rule.level == options.level]
-    if options.section:
-        chosen = [
-            rule for rule in chosen if any(_within(section, options.section) for section in rule.section)
-        ]
     if not chosen:
         raise InputError("no rule is all of this; leave out a part of the choice.")
     if options.json:
@@ -69,24 +68,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print("\n".join(_table(chosen)))
     return 0
-
-
-def find(name: str) -> list[Rule]:
-    """The rules of an id or an area. Raises InputError with the nearest names when there is none."""
-    found = [rule for rule in ALL_RULES.values() if _named(rule, name)]
-    if found:
-        return found
-    areas = {rule.partition(".")[0] for rule in ALL_RULES}
-    hint = meant(name, [*ALL_RULES, *areas]) or "; `conformance rules` lists them."
-    raise InputError(f"the catalogue has no rule or area {name[:60]!r}{hint}")
-
-
-def _named(rule: Rule, name: str) -> bool:
-    return rule.id == name or rule.id.startswith(name.rstrip(".") + ".")
-
-
-def _within(section: str, wanted: str) -> bool:
-    return section == wanted or section.startswith(wanted.rstrip(".") + ".")
 
 
 def _table(rules: Iterable[Rule]) -> list[str]:

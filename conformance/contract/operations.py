@@ -5,6 +5,7 @@ Reading the contract needs no schema library; the first document that is judged 
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import json
 import re
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from conformance._text import plain
+from conformance._files import InputError
+from conformance._text import meant, plain
 from conformance.contract.rules import SPEC, load_yaml
 from conformance.contract.schemas import Problem, Schema, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
@@ -116,6 +118,18 @@ def _operations() -> Iterator[Operation]:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {operation.id: operation for operation in _operations()}
 )
+
+
+def operations_named(text: str, option: str = "--operation: ") -> list[str]:
+    """The operationIds that `createWallet` or `list*` names. Raises InputError, which begins with the
+    option."""
+    found = fnmatch.filter(OPERATIONS, text)
+    if not found:
+        raise InputError(
+            f"{option}there is no operation {text[:60]!r}{meant(text, list(OPERATIONS))}; "
+            f"they are {', '.join(OPERATIONS)}."
+        )
+    return found
 
 
 @functools.cache

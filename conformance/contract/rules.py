@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 from collections import ChainMap
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any
 import yaml
 
 from conformance._files import InputError
+from conformance._text import meant
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -135,6 +137,34 @@ ALL_RULES: Mapping[str, Rule] = MappingProxyType(
 
 #: The version of the catalogue: the minor one moves with every release that adds rules.
 VERSION: str = _CATALOGUE["version"]
+
+
+def rules_named(text: str, catalogue: Mapping[str, Rule] = ALL_RULES, option: str = "") -> list[str]:
+    """The ids of the rules that `auth.signature`, `auth.*` or the area `auth` names. Raises InputError, which
+    begins with the option."""
+    text = text.rstrip(".")
+    areas = {rule.partition(".")[0] for rule in catalogue}
+    found = fnmatch.filter(catalogue, f"{text}.*" if text in areas else text)
+    if not found:
+        raise InputError(
+            f"{option}there is no rule {text[:60]!r}{meant(text, [*catalogue, *areas])}; "
+            "`conformance rules` lists them."
+        )
+    return found
+
+
+def rules_of_section(text: str, catalogue: Mapping[str, Rule] = ALL_RULES) -> list[str]:
+    """The ids of the rules of a section of the specification, and of those within it. Raises InputError."""
+    number = text.removeprefix("§").strip().rstrip(".")
+    found = [
+        rule.id
+        for rule in catalogue.values()
+        if any(section == number or section.startswith(f"{number}.") for section in rule.section)
+    ]
+    if not found:
+        numbers = sorted({section for rule in catalogue.values() for section in rule.section})
+        raise InputError(f"--section: no rule is of section {text[:40]!r}; they are {', '.join(numbers)}.")
+    return found
 
 
 def add_rules(path: Path) -> list[Rule]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conformance._files import InputError
 from conformance._options import OPTIONS, Effort, Option, Values, attribute, parse_shard
 from conformance.plugin import selection
 
@@ -156,7 +157,7 @@ def parse(config: pytest.Config) -> Options:
     try:
         part = parse_shard(values["shard"]) if values["shard"] else None
         scope = selection.Scope.parse(values["rule"], values["operation"], values["section"])
-    except ValueError as error:
+    except (ValueError, InputError) as error:
         raise pytest.UsageError(str(error)) from None
     values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}
     arguments = [str(argument) for argument in config.args]

@@ -5,18 +5,17 @@ All sessions import this module, so imports inside its functions are of what onl
 
 from __future__ import annotations
 
-import fnmatch
 import shlex
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance._files import TEST_FOLDERS, test_module
+from conformance._files import TEST_FOLDERS, InputError, test_module
 from conformance._options import OPTIONS, Effort, attribute
 from conformance._options import words as as_words
-from conformance._text import meant, printable
+from conformance._text import printable
 from conformance.plugin import known
 from conformance.plugin.known import in_quick
 
@@ -202,22 +201,23 @@ class Scope:
         operations: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
     ) -> Scope:
-        """The cases that meet all three kinds of option, and of each kind any. Raises ValueError."""
+        """The cases that meet all three kinds of option, and of each kind any. Raises InputError."""
         if not (rules or operations or sections):
             return cls()
-        from conformance.contract.rules import RULES
+        from conformance.contract.operations import operations_named
+        from conformance.contract.rules import RULES, rules_of_section
 
         cases = {(rule.id, operation) for rule in RULES.values() for operation in rule.operations}
         if rules:
             cases &= {case for text in rules for case in _of_rule(text)}
         if operations:
-            names = {name for text in operations for name in _operations(text, "--operation")}
+            names = {name for text in operations for name in operations_named(text)}
             cases = {case for case in cases if case[1] in names}
         if sections:
-            wanted = {rule for text in sections for rule in _of_section(text)}
+            wanted = {rule for text in sections for rule in rules_of_section(text, RULES)}
             cases = {case for case in cases if case[0] in wanted}
         if not cases:
-            raise ValueError(
+            raise InputError(
                 "--rule, --operation and --section: no rule meets all of them; `conformance rules` lists the "
                 "rules with their sections and operations."
             )
@@ -244,56 +244,17 @@ class Scope:
         return judged and in_quick(check.name, parameter)
 
 
-_PATTERN = frozenset("*?[")
+def _of_rule(text: str) -> list[tuple[str, str]]:
+    """The cases of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises InputError."""
+    from conformance.contract.operations import operations_named
+    from conformance.contract.rules import RULES, rules_named
 
-
-def _of_rule(text: str) -> Iterator[tuple[str, str]]:
-    """The cases of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises ValueError."""
-    from conformance.contract.rules import RULES
-
-    pattern, at, where = text.partition("@")
-    areas = {rule.partition(".")[0] for rule in RULES}
-    found = fnmatch.filter(RULES, f"{pattern}.*" if pattern in areas else pattern)
-    if not found:
-        raise ValueError(
-            f"--rule: there is no rule {pattern[:60]!r}{meant(pattern, [*RULES, *areas])}; "
-            "`conformance rules` lists them."
-        )
-    operations = _operations(where, "--rule") if at else None
-    cases = [
-        (rule, operation)
-        for rule in found
-        for operation in RULES[rule].operations
-        if operations is None or operation in operations
-    ]
+    names, at, where = text.partition("@")
+    found = rules_named(names, RULES, "--rule: ")
+    covered = [(rule, operation) for rule in found for operation in RULES[rule].operations]
+    operations = operations_named(where, "--rule: ") if at else ()
+    cases = [case for case in covered if not at or case[1] in operations]
     if not cases:
-        covered = dict.fromkeys(operation for rule in found for operation in RULES[rule].operations)
-        raise ValueError(f"--rule: {pattern} does not cover {where[:60]!r}; it covers {', '.join(covered)}.")
-    yield from cases
-
-
-def _operations(text: str, option: str) -> list[str]:
-    from conformance.contract.operations import OPERATIONS
-
-    found = fnmatch.filter(OPERATIONS, text)
-    if not found:
-        raise ValueError(
-            f"{option}: there is no operation {text[:60]!r}{meant(text, list(OPERATIONS))}; "
-            f"they are {', '.join(OPERATIONS)}."
-        )
-    return found
-
-
-def _of_section(text: str) -> list[str]:
-    from conformance.contract.rules import RULES
-
-    number = text.removeprefix("§").strip()
-    found = [
-        rule.id
-        for rule in RULES.values()
-        if any(section == number or section.startswith(f"{number}.") for section in rule.section)
-    ]
-    if not found:
-        numbers = sorted({section for rule in RULES.values() for section in rule.section})
-        raise ValueError(f"--section: no rule is of section {text[:40]!r}; they are {', '.join(numbers)}.")
-    return found
+        known = ", ".join(dict.fromkeys(operation for _, operation in covered))
+        raise InputError(f"--rule: {names} does not cover {where[:60]!r}; it covers {known}.")
+    return cases

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from conformance._text import mapped
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding
@@ -84,7 +85,7 @@ def document_of(
         "expectation": told_again,
         "judged": [numbers[exchange.number] for exchange in judged],
     }
-    redacted: Document = _redacted(document, run)
+    redacted: Document = mapped(document, run.redactor.text)
     return redacted
 
 
@@ -205,12 +206,3 @@ def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float
             if waited and "together" not in step and exchange.number != first:
                 step["wait"] = round(min(waited, LONGEST_PAUSE), 3)
             waited = 0.0
-
-
-def _redacted(value: Any, run: RunContext) -> Any:
-    """Plain data without credentials, wherever they stand."""
-    if isinstance(value, str):
-        return run.redactor.text(value)
-    if isinstance(value, dict):
-        return {run.redactor.text(key): _redacted(member, run) for key, member in value.items()}
-    return [_redacted(member, run) for member in value] if isinstance(value, list) else value

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from conformance._files import InputError
 from conformance._options import OPTIONS, attribute
 from conformance.checks import plan
 from conformance.contract.operations import OPERATIONS
@@ -102,7 +103,7 @@ def test_a_rule_of_every_response_selects_what_suffices() -> None:
     ids=["rule", "operation of a rule", "operation", "section", "nothing in common", "not covered"],
 )
 def test_a_name_that_is_almost_right_is_suggested(options: dict[str, list[str]], told: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(InputError) as caught:
         Scope.parse(**options)
     assert told in str(caught.value)
 

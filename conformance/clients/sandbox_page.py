@@ -11,7 +11,7 @@ from conformance.clients.received import explanation
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.ledger import Entry
+from conformance.judge.ledger import Entry, grouped
 from conformance.report.causes import WORST
 from conformance.report.html import rendered
 from conformance.report.transcript import transcript
@@ -23,10 +23,7 @@ LISTED = 50
 def render(judge: ClientJudge, provocations: Provocations, number: str = "", still: bool = False) -> str:
     """The page as HTML; with the number of a request that one whole."""
     chosen = next((seen for seen in judge.recent if str(seen.request.number) == number), None)
-    broken: dict[str, list[Entry]] = {}
-    for entry in judge.entries.values():
-        if entry.violations:
-            broken.setdefault(entry.rule, []).append(entry)
+    broken = grouped((entry.rule, entry) for entry in judge.entries.values() if entry.violations)
     worst = sorted(broken, key=lambda rule: (rule != WORST, -sum(entry.broken for entry in broken[rule])))
     values = {
         "refresh": not still,

@@ -7,10 +7,10 @@ sum with run and verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -32,6 +32,9 @@ from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
 #: The effort of a run that leaves out what catches least.
 QUICK = "quick"
 
@@ -40,6 +43,14 @@ KEPT_VIOLATIONS = 20
 
 #: Exchanges of judgements that held which an entry keeps, about.
 KEPT_PROOF = 8
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The values of each key, both in the order of their appearance."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def judge(

@@ -15,7 +15,7 @@ from conformance._private import parse_one_at_a_time
 from conformance.checks.check import Check
 from conformance.fuzz.exploration import Exploration
 from conformance.judge.findings import Finding
-from conformance.judge.ledger import Ledger
+from conformance.judge.ledger import Ledger, grouped
 from conformance.plugin import known
 from conformance.plugin.known import Numbers, wants
 from conformance.plugin.lanes import Lanes, shares
@@ -50,10 +50,7 @@ class Executed:
 def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
     """The indexes of the tests that one of several processes runs: the same in all of them. Tests that share
     set-up go to one process."""
-    scopes: dict[str, list[int]] = {}
-    for index, nodeid in enumerate(nodeids):
-        scopes.setdefault(scope(nodeid), []).append(index)
-    groups = list(scopes.values())
+    groups = list(grouped((scope(nodeid), index) for index, nodeid in enumerate(nodeids)).values())
     costs = [sum(known.cost(nodeids[index]) for index in group) for group in groups]
     mine = shares(costs, processes)[process] if process < processes else []
     return sorted(index for group in mine for index in groups[group])

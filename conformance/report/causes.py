@@ -10,7 +10,7 @@ import msgspec
 from conformance._records import says
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Ledger, Result, grouped
 
 Key = tuple[str, str]
 
@@ -91,9 +91,7 @@ def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> N
     A rule that another, which is broken on several operations, explains on half of its own or more follows it
     on the others, too. One that breaks alone on most operations explains the other wherever that is broken.
     """
-    broken: dict[str, list[Key]] = {}
-    for key in violated:
-        broken.setdefault(key[0], []).append(key)
+    broken = grouped((key[0], key) for key in violated)
     for rule, cases in broken.items():
         for other in ALL_RULES[rule].follows:
             explained = [key for key in cases if parents[key] == (other, key[1])]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from conformance._text import clean, listed
 from conformance.judge.findings import HELD, VIOLATIONS
-from conformance.judge.ledger import Result
+from conformance.judge.ledger import Result, grouped
 from conformance.report import view
 from conformance.report.document import Document, RuleRecord
+from conformance.report.pinned_choices import choices
 
 #: Stands where a document has no such rule or operation.
 ABSENT = "absent"
@@ -101,12 +102,9 @@ def _rule(
     keys: list[tuple[str, str]],
     cells: list[dict[tuple[str, str], Result]],
 ) -> None:
-    columns: list[dict[str, list[str]]] = []
-    for case in cells:
-        column: dict[str, list[str]] = {}
-        for key in keys:
-            column.setdefault(case[key].verdict if key in case else ABSENT, []).append(key[1])
-        columns.append(column)
+    columns = [
+        grouped((str(case[key].verdict) if key in case else ABSENT, key[1]) for key in keys) for case in cells
+    ]
     violated = any(verdict in column for verdict in VIOLATIONS for column in columns)
     if violated or any(column != columns[0] for column in columns):
         found.rules.append(RuleRow(rule, columns))
@@ -125,16 +123,11 @@ def _change(found: Comparison, key: tuple[str, str], before: str, after: str) ->
 
 
 def _choices(found: Comparison) -> None:
-    answers: dict[tuple[str, str, str], list[set[str]]] = {}
-    for index, document in enumerate(found.documents):
-        for case in document.cells:
-            for finding in case.findings:
-                for question, answer in finding.observations.items():
-                    key = (case.rule, case.operation, question)
-                    answers.setdefault(key, [set() for _ in found.documents])[index].add(answer)
+    given = [choices(document.cells) for document in found.documents]
     rows: dict[tuple[str, ...], ChoiceRow] = {}
-    for (rule, operation, question), given in answers.items():
-        texts = [" / ".join(sorted(answered)) for answered in given]
+    for asked in dict.fromkeys(question for answers in given for question in answers):
+        rule, operation, question = asked
+        texts = [answers.get(asked, "") for answers in given]
         # A question that was not asked somewhere says nothing about a choice.
         if len({text for text in texts if text}) > 1:
             row = rows.setdefault((rule, question, *texts), ChoiceRow(rule, question, texts, []))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from conformance._text import count, listed
 from conformance.judge.findings import VIOLATIONS, Verdict
+from conformance.judge.ledger import grouped
 from conformance.report import view
 from conformance.report.compared_results import ABSENT, Change, Comparison
 from conformance.report.document import Document, RuleRecord
@@ -98,10 +99,8 @@ _SEVERITY = [*map(str, Verdict), ABSENT]
 
 def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:
     """Changes by rule: rule, verdict before, verdict after, operations."""
-    grouped: dict[tuple[str, str, str], list[str]] = {}
-    for change in changes:
-        grouped.setdefault((change.rule, change.before, change.after), []).append(change.operation)
-    return [(*key, operations) for key, operations in grouped.items()]
+    found = grouped(((change.rule, change.before, change.after), change.operation) for change in changes)
+    return [(*key, operations) for key, operations in found.items()]
 
 
 def _row(values: list[str]) -> str:

@@ -26,7 +26,7 @@ from conformance._files import InputError
 from conformance._text import clean, count
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
-from conformance.judge.ledger import CreatedRecord, Result
+from conformance.judge.ledger import CreatedRecord, Result, grouped
 from conformance.report import overview, plots, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import Document, RuleRecord
@@ -151,7 +151,7 @@ class _Page:
             "matrix": self._matrix(names),
             "sections": self._sections(),
             "rule_count": len(self.rules),
-            "observed": list(view.observations(document)),
+            "observed": view.observations(document),
             "overview": overview.values(document),
             "axis": plots.axis(),
             "course": plots.course(document.moments),
@@ -182,19 +182,13 @@ class _Page:
 
     def _created(self) -> list[tuple[str, list[CreatedRecord]]]:
         """Created resources by operation, as many as the page holds."""
-        by_operation: dict[str, list[CreatedRecord]] = {}
-        for made in self.document.created[:CREATED]:
-            by_operation.setdefault(made.operation, []).append(made)
-        return list(by_operation.items())
+        return list(grouped((made.operation, made) for made in self.document.created[:CREATED]).items())
 
     # ------------------------------------------------------------------ violations
 
     def _cause(self, cause: view.Cause, index: int) -> dict[str, Any]:
         first = cause.first
         finding = first.decisive
-        taken: dict[str, list[str]] = {}
-        for case in cause.consequences:
-            taken.setdefault(case.rule, []).append(case.operation)
         operations = cause.record.operations
         return {
             "rule": cause.rule,
@@ -218,7 +212,7 @@ class _Page:
             ],
             "beside": beside(self.document, finding) if index < PAIRS else None,
             "command": view.reproduction(self.document, first),
-            "consequences": list(taken.items()),
+            "consequences": list(grouped((case.rule, case.operation) for case in cause.consequences).items()),
             "script": _script(self.document, finding),
         }
 
@@ -245,38 +239,36 @@ class _Page:
         }
 
     def _missing(self, group: view.Missing) -> dict[str, Any]:
-        by_rule: dict[str, list[str]] = {}
-        for case in group.cases:
-            by_rule.setdefault(case.rule, []).append(case.operation)
         return {
             "cells": group.cases,
             "reason": group.reason,
             "remedy": group.remedy,
-            "rules": list(by_rule.items()),
+            "rules": list(grouped((case.rule, case.operation) for case in group.cases).items()),
         }
 
     # ------------------------------------------------------------------ rules
 
     def _matrix(self, names: list[str]) -> list[dict[str, Any]]:
-        areas: dict[str, list[dict[str, Any]]] = {}
-        for rule in self.rules.values():
-            area, _, short = rule.id.partition(".")
-            cells = [self.cells.get((rule.id, name)) for name in names]
-            areas.setdefault(area, []).append(
-                {
-                    "id": rule.id,
-                    "short": short,
-                    "level": rule.level,
-                    "cells": cells,
-                    "statement": rule.statement,
-                }
-            )
-        return [{"name": name, "rules": found} for name, found in areas.items()]
+        areas = grouped((rule.id.partition(".")[0], rule) for rule in self.rules.values())
+        return [
+            {
+                "name": area,
+                "rules": [
+                    {
+                        "id": rule.id,
+                        "short": rule.id.partition(".")[2],
+                        "level": rule.level,
+                        "cells": [self.cells.get((rule.id, name)) for name in names],
+                        "statement": rule.statement,
+                    }
+                    for rule in found
+                ],
+            }
+            for area, found in areas.items()
+        ]
 
     def _sections(self) -> list[dict[str, Any]]:
-        chapters: dict[str, list[RuleRecord]] = {}
-        for rule in self.rules.values():
-            chapters.setdefault(chapter(rule.section[0]), []).append(rule)
+        chapters = grouped((chapter(rule.section[0]), rule) for rule in self.rules.values())
         return [
             {
                 "number": number,

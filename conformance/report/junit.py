@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from conformance._files import test_module
 from conformance._text import clean, count
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Result
+from conformance.judge.ledger import Result, grouped
 from conformance.report import view
 from conformance.report.document import Document, RuleRecord
 
@@ -31,11 +31,12 @@ def junit(document: Document) -> str:
     """The results as an XML text."""
     rules, leading = view.rules(document), _leading(document)
     root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document.run.seconds))
-    areas: dict[str, list[Result]] = {}
-    for case in document.cells:
+    areas = grouped(
+        (case.rule.partition(".")[0], case)
+        for case in document.cells
         # What the user left out is not in the run; to name it would drown what is.
-        if case.verdict is not Verdict.NOT_RUN or not document.run.selection:
-            areas.setdefault(case.rule.partition(".")[0], []).append(case)
+        if case.verdict is not Verdict.NOT_RUN or not document.run.selection
+    )
     suites = [_suite(document, area, cases, rules, leading) for area, cases in areas.items()]
     if document.missing:
         suites.append(_missing(document))

@@ -32,7 +32,7 @@ from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import HELD, VIOLATIONS, Verdict
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Ledger, grouped
 from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 
 #: Stands in the place of a rule where an operation does not exist.
@@ -203,10 +203,7 @@ def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) 
     Raises OSError.
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
-    by_rule: dict[str, list[Result]] = {}
-    for cell in ledger.with_verdict(*VIOLATIONS):
-        by_rule.setdefault(cell.rule, []).append(cell)
-    for rule, cells in by_rule.items():
+    for rule, cells in grouped((cell.rule, cell) for cell in ledger.with_verdict(*VIOLATIONS)).items():
         reasons = {cell.known or _TO_BE_GIVEN for cell in cells}
         wide = (
             len(cells) > 1

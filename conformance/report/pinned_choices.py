@@ -8,6 +8,7 @@ Clients come to depend on such choices, even though the specification lets the s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,17 @@ from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judge.ledger import Ledger
+from conformance.judge.ledger import Ledger, Result
 from conformance.report.document import DifferenceRecord, PinnedChoicesRecord
 
 #: Rule, operation, question.
 Question = tuple[str, str, str]
 
 
-def choices(ledger: Ledger) -> dict[Question, str]:
+def choices(cells: Iterable[Result]) -> dict[Question, str]:
     """The server's choice on each question that the specification leaves open, in the catalogue's order."""
     answers: dict[Question, set[str]] = {}
-    for cell in ledger.cells:
+    for cell in cells:
         for finding in cell.findings:
             for question, answer in finding.observations.items():
                 answers.setdefault((cell.rule, cell.operation, question), set()).add(answer)
@@ -72,7 +73,7 @@ class PinnedChoices:
     def compare(self, ledger: Ledger) -> PinnedChoicesRecord:
         """The pinned choices in numbers, and the questions that were answered otherwise; one that was not
         asked again differs in nothing."""
-        now = choices(ledger)
+        now = choices(ledger.cells)
         differences = tuple(
             DifferenceRecord(*question, pinned=clean(answer), now=now[question])
             for question, answer in self.pinned.items()
@@ -100,7 +101,7 @@ def write_pinned(ledger: Ledger, path: Path) -> Path:
         "# Written by a run with --write-pinned-choices; --pinned-choices compares later runs with it.",
     ]
     place = ("", "")
-    for (rule, operation, question), answer in choices(ledger).items():
+    for (rule, operation, question), answer in choices(ledger.cells).items():
         if place != (rule, operation):
             place = rule, operation
             lines += ["", f"[choices.{toml_string(rule)}.{operation}]"]

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from conformance._text import listed
 from conformance.contract.rules import Level
-from conformance.judge.ledger import Result
+from conformance.judge.ledger import Result, grouped
 from conformance.report import view
 from conformance.report.causes import CaseKey
 from conformance.report.document import Document, RuleRecord
@@ -134,11 +134,9 @@ def _results(document: Document, catalogue: Sequence[RuleRecord]) -> list[dict[s
 def _own(document: Document, cause: view.Cause) -> Iterator[dict[str, Any]]:
     """Results of what fails the run although its cause alone does not: one for each rule."""
     there, rules = view.cells(document), view.rules(document)
-    by_rule: dict[str, list[Result]] = {}
-    for case in (there[key.key] for key in cause.consequences):
-        if view.fails(document, case, rules[case.rule].level):
-            by_rule.setdefault(case.rule, []).append(case)
-    for rule, cases in by_rule.items():
+    taken = (there[key.key] for key in cause.consequences)
+    failing = (case for case in taken if view.fails(document, case, rules[case.rule].level))
+    for rule, cases in grouped((case.rule, case) for case in failing).items():
         yield _result(document, rules[rule], cases, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from conformance._text import count, listed, one_line
 from conformance.contract.needs import first
 from conformance.contract.rules import Level
 from conformance.judge.findings import Finding, Verdict
-from conformance.judge.ledger import Result
+from conformance.judge.ledger import grouped
 from conformance.report import view
 from conformance.report.document import Document
 from conformance.report.verdict import gating
@@ -145,10 +146,11 @@ class _Sections:
             yield Fact("led to", f"{count(len(cause.consequences), 'more case')} of {names}")
 
     def _warnings(self) -> Iterator[SummaryLine]:
-        by_rule: dict[str, list[Result]] = {}
-        for case in self.document.cells:
-            if case.verdict is Verdict.WARNING and not case.known:
-                by_rule.setdefault(case.rule, []).append(case)
+        by_rule = grouped(
+            (case.rule, case)
+            for case in self.document.cells
+            if case.verdict is Verdict.WARNING and not case.known
+        )
         # Where they fail the run they stand among what is broken.
         for rule, cases in by_rule.items() if self.document.verdict.fail_on is Level.REQUIRED else ():
             yield SummaryLine(
@@ -158,10 +160,9 @@ class _Sections:
     # ------------------------------------------------------------------ lists that the user keeps
 
     def _known(self) -> Iterator[SummaryLine]:
-        reasons: dict[tuple[str, str], list[str]] = {}
-        for case in self.document.cells:
-            if case.known:
-                reasons.setdefault((case.rule, case.known), []).append(case.operation)
+        reasons = grouped(
+            ((case.rule, case.known), case.operation) for case in self.document.cells if case.known
+        )
         for (rule, reason), names in reasons.items():
             yield SummaryLine(f"{rule} on {self._on(names)}: {one_line(reason)}")
 
@@ -193,12 +194,9 @@ class _Sections:
 
     def _left_out(self) -> Iterator[SummaryLine]:
         """Cases that a read-only run could not judge, with the reason."""
-        reasons: dict[str, int] = {}
-        if "read-only" in self.document.run.options:
-            for case in self.document.cells:
-                if case.verdict is Verdict.NOT_RUN and case.summary:
-                    reasons[case.summary] = reasons.get(case.summary, 0) + 1
-        for reason, number in sorted(reasons.items(), key=lambda pair: -pair[1]):
+        cases = self.document.cells if "read-only" in self.document.run.options else []
+        reasons = Counter(case.summary for case in cases if case.verdict is Verdict.NOT_RUN and case.summary)
+        for reason, number in reasons.most_common():
             yield SummaryLine(f"{count(number, 'case')}: {one_line(reason)}")
 
     def _errors(self) -> Iterator[SummaryLine]:

@@ -58,6 +58,9 @@ _YELLOW = {"yellow": True}
 #: Labels of facts that are shown faintly.
 _ASIDE = frozenset({"operations", "rules", "led to"})
 
+#: Tone of a section or an operation -> its colour.
+_TONES: dict[str, Markup] = {"bad": _RED, "unsure": _YELLOW, "": {}}
+
 _COLOURS: dict[str, dict[str, Any]] = {
     "good": {"green": True},
     "part": {"cyan": True},
@@ -96,17 +99,16 @@ def _numbers(document: Document) -> Iterator[Row]:
 def _operations(document: Document) -> Iterator[Row]:
     """A line for each operation, where there is something to tell them apart."""
     rows = view.by_operation(document)
-    if not any(row.telling for row in rows):
+    if not any(tone for _, tone in rows.values()):
         return
     yield Row("")
-    for row in rows:
-        if row.words:
-            colour = _RED if row.bad else _YELLOW if row.telling else {}
-            yield Row(f"{row.operation:<26}{row.words}", colour)
+    for operation, (words, tone) in rows.items():
+        if words:
+            yield Row(f"{operation:<26}{words}", _TONES[tone])
 
 
 def _section(section: Section, verbose: bool) -> Iterator[Row]:
-    colour = {"bad": _RED, "unsure": _YELLOW}.get(section.tone, {})
+    colour = _TONES[section.tone]
     yield Row("")
     yield Row(section.title, {**colour, **_BOLD})
     for number, entry in enumerate(section.entries, 1):

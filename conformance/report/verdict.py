@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -351,14 +352,12 @@ class Decision:
 
     def _not_applicable(self) -> list[str]:
         """Counts the cases that do not apply, by reason."""
-        reasons: dict[str, int] = {}
-        for case in self.ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating):
-            reasons[case.summary] = reasons.get(case.summary, 0) + 1
+        cases = self.ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
         return [
             f"{count(number, 'case')} not applicable: {reason}"
             if reason
             else f"{count(number, 'case')} not applicable"
-            for reason, number in reasons.items()
+            for reason, number in Counter(case.summary for case in cases).items()
         ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Finding, Verdict
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Result
+from conformance.judge.ledger import Result, grouped
 from conformance.report.causes import CaseKey, CauseRecord
 from conformance.report.commands import replay, rerun
 from conformance.report.document import FORMAT, Document, MissingRecord, OperationRecord, RuleRecord
+from conformance.report.pinned_choices import choices
 from conformance.report.verdict import gating
 
 #: Verdicts in the order in which tables show them, with the sign of each.
@@ -149,38 +150,29 @@ def numbers(document: Document) -> dict[str, dict[str, int]]:
     return found
 
 
-@dataclass(frozen=True)
-class OperationRow:
-    """One operation in words; `telling` where not all went well, `bad` where that fails the run."""
-
-    operation: str
-    words: str
-    telling: bool
-    bad: bool
-
-
-def by_operation(document: Document) -> list[OperationRow]:
-    """The cases of each operation, counted."""
+def by_operation(document: Document) -> dict[str, tuple[str, str]]:
+    """The cases of each operation, counted in words, and a tone: unsure where not all went well, bad where
+    that fails the run."""
     levels = {rule.id: rule.level for rule in document.rules}
     lacking = {record.operation for record in document.missing}
     known_missing = {record.operation for record in document.missing if record.known}
-    rows = []
+    rows = {}
     for operation in document.operations:
         cases = [case for case in document.cells if case.operation == operation.id]
         counted = Counter("known" if case.known else str(case.verdict) for case in cases)
         names = [*map(str, (Verdict.PASSED, *VIOLATIONS)), "known"]
         words = [f"{counted[name]} {name}" for name in [*names, str(Verdict.INCONCLUSIVE)] if counted[name]]
         bad = any(fails(document, case, levels[case.rule]) for case in cases)
-        telling = bad or any(counted[name] for name in ("warning", "known", "inconclusive", "error"))
+        unsure = any(counted[name] for name in ("warning", "known", "inconclusive", "error"))
         needed = [name for name in NEEDS.get(operation.id, ()) if name in lacking]
         if operation.id in lacking:
             known = operation.id in known_missing
             told = f"not implemented{', as is known' if known else ''}"
-            rows.append(OperationRow(operation.id, told, True, not known))
+            rows[operation.id] = told, "unsure" if known else "bad"
         elif needed:
-            rows.append(OperationRow(operation.id, f"waits for {listed(needed)}", True, False))
+            rows[operation.id] = f"waits for {listed(needed)}", "unsure"
         else:
-            rows.append(OperationRow(operation.id, ", ".join(words), telling, bad))
+            rows[operation.id] = ", ".join(words), "bad" if bad else "unsure" if unsure else ""
     return rows
 
 
@@ -258,11 +250,12 @@ def causes(document: Document) -> list[Cause]:
 
 def _checks(cases: Sequence[Result]) -> tuple[CheckRow, ...]:
     """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
-    seen: dict[str, list[tuple[Finding, str]]] = {}
-    for case in sorted(cases, key=lambda case: bool(case.known)):
-        for finding in case.findings:
-            if finding.verdict.is_violation:
-                seen.setdefault(finding.check, []).append((finding, case.operation))
+    seen = grouped(
+        (finding.check, (finding, case.operation))
+        for case in sorted(cases, key=lambda case: bool(case.known))
+        for finding in case.findings
+        if finding.verdict.is_violation
+    )
     return tuple(
         CheckRow(name, rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows)))
         for name, rows in seen.items()
@@ -341,26 +334,12 @@ def inconclusive(document: Document) -> list[Missing]:
     return found
 
 
-@dataclass(frozen=True)
-class Observed:
-    """The server's choices on an open question: answer -> operations."""
-
-    rule: str
-    question: str
-    answers: Mapping[str, list[str]]
-
-
-def observations(document: Document) -> Iterator[Observed]:
-    """The server's choices on each open question."""
-    grouped: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for case in document.cells:
-        for finding in case.findings:
-            for question, answer in finding.observations.items():
-                operations = grouped.setdefault((case.rule, question), {}).setdefault(answer, [])
-                if case.operation not in operations:
-                    operations.append(case.operation)
-    for (rule, question), answers in grouped.items():
-        yield Observed(rule, question, answers)
+def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """The server's choices on each open question: rule and question -> answer -> operations."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (rule, operation, question), answer in choices(document.cells).items():
+        found.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
+    return found
 
 
 def label(document: Document) -> str:

@@ -75,8 +75,8 @@ def test_two_checks_that_saw_different_things_give_one_answer_in_any_order() -> 
         finding(*STATUS, Verdict.OBSERVED, observations={"question": answer}) for answer in ("a", "b")
     )
     assert (
-        choices(whole_run(None, first, second))
-        == choices(whole_run(None, second, first))
+        choices(whole_run(None, first, second).cells)
+        == choices(whole_run(None, second, first).cells)
         == {(*STATUS, "question"): "a / b"}
     )
 
@@ -104,7 +104,7 @@ def test_whatever_a_server_answers_is_read_back(
         None, *(finding(*cell, Verdict.OBSERVED, observations=answers) for cell, answers in seen.items())
     )
     kept = pinned(tmp_path_factory.mktemp("pinned"), results)
-    assert kept.pinned == choices(results)
+    assert kept.pinned == choices(results.cells)
     assert kept.compare(results).differences == ()
     assert all(clean(answer) == answer for answer in kept.pinned.values())
 

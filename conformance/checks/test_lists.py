@@ -38,14 +38,20 @@ from conformance.world.known_lists import LONGEST_LIST, MORE_PAIRS, ListFixture,
 def test_walking_pages(ctx: CheckContext) -> None:
     """Walks a list at sizes 100, 10, 2 and 1: each element once, full pages, numbers that agree."""
     list_fixture = stocked(ctx)
+    readings: list[PageReading] = []
+
+    def read() -> PageReading:
+        readings.append(read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1)))
+        return readings[-1]
+
     reading = ctx.eventually(
-        lambda: steady(
-            ctx, list_fixture.call, lambda: read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1))
+        lambda: steady(ctx, list_fixture.call, read),
+        lambda found: (
+            not ctx.operation.traits.others_add or (found.counts(len(readings[0].shown)) and not found.fell)
         ),
-        lambda found: not (ctx.operation.traits.others_add and found.fell),
     )
     if len(reading.known) > 1:
-        _judge_walks(ctx, reading)
+        _judge_walks(ctx, reading, readings[0])
     else:
         for rule in ("list.walk", "list.stable"):
             ctx.skip_judgement(rule, f"a list of one element is no list to walk. {MORE_PAIRS}")
@@ -86,16 +92,18 @@ def test_very_long_list(ctx: CheckContext) -> None:
 def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[int]) -> None:
     """Judges a list by walking it at the greatest size and at these, and by what is known to be in it."""
     reading = read_at_all_sizes(ctx.send, list_fixture.call, sizes)
-    _judge_walks(ctx, reading)
+    _judge_walks(ctx, reading, reading)
     _judge_numbers(ctx, reading)
     walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
     ctx.judge("list.complete", Listed("what was created", list(list_fixture.created)), *walked)
 
 
-def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
-    """Judges list.walk, and list.stable where the check cites it."""
-    if ctx.operation.traits.others_add and reading.grew:
-        _judge_grown(ctx, reading)
+def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
+    """Judges list.walk, and list.stable where the check cites it; `earlier` is the first reading of a list
+    that was read several times."""
+    uncounted = len(reading.shown) > len(earlier.shown) and not reading.counts(len(reading.shown))
+    if ctx.operation.traits.others_add and (reading.grew or uncounted):
+        _judge_grown(ctx, reading, earlier)
         return
     known, first = reading.known, reading.walks[0]
     for done in reading.walks:
@@ -116,9 +124,9 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
             ctx.judge("list.walk", follows, exchange, *first.page_exchanges)
 
 
-def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
+def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
     """Judges list.walk where others added elements meanwhile, which may move all to later pages: what the
-    first walk showed is still there, and no total is less than that."""
+    first walk showed is still there, and no total is less than what was shown earlier."""
     first = reading.walks[0]
     if first.broken is not None:
         usable_page(ctx, "list.walk", first.broken, "a page of a list")
@@ -132,6 +140,7 @@ def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
     ctx.judge(
         "list.walk",
         paging.one_total("a list that others add to: a total that no page changes"),
+        *earlier.walks[0].page_exchanges[:1],
         *exchanges,
     )
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance._text import count
 from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
 from conformance.judge import queries
 from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
@@ -68,7 +69,9 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
     yield "list.page-range", number_from("a page from 1 on", name="page", lowest=1)
     yield "list.walk", items_at_most("no more items than the page's size")
     yield "list.pages", count_of_pages("a page", size)
-    yield "list.page-beyond", nothing_beyond("no items on a page past the last")
+    if not TRAITS[operation].others_add:
+        # Others may add elements after a page's total was counted and before its items are read.
+        yield "list.page-beyond", nothing_beyond("no items on a page past the last")
     if not query.readable:
         return
     for name, default in DEFAULTS.items():
@@ -297,12 +300,12 @@ def no_element_twice(exchanges: Sequence[Exchange]) -> str:
 
 @predicate
 def one_total(exchanges: Sequence[Exchange]) -> str:
-    """The totals of a list that grows while it is read are no fewer than the elements of a page, and are not
-    one number on first pages and always another one on the rest."""
-    read = [page for exchange in exchanges if (page := page_of(exchange)) is not None]
-    short = [page for page in read if page.total is not None and page.total < len(read[0].items)]
+    """The totals of a list that grows while it is read are no fewer than the elements of an earlier page, the
+    first exchange, and are not one number on first pages and always another one on the rest."""
+    earlier, *read = [page for exchange in exchanges if (page := page_of(exchange)) is not None]
+    short = [page for page in read if page.total is not None and page.total < len(earlier.items)]
     if short:
-        return f"total {short[0].total}, fewer than the {len(read[0].items)} elements of one page"
+        return f"total {short[0].total}, fewer than the {len(earlier.items)} elements of one page"
     first = {page.total for page in read if page.page == 1}
     rest = {page.total for page in read if page.page != 1}
     if len(first) == 1 and rest and not first & rest and sum(page.page == 1 for page in read) > 1:

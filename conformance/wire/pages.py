@@ -120,6 +120,10 @@ class Walk:
         """The total that the first page showed."""
         return self.pages[0].total if self.pages else None
 
+    def counts(self, least: int) -> bool:
+        """True if no total is less than this: elements may be counted later than shown."""
+        return all(page.total is None or page.total >= least for page in self.pages)
+
     @property
     def page_exchanges(self) -> list[Exchange]:
         return [page.exchange for page in self.pages]
@@ -237,11 +241,21 @@ class PageReading:
         return dict.fromkeys(identifier for done in self.walks for identifier in done.ids)
 
     @property
-    def totals(self) -> list[int | None]:
-        """The totals of all pages in the order in which they were read."""
+    def _pages(self) -> list[Page]:
+        """All pages in the order in which they were read."""
         read = [page for done in self.walks for page in done.pages]
         read += [page for _, _, exchange in self.samples if (page := page_of(exchange))]
-        return [page.total for page in sorted(read, key=lambda page: page.exchange.number)]
+        return sorted(read, key=lambda page: page.exchange.number)
+
+    @property
+    def shown(self) -> set[str]:
+        """The ids on all pages."""
+        return {identifier for page in self._pages for identifier in page.ids}
+
+    @property
+    def totals(self) -> list[int | None]:
+        """The totals of all pages in the order in which they were read."""
+        return [page.total for page in self._pages]
 
     @property
     def grew(self) -> bool:
@@ -253,6 +267,10 @@ class PageReading:
         """A total is less than an earlier one: the answers come from replicas of different age."""
         known = [total for total in self.totals if total is not None]
         return any(later < earlier for earlier, later in itertools.pairwise(known))
+
+    def counts(self, least: int) -> bool:
+        """True if no total is less than this: elements may be counted later than shown."""
+        return all(total is None or total >= least for total in self.totals)
 
     @property
     def in_order(self) -> bool:

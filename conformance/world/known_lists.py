@@ -152,23 +152,26 @@ class ListFixture:
         return only_own(run, operation, what, shown, self.created, self.strangers, exact=self.exact)
 
     def settle(self, run: RunContext, client: Client) -> None:
-        """Waits until the list shows its elements each time: it may do so late, and in some answers later
-        than in others, where these come from several replicas."""
+        """Waits until the list shows its elements, and counts them in its total, each time: it may do so
+        late, and in some answers later than in others, where these come from several replicas."""
 
         def send(call: Call, purpose: str) -> Exchange:
             return run.send(client, call, f"elements may show late: {purpose}")
 
         late = waited(run.cache) > 0
+        least = 0
 
         def shown() -> set[str]:
-            nonlocal late
+            nonlocal late, least
             ids, looks = set(self.created), 0
             while ids >= self.created.keys() and looks < (_LOOKS_OF_LATE if late else _LOOKS):
                 read = walk(send, self.call)
                 if read.cut:
                     # An element may be on a page that no walk reaches.
                     return set(self.created)
-                ids &= set(read.ids)
+                # What others add meanwhile need not be counted.
+                least = least or max(len(set(read.ids)), len(self.created))
+                ids &= set(read.ids) if read.counts(least) else set()
                 looks += 1
             late = late or not ids >= self.created.keys()
             return ids

@@ -192,6 +192,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("late", (jobs.ListsLate,)),
     Variant("very late", (jobs.ListsVeryLate,), change=within_ten_seconds),
     Variant("vetted payees", (policies.VettedPayees,), change=payee, fill=vetted_payee),
+    Variant("totals of lists behind", (jobs.TotalsBehind, jobs.OtherClients)),
+    Variant("elements of lists behind", (jobs.ElementsBehind, jobs.OtherClients)),
+    Variant("lists uneven", (jobs.ListsUneven, jobs.OtherClients)),
     Variant("lists in turn", (jobs.ListsInTurn, answers.DigitsByMethod)),
     Variant("reads in turn", (jobs.ReadsInTurn, jobs.StatusesMove)),
     Variant(

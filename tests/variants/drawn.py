@@ -37,7 +37,17 @@ EXCLUSIVE = (
         "DigitsByMethod",
         "NanosecondsThenMicroseconds",
     },
-    {"ListsSoon", "ListsLate", "ListsVeryLate", "ListsInTurn", "GetsFromReplica", "DatabaseAhead"},
+    {
+        "ListsSoon",
+        "ListsLate",
+        "ListsVeryLate",
+        "ListsInTurn",
+        "ListsUneven",
+        "TotalsBehind",
+        "ElementsBehind",
+        "GetsFromReplica",
+        "DatabaseAhead",
+    },
     {
         "ReadsFromReplicas",
         "ReadsBehind",

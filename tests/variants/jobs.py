@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -280,6 +281,45 @@ class ListsInTurn(Behaviour):
         if next(self._lists_read) % 2:
             listing.conditions.append(Condition("created", "<=", ctx.now - 2_000_000))
         return super().count(ctx, listing)
+
+
+@choice("read.delay")
+class ListsUneven(Behaviour):
+    """Each list is read from another of five replicas, each behind by another time of less than a second."""
+
+    behind = (0, 900_000, 300_000, 600_000, 50_000)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle(self.behind)
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        listing.conditions.append(Condition("created", "<=", ctx.now - next(self._delays)))
+        return super().count(ctx, listing)
+
+
+def _indexed(ctx: Context, listing: Listing) -> Listing:
+    """A list as an index knows it that is 1.5 seconds behind."""
+    return replace(listing, conditions=[*listing.conditions, Condition("created", "<=", ctx.now - 1_500_000)])
+
+
+@choice("read.delay")
+class TotalsBehind(Behaviour):
+    """Lists show their elements at once, and count them from an index that is behind."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return super().count(ctx, _indexed(ctx, listing))
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))
+
+
+@choice("read.delay")
+class ElementsBehind(Behaviour):
+    """Lists count their elements at once, and show them from an index that is behind."""
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return super().page_of(ctx, _indexed(ctx, listing))
 
 
 @choice("read.delay")

@@ -15,10 +15,11 @@ from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import derive
-from conformance.world.account import AccountFixture, call, unknown_like
+from conformance.world.account import AccountFixture, unknown_like
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
 from conformance.world.case import Case
+from conformance.world.known_lists import ListFixture
 from conformance.world.run_context import RunContext
 
 #: Remedy where a pair can be had in one account only: that is open, but leaves nothing to test.
@@ -86,10 +87,13 @@ class OperationFixtures:
         return "" if not adds or TRAITS[adds].shared else adds
 
     def _populate(self, fixture: AccountFixture, create: str) -> None:
-        """Makes a list's elements; a server that refuses them leaves the list shorter."""
+        """Makes a list's elements, and waits until it shows and counts them; a server that refuses them
+        leaves the list shorter."""
+        listed = ListFixture(fixture.call(self.operation))
         wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
         for body in wallets[:3] or [fixture.body(create) for _ in range(3)]:
-            self.run.send(fixture.client, call(create, fixture.ids(create), body), "an element for the list")
+            listed.add(self.run, fixture, create, body)
+        listed.settle(self.run, fixture.client)
 
     def learn(self, exchange: Exchange) -> None:
         """Takes what an answer shows of the fixture's beneficiary for what is known of it."""

@@ -39,10 +39,15 @@ class Reading:
         return self.walk.page_exchanges
 
     @property
+    def whole(self) -> bool:
+        """True if each answer was a page."""
+        return bool(self.walk.pages) and self.walk.broken is None
+
+    @property
     def agrees(self) -> bool:
-        """True if it holds the elements of the model."""
-        total = self.walk.pages[-1].total
-        return sorted(self.walk.ids) == sorted(self.expected) and total == len(self.expected)
+        """True if it holds the elements of the model, and counts them on each page."""
+        counted = all(page.total == len(self.expected) for page in self.walk.pages)
+        return counted and sorted(self.walk.ids) == sorted(self.expected)
 
 
 class Walker(Sender):
@@ -50,9 +55,9 @@ class Walker(Sender):
 
     def judge_list(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> None:
         """Walks a list and compares it with the model, for a bounded time until both agree: lists may be
-        eventually consistent."""
+        eventually consistent, in their elements and in their totals."""
 
-        def readings() -> Iterator[Reading | None]:
+        def readings() -> Iterator[Reading]:
             while True:
                 yield self._read(operation, size, filters, payee)
                 if any(name.startswith("status") for name, _ in filters):
@@ -60,8 +65,12 @@ class Walker(Sender):
                     self.learn(operation, payee)
 
         read = functools.partial(next, readings())
-        reading = eventually(self.run.cache, operation, read, lambda seen: seen is None or seen.agrees)
-        if reading is not None:
+        reading = eventually(self.run.cache, operation, read, lambda seen: not seen.whole or seen.agrees)
+        for exchange in reading.walk.exchanges:
+            style = self.run.target.array_style
+            for rule, demanded in paging.demanded(operation, exchange.call.query, style):
+                self.judge(rule, operation, demanded, exchange)
+        if reading.whole:
             self._compare(operation, reading, filters)
 
     def learn(self, operation: str, payee: Payee | None = None) -> None:
@@ -70,9 +79,9 @@ class Walker(Sender):
             self.run.cache,
             operation,
             lambda: self._read(operation, 100, [], payee),
-            lambda seen: seen is None or set(seen.expected) <= set(seen.walk.ids),
+            lambda seen: not seen.whole or set(seen.expected) <= set(seen.walk.ids),
         )
-        if reading is None:
+        if not reading.whole:
             return
         for item in reading.items:
             thing = reading.expected.get(str(item.get("id")))
@@ -83,10 +92,8 @@ class Walker(Sender):
                 thing.shown = {**thing.shown, **moved}
                 thing.listed = True
 
-    def _read(
-        self, operation: str, size: int, filters: Parameters, payee: Payee | None = None
-    ) -> Reading | None:
-        """Reads a list from its first page to its last; None where an answer says nothing of it."""
+    def _read(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> Reading:
+        """Reads a list from its first page to its last."""
         things = self.model.listed(operation, payee)
         expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
         listing = call(operation, self.ids_of(payee))
@@ -99,10 +106,7 @@ class Walker(Sender):
         rule = next(iter(queries.rules_of(filters)), "list.walk") if things else "list.empty"
         for exchange in read.exchanges:
             self.judge(rule, operation, Accepted("a valid query"), exchange)
-            style = self.run.target.array_style
-            for rule_of_page, demanded in paging.demanded(operation, exchange.call.query, style):
-                self.judge(rule_of_page, operation, demanded, exchange)
-        return Reading(read, expected) if read.pages and read.broken is None else None
+        return Reading(read, expected)
 
     def _compare(self, operation: str, reading: Reading, filters: Parameters) -> None:
         rules = queries.rules_of(filters)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from email.utils import parsedate_to_datetime
 
 from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins, replayed, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
+from conformance.contract.timestamps import http_date
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import UNKNOWN
 from conformance.judge.oracle.auth_rules import WINDOW
@@ -68,11 +68,10 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 
     The header is cut to the second, and servers that write it once a second may be late by another one.
     """
-    try:
-        date = parsedate_to_datetime(exchange.header("date") or "").timestamp()
-        sent = int(exchange.timestamp or "")
-    except (TypeError, ValueError, OverflowError):
+    date, text = http_date(exchange.header("date")), exchange.timestamp or ""
+    if date is None or not text.isdecimal():
         return None
+    sent = int(text)
     return date - exchange.elapsed - sent, date + 2 - sent
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from fractions import Fraction
 
 _TIMESTAMP = re.compile(
@@ -16,6 +17,15 @@ _TIMESTAMP = re.compile(
     r"(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@functools.lru_cache(16)
+def http_date(text: str | None) -> float | None:
+    """The date of an HTTP header (RFC 9110, 5.6.7) in Unix seconds; None when it is none."""
+    try:
+        return parsedate_to_datetime((text or "")[:80]).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def parse(text: object) -> Fraction | None:

@@ -1,4 +1,4 @@
-"""Exchanges as reports show them: redacted, bounded, as records, with the string that was signed."""
+"""Exchanges as reports show them: redacted, bounded, as records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import msgspec
 
 from conformance._records import Count, Seconds, says
 from conformance._text import mapped, writable
-from conformance.contract import signing
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange, call_to_plain
 
@@ -72,6 +71,7 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
     def headers(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         return tuple((writable(name), writable(value)) for name, value in redactor.headers(pairs))
 
+    signed = exchange.signed
     return ExchangeRecord(
         number=exchange.number,
         organization=exchange.organization,
@@ -90,14 +90,9 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
         started=exchange.started,
         elapsed=exchange.elapsed,
         attempts=exchange.attempts,
-        signed=_signed(exchange, text),
+        signed=None if signed is None else text(signed.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED],
         call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
     )
-
-
-def _signed(exchange: Exchange, redacted: Callable[[str], str]) -> str | None:
-    string = signed_string(exchange)
-    return None if string is None else redacted(string.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED]
 
 
 def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
@@ -110,33 +105,3 @@ def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
         if redacted(kept.decode("latin-1")) != kept.decode("latin-1"):
             return BodyRecord(len(body), True, redacted(kept.decode("utf-8", "replace")))
         return BodyRecord(len(body), cut, base64=base64.b64encode(kept).decode())
-
-
-def signed_string(exchange: Exchange) -> bytes | None:
-    """The string that was signed; None for a request without a computed signature."""
-    auth = exchange.call.auth
-    headers = {name.lower(): value for name, value in exchange.request_headers}
-    if not headers.get(signing.SIGNATURE.lower()) or auth.signature is not None:
-        return None
-    timestamp = auth.signed_timestamp if auth.signed_timestamp is not None else auth.timestamp
-    nonce = auth.signed_nonce if auth.signed_nonce is not None else auth.nonce
-    timestamp = headers.get(signing.TIMESTAMP.lower()) if timestamp is None else timestamp
-    nonce = headers.get(signing.NONCE.lower()) if nonce is None else nonce
-    if timestamp is None or nonce is None:
-        # Left out on purpose, and drawn anew for each request: nothing tells it any more.
-        return None
-    parts = [
-        (auth.signed_method if auth.signed_method is not None else exchange.method).encode(),
-        _signed_target(exchange).encode("utf-8", "surrogatepass"),
-        timestamp.encode(),
-        nonce.encode(),
-        auth.signed_body if auth.signed_body is not None else exchange.request_body,
-    ]
-    return auth.separator.encode().join(parts)
-
-
-def _signed_target(exchange: Exchange) -> str:
-    signed = exchange.call.auth.signed_target
-    if signed is None:
-        return exchange.target
-    return exchange.target.removesuffix(exchange.call.target) + signed

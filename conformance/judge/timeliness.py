@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from email.utils import parsedate_to_datetime
-
 from conformance.contract import timestamps
+from conformance.contract.timestamps import http_date
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import objects, same_instant, show
 from conformance.wire.messages import Exchange
@@ -64,14 +62,5 @@ def _told(name: str, value: object, off: float) -> str:
 
 def _clock(exchange: Exchange) -> tuple[float, float]:
     """The server's clock when it answered, in Unix seconds, and the margin that goes with it."""
-    told = _date((exchange.header("date") or "")[:80])
+    told = http_date(exchange.header("date"))
     return (exchange.arrived, MARGIN + _UNTOLD) if told is None else (told, MARGIN)
-
-
-@functools.lru_cache(16)
-def _date(text: str) -> float | None:
-    """The time of a Date header in Unix seconds; None where it is none."""
-    try:
-        return parsedate_to_datetime(text).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
+from conformance.contract.timestamps import http_date
 from conformance.wire.messages import Exchange
 
 #: Seconds that a whole exchange may take, and that all waits for a rate limit may take together.
@@ -172,7 +172,5 @@ def _retry_after(value: str | None) -> float | None:
     try:
         return max(0.0, float(value))
     except ValueError:
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-        except (TypeError, ValueError, OverflowError):
-            return None
+        date = http_date(value)
+        return None if date is None else max(0.0, date - time.time())

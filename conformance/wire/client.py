@@ -39,6 +39,9 @@ CONNECT_TIMEOUT = 10.0
 #: Attempts at a request while the server answers that it is busy.
 MOST_ATTEMPTS = 20
 
+#: Bytes of the string that was signed that an exchange keeps.
+KEPT_SIGNED = 16 * 1024
+
 #: OpenSSL's reasons for an answer that is not TLS.
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 
@@ -67,6 +70,8 @@ class Prepared:
     call: Call
     request: httpx.Request
     purpose: str
+    #: The string that was signed; None where no signature of it is sent.
+    signed: bytes | None = None
     #: Reason why it may not be sent; empty where it may, None before that was asked.
     withheld: str | None = None
     #: Holds the request until the others of its race are ready.
@@ -115,7 +120,8 @@ class Client:
             url = _url(self.base_url)
         # httpx normalizes URLs; a probe means its exact bytes, so they bypass that.
         target = self._prefix + call.target.encode("utf-8", "surrogatepass")
-        headers = self._headers(call, url, target)
+        authentication, signed = self._authentication(call, target)
+        headers = self._headers(call, url, authentication)
         request = httpx.Request(
             call.method,
             url,
@@ -128,9 +134,9 @@ class Client:
         request.read()
         nonces = [value for name, value in headers if name.lower() == _NONCE]
         self.nonces.planned(", ".join(nonces))
-        return Prepared(call, request, purpose)
+        return Prepared(call, request, purpose, signed)
 
-    def _headers(self, call: Call, url: httpx.URL, target: bytes) -> list[tuple[str, str]]:
+    def _headers(self, call: Call, url: httpx.URL, authentication: dict[str, str]) -> list[tuple[str, str]]:
         headers = [
             ("Host", url.netloc.decode("ascii")),
             ("Accept", "application/json"),
@@ -148,11 +154,11 @@ class Client:
         rename = NAME_CASES[call.auth.name_case]
         if call.idempotency_key is not None:
             headers.append((rename("Idempotency-Key"), call.idempotency_key))
-        values = self._authentication(call, target)
-        headers += [(rename(name), value) for name, value in values.items() if name not in call.auth.omit]
+        headers += [(rename(name), value) for name, value in authentication.items()]
         return [*headers, *call.headers]
 
-    def _authentication(self, call: Call, target: bytes) -> dict[str, str]:
+    def _authentication(self, call: Call, target: bytes) -> tuple[dict[str, str], bytes | None]:
+        """The headers that sign a call, and the string whose signature is among them."""
         own, auth = self.organization, call.auth
         timestamp = (
             auth.timestamp if auth.timestamp is not None else str(self.clock.now() + auth.timestamp_offset)
@@ -181,7 +187,13 @@ class Client:
             signing.NONCE: nonce,
             signing.SIGNATURE: signature,
         }
-        return {name: "" if name in auth.empty else value for name, value in values.items()}
+        headers = {
+            name: "" if name in auth.empty else value
+            for name, value in values.items()
+            if name not in auth.omit
+        }
+        sent = auth.signature is None and headers.get(signing.SIGNATURE)
+        return headers, string[:KEPT_SIGNED] if sent else None
 
     # ------------------------------------------------------------------ sending
 
@@ -245,6 +257,7 @@ class Client:
             target=sys.intern(wire_target(request).decode("utf-8", "backslashreplace")),
             request_headers=[header_text(*pair) for pair in request.headers.raw],
             request_body=request.content,
+            signed=prepared.signed,
         )
         if prepared.withheld is None:
             self.admit(prepared)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from email.utils import parsedate_to_datetime
 
-from conformance.contract.timestamps import parse, step
+from conformance.contract.timestamps import http_date, parse, step
 from conformance.wire.messages import Exchange
 
 
@@ -20,12 +19,8 @@ class ServerClock:
 
     def observe(self, exchange: Exchange) -> None:
         """Takes the offset from an answer's Date header, which has whole seconds (RFC 9110, 6.6.1)."""
-        value = exchange.header("date")
-        if not value:
-            return
-        try:
-            date = parsedate_to_datetime(value).timestamp()
-        except (TypeError, ValueError, OverflowError):
+        date = http_date(exchange.header("date"))
+        if date is None:
             return
         # The header was cut to the second, so on average the server is half a second further.
         self.offset = date + 0.5 - exchange.arrived
@@ -53,12 +48,8 @@ def apart(exchanges: Iterable[Exchange]) -> float:
 def _gap(exchange: Exchange) -> float | None:
     if not (exchange.method == "POST" and exchange.succeeded):
         return None
-    created, shown = parse(exchange.get("created")), exchange.header("date")
-    try:
-        date = parsedate_to_datetime(shown or "").timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if created is None:
+    created, date = parse(exchange.get("created")), http_date(exchange.header("date"))
+    if created is None or date is None:
         return None
     stamped = float(created)
     # Either may be cut to the second, and written before or after the other.

@@ -194,6 +194,8 @@ class Exchange:
     begun: float = 0.0
     #: Number of the first exchange of the same race; 0 outside races.
     raced: int = 0
+    #: Beginning of the string that was signed; None for a request without a computed signature.
+    signed: bytes | None = None
     #: The body as JSON, once it was read.
     _read: tuple[Any] | None = field(default=None, repr=False, compare=False)
 

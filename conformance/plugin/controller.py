@@ -20,11 +20,12 @@ from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import latency, preflight, rate_limit
+from conformance.fuzz.exploration import DEFAULT_EXAMPLES
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.plugin.known import Numbers
-from conformance.plugin.lanes import FEWEST, suggested
+from conformance.plugin.lanes import FEWEST, generated_time, suggested
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import QUICK_WORKERS, Plan, budget
 from conformance.plugin.selection import judged_by
@@ -178,10 +179,18 @@ class Controller:
         """Processes that run tests."""
         return min(self.workers, QUICK_WORKERS) if self.options.effort is Effort.QUICK else self.workers
 
+    @property
+    def generated(self) -> float | None:
+        """The time of the generated requests that are made instead of one by default (see `execution.share`);
+        None where all processes take the time that they are given."""
+        if self.options.fuzz_time is not None:
+            return None
+        return (self.options.examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES * generated_time(self._latency)
+
     def tell(self, process: int = 0) -> dict[str, Any]:
         """Plain data for one of the processes that run tests."""
         return {
-            "place": (process, self.processes),
+            "place": (process, self.processes, self.generated),
             "target": self.target.to_plain(),
             "folder": str(self.folder),
             "seed": self.options.seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -47,21 +48,34 @@ class Executed:
     error: BaseException | None = None
 
 
-def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
-    """The indexes of the tests that one of several processes runs: the same in all of them. Tests that share
-    set-up go to one process."""
-    groups = list(grouped((scope(nodeid), index) for index, nodeid in enumerate(nodeids)).values())
-    costs = [sum(known.cost(nodeids[index]) for index in group) for group in groups]
-    mine = shares(costs, processes)[process] if process < processes else []
-    return sorted(index for group in mine for index in groups[group])
+def share(nodeids: Sequence[str], process: int, processes: int, generated: float | None = None) -> list[int]:
+    """The indexes of the tests that one of several processes runs: the same in all of them.
+
+    Tests that share set-up go to one process. Generated requests go to as few as have the time for them, as
+    each of these imports and compiles what makes them; `generated` is the time of one, with a check's request
+    as the unit. None: to all processes.
+    """
+    scopes = grouped((scope(nodeid), index) for index, nodeid in enumerate(nodeids))
+
+    def cost(group: Sequence[int]) -> float:
+        tests = [nodeids[index] for index in group]
+        return sum(known.cost(test) * ((generated or 1) if known.generated(test) else 1) for test in tests)
+
+    explorations = [group for group in scopes.values() if known.generated(nodeids[group[0]])]
+    fewest = math.ceil(processes * sum(map(cost, explorations)) / max(cost(range(len(nodeids))), 1))
+    parts = shares([*map(cost, explorations)], processes if generated is None else fewest)
+    groups = [group for group in scopes.values() if group not in explorations]
+    groups += [[index for number in part for index in explorations[number]] for part in parts]
+    mine = shares([*map(cost, groups)], processes)[process] if process < processes else []
+    return sorted(index for number in mine for index in groups[number])
 
 
-def by_share(config: Any, log: Any, processes: int) -> Any:
+def by_share(config: Any, log: Any, processes: int, generated: float | None = None) -> Any:
     """A scheduler of pytest-xdist that gives each of the first processes its share at once, and the rest of a
     process that died to the others.
 
     A worker begins its last test only when it has another one or is told that there is none, so each is told
-    as soon as nothing is left.
+    as soon as nothing is left. `generated` as in `share`.
     """
     # pytest-xdist need not be installed.
     from xdist.scheduler import LoadScheduling
@@ -83,7 +97,7 @@ def by_share(config: Any, log: Any, processes: int) -> Any:
             self.maxschedchunk = len(collection)
             for node in self.nodes:
                 number = int(node.gateway.id.removeprefix("gw"))
-                mine = share(collection, number, processes)
+                mine = share(collection, number, processes, generated)
                 self.node2pending[node].extend(mine)
                 if mine:
                     node.send_runtest_some(mine)
@@ -109,7 +123,7 @@ class Executor:
     def of(cls, options: Options, told: Mapping[str, Any], most: Numbers | None) -> Executor:
         """For this process, by what the controller tells it (see `Controller.tell`); all together send no
         more than `most`."""
-        target, (process, processes) = Target.from_plain(told["target"]), told["place"]
+        target, (process, processes, _) = Target.from_plain(told["target"]), told["place"]
         folder, lanes = Path(told["folder"]), told["lanes"]
         label_run(told["label"])
         allowed = budget(target.limits, told["started"], most, processes=processes, spent=told["spent"])

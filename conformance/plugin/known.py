@@ -130,6 +130,12 @@ def module_of(nodeid: str) -> str:
     return key(nodeid).partition(".py::")[0]
 
 
+def generated(nodeid: str) -> bool:
+    """True for a test of generated requests."""
+    test = of(nodeid)
+    return test is not None and test.generated
+
+
 def cost(nodeid: str) -> int:
     """The requests of a test, about."""
     test = of(nodeid)

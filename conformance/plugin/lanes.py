@@ -18,12 +18,20 @@ R = TypeVar("R")
 #: Seconds of processor time per request; with a lower latency more threads do not help.
 OWN_TIME = 0.003
 
+#: Processor time of a generated request, with a check's request as the unit.
+GENERATED = 2.2
+
 #: Fewest and most lanes of a run on a server of the user's. Several near by, too: where reads are eventually
 #: consistent, one lane spends most of the run waiting for writes to show.
 FEWEST, MOST = 4, 32
 
 #: Seconds that running jobs get to end when the run does.
 GRACE = 2.0
+
+
+def generated_time(latency: float) -> float:
+    """The time of a generated request, in requests of checks; the server answers in `latency` seconds."""
+    return (GENERATED * OWN_TIME + latency) / (OWN_TIME + latency)
 
 
 def suggested(latency: float, processes: int = 1) -> int:

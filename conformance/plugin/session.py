@@ -132,7 +132,7 @@ class Run:
         # Only runs in several processes need it.
         from conformance.plugin.execution import by_share
 
-        return by_share(config, log, self.controller.processes)
+        return by_share(config, log, self.controller.processes, self.controller.generated)
 
     # ------------------------------------------------------------------ while it runs
 

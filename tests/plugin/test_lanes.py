@@ -10,10 +10,10 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from conformance.plugin import lanes
+from conformance.plugin import known, lanes
 from conformance.plugin.execution import share
 from conformance.plugin.known import LAST, for_lanes, late
-from conformance.plugin.lanes import FEWEST, MOST, Lanes, shares, suggested
+from conformance.plugin.lanes import FEWEST, MOST, Lanes, generated_time, shares, suggested
 
 
 def answer(text: str) -> Callable[[int], str]:
@@ -136,6 +136,20 @@ def test_tests_that_share_set_up_stay_together() -> None:
     nodes = [f"checks/test_money.py::test_{number}[{on}]" for number in range(9) for on in ("a", "b")]
     for process in range(2):
         assert len({nodes[index][-3:] for index in share(nodes, process, 2)}) == 1
+
+
+def test_generated_requests_stay_in_few_processes() -> None:
+    nodes = list(known.tests())
+    explorations = {index for index, node in enumerate(nodes) if known.generated(node)}
+    for processes, generated, several in (
+        (2, generated_time(0.001), 1),
+        (4, 2.0, 2),
+        (2, 20.0, 2),
+        (3, None, 3),
+    ):
+        parts = [set(share(nodes, process, processes, generated)) for process in range(processes)]
+        assert sorted(index for part in parts for index in part) == list(range(len(nodes)))
+        assert sum(bool(part & explorations) for part in parts) == several
 
 
 _LOADED = """

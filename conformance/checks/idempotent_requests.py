@@ -223,8 +223,10 @@ def other_forms(original: IdempotentRequest) -> Iterator[tuple[str, Body]]:
         upper = re.sub("[0-9A-Za-z]+", lambda word: derive(word[0], "upper"), body[text])
         if upper != body[text]:
             yield f"{text} in upper case", {**body, text: upper}
-        if body[text][:1] != body[text][1:2]:
-            yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
+        pair = re.search(r"([0-9])(?!\1)[0-9]", body[text]) or re.search(r"(.)(?!\1).", body[text])
+        if pair is not None:
+            swapped = body[text][: pair.start()] + pair[0][::-1] + body[text][pair.end() :]
+            yield f"two characters of {text} swapped", {**body, text: swapped}
 
 
 def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:

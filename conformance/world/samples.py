@@ -72,14 +72,14 @@ def other_value(name: str, value: str) -> str | None:
 
 
 def other_end(text: str) -> str:
-    """The text with another last character of the same kind, and so of the same length; in a random word any
-    digit is of its kind."""
+    """The text with another last character of the same kind (digit, letter or sign), and so of the same
+    length; in a random word any digit is of its kind."""
     if not text:
         return "x"
     word = re.split("[^0-9A-Za-z]", text)[-1]
     if origin(word) is not None:
         return text[: -len(word)] + derive(word, "other.-1")
-    first, second = ("1", "2") if text[-1].isdigit() else ("x", "y")
+    first, second = ("1", "2") if text[-1].isdigit() else ("x", "y") if text[-1].isalpha() else (".", ",")
     return text[:-1] + (first if text[-1] != first else second)
 
 
@@ -192,10 +192,11 @@ LETTER = "\u0436"
 
 
 def with_long_texts(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts of a body so long that a server which compares a part of them misses something."""
+    """The texts of a body so long that a server which compares a part of them misses something, with digits
+    and signs for one that compares letters."""
     return {
-        name: f"{body[name]} {'& so on ' * times}{LETTER} {marker()}"
-        for name, times in (("name", 25), ("label", 25), ("note", 50), ("description", 100))
+        name: f"{body[name]} 12 {'& so on ' * times}{LETTER} {marker()}."
+        for name, times in (("name", 24), ("label", 24), ("note", 50), ("description", 100))
         if isinstance(body.get(name), str)
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -84,6 +85,9 @@ FINGERPRINTS = {
     "names of the fields": lambda ctx: sorted(_document(ctx)),
     "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
     "letters of ASCII": lambda ctx: ctx.request.body.decode().encode("ascii", "replace"),
+    "ASCII letters": lambda ctx: re.sub(rb"[^A-Za-z]", b"", ctx.request.body),
+    "all but digits": lambda ctx: re.sub(rb"[0-9]", b"", ctx.request.body),
+    "letters and digits": lambda ctx: re.sub(r"[\W_]", "", ctx.request.body.decode("utf-8", "replace")),
     "the first 128 bytes": lambda ctx: ctx.request.body[:128],
     "the first 1,000 bytes": lambda ctx: ctx.request.body[:1000],
     "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),
@@ -137,6 +141,17 @@ class AnyBodyAfterReplay(Faulty):
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
         return super().same_body(ctx, answer) or ctx.key in self.__dict__.get("known", ())
+
+
+@fault("idempotency.conflict")
+class OtherBodyOnce(Faulty):
+    """Another body under a used key is refused once, and brings the stored response the second time."""
+
+    def same_body(self, ctx: Context, answer: Answer) -> bool:
+        tried = self.__dict__.setdefault("tried", set())
+        again = (ctx.key, ctx.request.body) in tried
+        tried.add((ctx.key, ctx.request.body))
+        return super().same_body(ctx, answer) or again
 
 
 def _leaves(value: Any) -> list[str]:

@@ -176,6 +176,10 @@ CRASHES: dict[str, Callable[[Context], bool]] = {
     ),
     "escape in the path": lambda ctx: b"%" in ctx.path,
     "NUL in the path": lambda ctx: b"%00" in ctx.path,
+    "a name that objects of JavaScript have in the path": lambda ctx: bool(
+        re.search(rb"/(__proto__|constructor|toString)(/|$)", ctx.path)
+    ),
+    "negative timestamp": lambda ctx: (ctx.header(b"x-timestamp") or "").startswith("-"),
     "invalid UTF-8 in the path": lambda ctx: bool(re.search(rb"%[89A-Fa-f][0-9A-Fa-f]", ctx.path)),
     "unknown parameter": lambda ctx: bool(
         re.search(rb"(^|&)(?!page|size|status|start_date|end_date|currency)\w", ctx.query)
@@ -341,6 +345,12 @@ HEADERS: dict[str, Callable[[Context], bool]] = {
     "cookie": lambda ctx: b"cookie" in ctx.headers,
     "forwarded": lambda ctx: b"x-forwarded-for" in ctx.headers,
     "language": lambda ctx: b"accept-language" in ctx.headers,
+    "media types": lambda ctx: "image/" in (ctx.header(b"accept") or ""),
+    "compression": lambda ctx: "br" in (ctx.header(b"accept-encoding") or ""),
+    "a range": lambda ctx: b"range" in ctx.headers,
+    "expectations": lambda ctx: b"expect" in ctx.headers,
+    "an entity tag": lambda ctx: b"if-none-match" in ctx.headers,
+    "a date": lambda ctx: b"if-modified-since" in ctx.headers,
 }
 
 faults["http.no-server-error"] |= {

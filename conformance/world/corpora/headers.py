@@ -6,7 +6,7 @@ from conformance.world.corpora.value import Bug, Value
 
 #: X-Timestamp.
 TIMESTAMPS = (
-    Value("9" * 40, "beyond every integer type", Bug.OVERFLOW),
+    Value("-" + "9" * 40, "negative, and beyond every integer type", Bug.OVERFLOW),
     Value("1e400", "beyond a double", Bug.OVERFLOW),
     Value("१७६३४५६७८९", "Devanagari digits, which many parsers take for digits", Bug.NORMALIZATION),
 )
@@ -36,19 +36,35 @@ KEYS = (
     Value("ключ", "outside ASCII", Bug.ENCODING),
 )
 
+#: Malformed headers, which mean nothing (RFC 9110): a server ignores them.
+_IGNORED = (
+    ("Cookie", "session=%; =; ;;"),
+    ("X-Forwarded-For", "unknown, 999.1.1.1, [::"),
+    ("Accept-Language", "x-;q=NaN,*;q=9"),
+    ("Range", "bytes=z-"),
+    ("If-None-Match", 'W/"'),
+    ("If-Modified-Since", "never"),
+)
+
+#: Headers that a server may refuse to heed.
+_DEMANDS = (
+    ("Accept", "image/*;q=NaN, */*;q=9"),
+    ("Accept-Encoding", "gzip;q=NaN, br"),
+    ("Expect", "100-continue"),
+)
+
 #: Headers beside those that a request needs; those of authentication and the key are there twice then.
 FURTHER = (
-    Value(("X-Signature", "0" * 64), "a second signature", Bug.AMBIGUITY),
-    Value(("X-Nonce", "0" * 32), "a second nonce", Bug.AMBIGUITY),
-    Value(("X-API-Key", "conformance"), "a second key", Bug.AMBIGUITY),
+    Value((("X-Signature", "0" * 64),), "a second signature", Bug.AMBIGUITY),
+    Value((("X-Nonce", "0" * 32),), "a second nonce", Bug.AMBIGUITY),
+    Value((("X-API-Key", "conformance"),), "a second key", Bug.AMBIGUITY),
     Value(
-        ("Idempotency-Key", "00000000-0000-4000-8000-000000000000"),
+        (("Idempotency-Key", "00000000-0000-4000-8000-000000000000"),),
         "a second idempotency key",
         Bug.AMBIGUITY,
     ),
-    Value(("Cookie", "session=%; =; ;;"), "cookies that are none", Bug.CRASH),
-    Value(("X-Forwarded-For", "unknown, 999.1.1.1, [::"), "addresses that are none", Bug.CRASH),
-    Value(("Accept-Language", "x-;q=NaN,*;q=9"), "languages that are none", Bug.CRASH),
+    Value(_IGNORED, "malformed values", Bug.CRASH),
+    Value(_DEMANDS, "demands on the answer", Bug.CRASH),
 )
 
 #: Content types that a JSON body may be sent with; None sends no header.

@@ -10,6 +10,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.timestamps import http_date
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import UNKNOWN
@@ -77,12 +78,25 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 
 def _distant_timestamps(at: Engine) -> Iterator[Case]:
     """Timestamps that are far outside the window, by any clock."""
+    now = at.ctx.run.clock.now()
+    further = (
+        ("two hours old", now - 7200),
+        ("two hours ahead", now + 7200),
+        ("a day old", now - 86_400),
+        ("a week ahead", now + 7 * 86_400),
+        ("thirty days old", now - 30 * 86_400),
+        ("in microseconds", now * 1_000_000),
+        ("in nanoseconds", now * 1_000_000_000),
+    )
+    # One for an operation: each comes on three of them.
+    how, other = further[list(OPERATIONS).index(at.operation) % len(further)]
     for name, timestamp in (
-        ("a timestamp in milliseconds", str(at.ctx.run.clock.now() * 1000)),
-        ("the timestamp 0", "0"),
-        ("a timestamp that is right in 32 bits", str(at.ctx.run.clock.now() + 2**32)),
+        ("a timestamp in milliseconds", now * 1000),
+        ("the timestamp 0", 0),
+        ("a timestamp that is right in 32 bits", now + 2**32),
+        (f"a timestamp {how}", other),
     ):
-        yield at.case("auth.timestamp-window", name, auth=Auth(timestamp=timestamp))
+        yield at.case("auth.timestamp-window", name, auth=Auth(timestamp=str(timestamp)))
 
 
 def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> None:
@@ -107,7 +121,7 @@ def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> N
 
 @check("auth.timestamp-window")
 def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
-    """Timestamps just over 300 seconds old and ahead, in milliseconds, 0 and of another century."""
+    """Timestamps just over 300 seconds old and ahead, in milliseconds, 0, of another century, and others."""
     engine = AuthProbes(ctx)
     _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
     engine.run(_distant_timestamps)

@@ -90,6 +90,9 @@ QUERIES = {
         urlencode(parse_qsl(ctx.query.decode("latin-1"), True)).encode(),
         urlencode(parse_qsl(ctx.query.decode("latin-1"), True), quote_via=quote).encode(),
     ],
+    "sorted and encoded": lambda ctx: [
+        urlencode(sorted(parse_qsl(ctx.query.decode("latin-1"), True))).encode()
+    ],
     "other values": _other_values,
     "first parameter only": lambda ctx: _pairs(ctx)[:1],
 }
@@ -102,7 +105,15 @@ QUERIES = {
         if OPERATIONS[operation].is_list
         else {
             name: QUERIES[name]
-            for name in ("left out", "sorted", "reversed", "encoded", "decoded", "other values")
+            for name in (
+                "left out",
+                "sorted",
+                "reversed",
+                "encoded",
+                "decoded",
+                "sorted and encoded",
+                "other values",
+            )
         }
     ),
 )

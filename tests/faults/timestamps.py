@@ -41,6 +41,21 @@ class ReadsMilliseconds(Faulty):
         return number // 1000 if number > 100_000_000_000 else number
 
 
+@fault("auth.timestamp-window")
+class RoundlyOff(Faulty):
+    """A timestamp is accepted that is off by some hours or days, or in smaller units than milliseconds."""
+
+    def parse_timestamp(self, ctx: Context, text: str) -> int:
+        number = super().parse_timestamp(ctx, text)
+        while number > 100_000_000_000_000:
+            number //= 1000
+        return number // 1000 if number > 100_000_000_000 and len(text) > 13 else number
+
+    def timestamp_in_window(self, ctx: Context, age: int) -> bool:
+        far = (7200, 86_400, 7 * 86_400, 30 * 86_400)
+        return super().timestamp_in_window(ctx, age) or any(abs(abs(age) - each) < 300 for each in far)
+
+
 @fault(
     "auth.timestamp-window",
     each={

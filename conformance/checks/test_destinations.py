@@ -263,30 +263,35 @@ ROUNDS = 2
 )
 def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
     """The default destination stays when another default is refused, when the create of an earlier default is
-    repeated with its key, and when a destination that is no default, or another beneficiary's, is created."""
-    attempts: tuple[tuple[str, str, Callable[[AccountFixture, Call], Call]], ...] = (
+    repeated with its key, and when a destination that is no default (is_default null, left out or false), or
+    another beneficiary's, is created."""
+    attempts: tuple[tuple[str, str, Callable[[AccountFixture, Call], list[Call]]], ...] = (
         (
             "refusal.changes-nothing",
             "a refused default destination",
-            lambda fixture, _: _default(ctx, fixture).with_field("country", "USA"),
+            lambda fixture, _: [_default(ctx, fixture).with_field("country", "USA")],
         ),
         (
             "idempotency.replay-after-change",
             "an earlier default's create, with the same key",
-            lambda _, first: first,
+            lambda _, first: [first],
         ),
         (
             "destination.default",
             "a destination that is no default",
-            lambda fixture, _: _default(ctx, fixture).with_field("is_default", False),
+            lambda fixture, _: [
+                _default(ctx, fixture).with_field("is_default", None),
+                _default(ctx, fixture).without_field("is_default"),
+                _default(ctx, fixture).with_field("is_default", False),
+            ],
         ),
         (
             "destination.default",
             "another beneficiary's default",
-            lambda fixture, _: _default(ctx, fixture, Beneficiary(ctx, fixture).ids),
+            lambda fixture, _: [_default(ctx, fixture, Beneficiary(ctx, fixture).ids)],
         ),
     )
-    for rule, what, request in attempts:
+    for rule, what, requests in attempts:
         for attempt in range(1, ROUNDS + 1):
             fixture = ctx.account(fresh=True)
             calls = [_default(ctx, fixture) for _ in range(2)]
@@ -296,13 +301,13 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 break
             newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
             before = _defaults(ctx, fixture, holding=newest)
-            answer = ctx.send(request(fixture, calls[0]), what)
+            *earlier, answer = [ctx.send(request, what) for request in requests(fixture, calls[0])]
             if not ctx.usable(rule, answer) or answer.refused is not (rule == "refusal.changes-nothing"):
                 break
             after = _defaults(ctx, fixture, alike=before)
             expectation = same_defaults(f"after {what}: the same destination is the default")
             if attempt == ROUNDS or expectation.judge([after, before, answer], ctx.target).good is not False:
-                ctx.judge(rule, expectation, after, before, answer)
+                ctx.judge(rule, expectation, after, before, *earlier, answer)
                 break
 
 

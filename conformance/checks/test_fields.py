@@ -75,11 +75,15 @@ def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: s
 
 @field_table("fields.address-types", lambda field: field.name == "address")
 def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body whose address has a number in place of one of its texts, or an object, is refused."""
+    """A valid body whose address has a number in place of one of its texts, or a boolean, an array or an
+    object, is refused."""
     for field in fields:
         good = at.good(field.name) or samples.address("state")
         kinds: list[tuple[str, str, Any]] = [(member, "a number", 5) for member in field.members]
-        kinds.append((field.members[0], "an object", {"value": good[field.members[0]]}))
+        line, city, region, *_ = field.members
+        kinds.append((city, "true", True))
+        kinds.append((region, "an array", [good[region]]))
+        kinds.append((line, "an object", {"value": good[line]}))
         for member, kind, value in kinds[: 1 if where else None]:
             name = f"address with {member} as {kind}{within(where)}"
             yield at.defective("fields.address-types", name, at.having(field.name, {**good, member: value}))

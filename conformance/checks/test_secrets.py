@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.contract.fields import request_fields
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
@@ -167,3 +168,7 @@ def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
             yield f"a wrong {name}", renewed(valid).with_field(name, value)
     for name in ctx.operation.required_fields:
         yield f"a body without {name}", renewed(valid).without_field(name)
+    if {"iban", "account_number"} <= valid.document.keys():
+        for field in request_fields(ctx.operation.id):
+            if not field.required and field.name not in wrong:
+                yield f"{field.name} in an array", renewed(valid).with_field(field.name, ["x"])

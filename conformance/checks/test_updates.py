@@ -213,9 +213,9 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
             "beneficiary_type": "robot",
             "address": samples.address("region"),
         },
-        "a valid note, then an address that is not an object": {
+        "a valid note, then an address with a city that is no text": {
             "note": "changed",
-            "address": "1 Main Street",
+            "address": {**samples.address("region"), "address_line": "22 Other Road", "city": 5},
         },
     }
     effects = SideEffects(ctx, fixture, ids=person.ids).start()

@@ -143,6 +143,22 @@ class ClearsForAny(Faulty):
         super().create_destination(ctx)
 
 
+@fault(
+    "destination.default",
+    each={
+        "left out": lambda body: "is_default" not in body,
+        "null": lambda body: body.get("is_default", 0) is None,
+    },
+)
+class ClearsForOthers(Faulty):
+    """A new destination takes the default from the others where is_default says nothing."""
+
+    def create_destination(self, ctx: Context) -> None:
+        if self.value(ctx.body):
+            self.clear_default(ctx)
+        super().create_destination(ctx)
+
+
 faults["destination.masked"] |= {
     "Only addresses in hexadecimal are masked.": seam(
         "wallet_address_masked",

@@ -141,6 +141,11 @@ AMOUNTS: dict[str, Callable[[Any], bool]] = {
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number with decimals": lambda value: isinstance(value, float),
     "any number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "a currency behind": lambda value: (
+        isinstance(value, str) and bool(re.fullmatch(r"[0-9.]+ [A-Z]{3}", value))
+    ),
+    "two signs": lambda value: value == "--1",
+    "a percent sign": lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9.]+%", value)),
     "hexadecimal": lambda value: isinstance(value, str) and value.startswith("0x"),
 }
 

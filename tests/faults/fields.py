@@ -172,10 +172,11 @@ faults["fields.address-types"] |= {
             f"address.{name}" for field in request_fields(operation) for name in field.members
         ],
     ),
-    "A member of an address may be an object.": seam(
+    "A member of an address may be of this type.": seam(
         "check_type",
         lambda self, ctx, field, value: (
-            None if field.name.startswith("address.") and isinstance(value, dict) else self.usual()
+            None if field.name.startswith("address.") and isinstance(value, self.value) else self.usual()
         ),
+        each={"object": dict, "array": list, "boolean": bool},
     ),
 }

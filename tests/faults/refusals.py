@@ -201,6 +201,17 @@ faults["refusal.changes-nothing"] |= {
 }
 
 
+@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
+class KeepsTheRestOfAddress(Faulty):
+    """A PATCH of an address is refused for one member, and its others are stored."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        address = ctx.body.get("address")
+        if ctx.beneficiary is not None and isinstance(address, dict) and refusal.kind == "invalid_field":
+            texts = {name: value for name, value in address.items() if isinstance(value, str)}
+            ctx.store.update({**ctx.beneficiary, "address": {**ctx.beneficiary["address"], **texts}})
+
+
 @fault("refusal.changes-nothing", operations=("updateBeneficiary", "disableBeneficiary"))
 class TouchesAndRefuses(Faulty):
     """A refused request moves updated of the beneficiary that its path names."""

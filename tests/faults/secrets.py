@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
+from conformance.reference.field_tables import FIELDS
 from conformance.reference.refusals import Refusal
 
 from .authentication import first_organization
@@ -209,14 +210,15 @@ faults["secrets.hidden"] |= {
     "The refusal of a request without a key repeats the body.": seam(
         "on_missing_key", _quoting("missing_idempotency_key"), operations=("createPayoutDestination",)
     ),
-    "The refusal of an account type repeats the account number.": seam(
+    "The refusal of this field repeats the number.": seam(
         "error_message",
         lambda self, ctx, refusal: (
-            f"{self.usual()} ({ctx.body.get('account_number')})"
-            if refusal.field == "account_type"
+            f"{self.usual()} ({[ctx.body.get(name) for name in HIDDEN]})"
+            if refusal.field == self.value
             else self.usual()
         ),
         operations=("createPayoutDestination",),
+        each=[field.name for field in FIELDS["createPayoutDestination"]],
     ),
 }
 

@@ -17,6 +17,9 @@ REFUSED = (
     Value("-0.01", "negative by the least unit", Bug.LENIENCY),
     Value("abc", "no digits", Bug.CRASH),
     Value("1.00abc", "a number that only begins the text", Bug.LENIENCY),
+    Value("1.00 USD", "a currency code behind it", Bug.LENIENCY),
+    Value("10%", "a percent sign behind it", Bug.LENIENCY),
+    Value("--1", "two signs", Bug.CRASH),
     Value("$1.00", "a currency sign before it", Bug.LENIENCY),
     Value("NaN", "decimal types parse it, and no comparison with it holds", Bug.LENIENCY),
     Value("Infinity", "decimal types parse it", Bug.LENIENCY),
@@ -51,12 +54,10 @@ REFUSED_TOO = (
     Value("\u0661\u0662", "Arabic-Indic digits without a point", Bug.NORMALIZATION),
     Value("\uff11", "one full-width digit", Bug.NORMALIZATION),
     Value("1\u0000", "a NUL after it, where C strings end", Bug.ENCODING),
-    Value("--1", "two signs", Bug.CRASH),
     Value("+-1", "both signs", Bug.CRASH),
     Value("e5", "an exponent only", Bug.CRASH),
     Value("1e", "an exponent without digits", Bug.CRASH),
     Value("$5", "a currency sign and one digit", Bug.LENIENCY),
-    Value("5 USD", "a currency code after it", Bug.LENIENCY),
     Value("00000", "zero in many digits", Bug.LENIENCY),
 )
 
@@ -104,6 +105,7 @@ _DIGITS = "0123456789"
 _RESPELLED: Mapping[Any, Callable[[str], Any]] = {
     "-5.00": "-{}".format,
     "1.00abc": "{}abc".format,
+    "1.00 USD": "{} USD".format,
     "$1.00": "${}".format,
     "1,00": lambda amount: amount.replace(".", ","),
     "1,000.00": "0,00{}".format,

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any
 
 from conformance import __version__
 from conformance._files import InputError
@@ -35,14 +35,6 @@ COMMANDS: dict[str, str] = {
     "sign": "sign a request: the string, the headers, or a curl command",
     "explain-signature": "say which mistake a wrong signature shows",
 }
-
-
-class Command(Protocol):
-    """A subcommand's module."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
-
-    def run(self, options: argparse.Namespace) -> int: ...
 
 
 def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
@@ -101,18 +93,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         subparsers.add_parser(name, help=summary, add_help=not words or words[0] == name)
-    module: Command | None = None
+    module: Any = None
     if words and words[0] in COMMANDS:
-        module = cast(Command, importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}"))
+        module = importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}")
         subparsers.choices[words[0]].description = (module.__doc__ or "").partition("\n\n")[2]
         module.add_arguments(subparsers.choices[words[0]])
     # All options of `test` are pytest's, and most of `load` are Locust's.
     options = (
         argparse.Namespace(words=words[1:]) if words[:1] in (["test"], ["load"]) else parser.parse_args(words)
     )
-    assert module is not None
     try:
-        return module.run(options)
+        return int(module.run(options))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,12 +14,9 @@ import pytest
 _ALWAYS = ("--pyargs", "conformance", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
 
 
-class _Name:
-    """A plugin that makes pytest's usage begin with this command's name."""
-
-    @staticmethod
-    def pytest_addoption(parser: pytest.Parser) -> None:
-        parser.prog = "conformance test"
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Makes pytest's usage begin with this command's name: this module is a plugin of its runs."""
+    parser.prog = "conformance test"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +31,9 @@ def run(options: argparse.Namespace) -> int:
     one back. Hypothesis's tables of Unicode go to the user's cache.
     """
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_cache() / "hypothesis"))
-    return int(pytest.main([*_ALWAYS, "-p", "no:cacheprovider", *options.words], plugins=[_Name()]))
+    return int(
+        pytest.main([*_ALWAYS, "-p", "no:cacheprovider", *options.words], plugins=[sys.modules[__name__]])
+    )
 
 
 def _cache() -> Path:

@@ -23,15 +23,14 @@ from conformance.diagnosis.examine import latency, preflight, rate_limit
 from conformance.fuzz.exploration import DEFAULT_EXAMPLES
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
-from conformance.plugin.embedded_server import EmbeddedServer
+from conformance.plugin.embedded_server import EmbeddedServer, named_target
 from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, generated_time, suggested
-from conformance.plugin.options import EMBEDDED, Options
+from conformance.plugin.options import Options
 from conformance.plugin.plan import QUICK_WORKERS, Plan, budget
 from conformance.plugin.selection import judged_by
 from conformance.report.document import Document
-from conformance.target.environment import given
-from conformance.target.file import NO_FILES, Target, Tls, build, load
+from conformance.target.file import NO_FILES, Target, Tls, build
 from conformance.wire.budget import Quantity
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
@@ -115,9 +114,8 @@ class Controller:
             ) from None
 
     def _target(self, environment: Mapping[str, str], tell: Callable[[str], None]) -> Target:
-        file, base_url = self.options.target, self.options.base_url
-        if file != EMBEDDED and (file or base_url or given(environment)):
-            target = self._limited(load(Path(file) if file else None, environment, base_url))
+        if named := named_target(self.options, environment):
+            target = self._limited(named)
             if self.options.wait:
                 wait_for(target.base_url, self.options.wait, tell, target.tls)
             tell(printable(f"conformance: examining {target.base_url}"))
@@ -127,7 +125,7 @@ class Controller:
             paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
             self._spent = first.used[Quantity.REQUESTS]
             return paced
-        if file is None and self.options.installed and _true(environment.get("CI", "")):
+        if self.options.target is None and self.options.installed and _true(environment.get("CI", "")):
             raise InputError(
                 "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
                 "server would be judged; in CI (the environment variable CI is set) this is taken for a "

@@ -1,4 +1,4 @@
-"""Starts the embedded reference server for a run without --base-url, and stops it whatever happens."""
+"""The target that a run names; the embedded reference server of a run that names none."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from conformance._files import InputError
+from conformance.plugin.options import EMBEDDED, Options
+from conformance.target.environment import given
+from conformance.target.file import Target, load
 
 #: Seconds that the server may take to start.
 PATIENCE = 30.0
+
+
+def named_target(options: Options, environment: Mapping[str, str]) -> Target | None:
+    """The target that options and environment name; None for the embedded server. Raises InputError."""
+    file, base_url = options.target, options.base_url
+    if file == EMBEDDED or not (file or base_url or given(environment)):
+        return None
+    return load(Path(file) if file else None, environment, base_url)
 
 
 class EmbeddedServer:

@@ -265,9 +265,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     given = config.stash[_OPTIONS]
     if given.dry_run and _PLAN in config.stash:
-        from conformance.plugin.dry_run import lines
+        from conformance.plugin.embedded_server import named_target
+        from conformance.plugin.plan import listing
 
-        for line in lines(config.stash[_PLAN], given, os.environ):
+        try:
+            target = named_target(given, os.environ)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+        for line in listing(config.stash[_PLAN], given, target):
             terminalreporter.write_line(line)
 
 

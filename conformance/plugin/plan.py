@@ -1,19 +1,22 @@
 """The plan of a run: the requests that it will send, what they create, and the payouts among that; the
-budget that keeps each process to it."""
+budget that keeps each process to it, and the list that a dry run shows of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance._text import count
+from conformance._text import count, printable
 from conformance.checks import load_checks
 from conformance.checks.check import CHECKS, Check
+from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.exploration import DEFAULT_EXAMPLES
+from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import known
 from conformance.plugin.known import Numbers
-from conformance.target.applicability import lacking
+from conformance.plugin.options import Options
+from conformance.target.applicability import absent, lacking
 from conformance.target.model import Limits, Target
 from conformance.wire.budget import Budget, Quantity
 
@@ -212,3 +215,40 @@ def in_part(nodeids: Iterable[str]) -> set[tuple[str, str]]:
         if not check.deep and (key not in chosen or (test is not None and test.probes is not None)):
             left |= cases
     return some & left
+
+
+# ---------------------------------------------------------------------- dry runs
+
+_ROW = "{:<40}{:>12}{:>10}{:>10}{:>10}"
+
+
+def listing(plan: Plan, options: Options, target: Target | None) -> Iterator[str]:
+    """The requests of a dry run by rule and operation, a line each, on a target, None for the embedded
+    server."""
+    where = target.base_url if target else "the embedded reference server"
+    plan = plan.on(target) if target else plan
+    rows: dict[str, dict[str, Numbers]] = {}
+    for rule, operation, numbers in by_case(plan):
+        if rule in RULES and (target and absent(RULES[rule], operation, target)):
+            continue
+        operations = rows.setdefault(rule, {})
+        operations[operation] = operations.get(operation, Numbers()) + numbers
+    yield printable(f"conformance: a run on {where} would send:")
+    yield ""
+    yield _ROW.format("rule", "operations", "requests", "created", "payouts").rstrip()
+    for rule in sorted(rows, key=lambda rule: (rule not in RULES, rule)):
+        yield from _rows(rule, rows[rule], options.verbosity > 0)
+    yield ""
+    judged = sum(rule not in rows for rule in INVARIANTS)
+    yield f"A request serves several rules, so that rows add up to more than the run; {judged} rules of every"
+    yield "response are judged on whatever is sent."
+    limit = options.limits.get("max_requests", target.limits.max_requests if target else None)
+    whole = bounded(plan, options.fuzz_time, None if limit is None else int(limit), options.read_only)
+    yield f"In all {whole}. Nothing was sent."
+
+
+def _rows(rule: str, operations: Mapping[str, Numbers], verbose: bool) -> Iterator[str]:
+    numbers = sum(operations.values(), Numbers())
+    yield _ROW.format(rule, len(operations), numbers.requests, numbers.creations, numbers.payouts)
+    for operation, own in operations.items() if verbose else ():
+        yield _ROW.format(f"    {operation}", "", own.requests, own.creations, own.payouts)

@@ -142,8 +142,8 @@ class Run:
         if payload is None and report.when == CRASHED and self._crashed(report):
             return
         if payload is None:
-            if report.failed and not hasattr(report, "conformance_passive"):
-                self._others_failed = True
+            self._others_failed = self._others_failed or report.failed
+        if payload is None or "ledger" not in payload:
             return
         self.controller.unfinished.discard(report.nodeid)
         # pytest keeps reports to the end.
@@ -170,7 +170,7 @@ class Run:
         self.controller.unfinished.add(report.nodeid)
         report.outcome = "skipped"
         report.longrepr = (report.location[0], 0, f"Skipped: {report.longrepr}")
-        report.conformance_passive = "inconclusive"  # type: ignore[attr-defined]
+        report.conformance = {"shown": "inconclusive"}  # type: ignore[attr-defined]
         return True
 
     def _all_known(self, ledger: Ledger) -> str:
@@ -196,7 +196,7 @@ class Run:
             if known
             else printable(finding.summary),
         )
-        report.conformance_passive = "known" if known else "failed"  # type: ignore[attr-defined]
+        report.conformance = {"shown": "known" if known else "failed"}  # type: ignore[attr-defined]
         self.config.hook.pytest_runtest_logreport(report=report)
         # It was not collected, so it must not count towards the share of tests that are done.
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
@@ -204,12 +204,8 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        payload = getattr(report, "conformance", None)
-        shown = payload.get("shown") if payload else getattr(report, "conformance_passive", None)
-        ours = payload is not None or hasattr(report, "conformance_passive")
-        if shown == "known" or (ours and not report.failed and shown in CATEGORIES):
-            return CATEGORIES[shown]
-        return None
+        shown = getattr(report, "conformance", {}).get("shown", "")
+        return CATEGORIES.get(shown) if shown == "known" or not report.failed else None
 
     # ------------------------------------------------------------------ the end
 
@@ -286,4 +282,4 @@ class Run:
 
 def _violation(report: pytest.TestReport) -> bool:
     payload = getattr(report, "conformance", None)
-    return hasattr(report, "conformance_passive") or (payload is not None and not payload.get("error"))
+    return payload is not None and not payload.get("error")

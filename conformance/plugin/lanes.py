@@ -19,7 +19,7 @@ R = TypeVar("R")
 OWN_TIME = 0.003
 
 #: Processor time of a generated request, with a check's request as the unit.
-GENERATED = 2.2
+GENERATED = 2.5
 
 #: Fewest and most lanes of a run on a server of the user's. Several near by, too: where reads are eventually
 #: consistent, one lane spends most of the run waiting for writes to show.

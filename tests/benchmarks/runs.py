@@ -80,7 +80,7 @@ def suite(target: Path | str, *options: str, phases: bool = False) -> Run:
     RuntimeError where the run does not come to a verdict."""
     with tempfile.TemporaryDirectory() as folder:
         report, figures = Path(folder) / "reports", Path(folder) / "phases.json"
-        words = ["--target", str(target), *options, *(["-p", "tests.benchmarks.phases"] if phases else [])]
+        words = [f"--target={target}", *options, *(["-p", "tests.benchmarks.phases"] if phases else [])]
         began = time.time()
         done = command(
             running.suite(report, words)[1:], BENCHMARK_PHASES=str(figures), BENCHMARK_BEGAN=str(began)

@@ -122,7 +122,7 @@ def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) 
         parts = []
         for number, more in enumerate(SPREADS[spread]):
             reports = folder / f"{spread} {number}"
-            words = ("--target", str(target), "--seed", "1", *options, *more)
+            words = (f"--target={target}", "--seed", "1", *options, *more)
             outcome = run(*words, folder=reports, timeout=1800)
             # A part may have no test.
             if outcome.status not in (0, 1, 5, 6):

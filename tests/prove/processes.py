@@ -88,7 +88,7 @@ def judged(behaviour: type[Behaviour], more: list[str]) -> str:
         folder = Path(name)
         with several_processes(folder, behaviour()) as tables:
             file = write_target(folder / "target.toml", tables)
-            outcome = run("--target", str(file), *more, folder=folder / "reports", timeout=LONGEST)
+            outcome = run(f"--target={file}", *more, folder=folder / "reports", timeout=LONGEST)
         rule = MISTAKES.get(behaviour)
         broken = [cause["rule"] for cause in outcome.results["causes"]]
     if rule is None:

@@ -73,7 +73,8 @@ def executed(
 def suite(folder: Path, arguments: Sequence[str]) -> list[str]:
     """The command that runs the checks with these arguments and reports to a folder."""
     usual = ("--pyargs", "conformance", "-p", "no:cacheprovider")
-    return [sys.executable, "-m", "pytest", *usual, "--report-dir", str(folder), *arguments]
+    # With `=`: pytest looks for its configuration where words lead that it takes for folders of tests.
+    return [sys.executable, "-m", "pytest", *usual, f"--report-dir={folder}", *arguments]
 
 
 def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
@@ -97,7 +98,7 @@ def run_against(
         tables = target_tables(seeded, url)
         change(tables)
         target = write_target(folder / "target.toml", tables)
-        words = ("--target", str(target), *shlex.split(options))
+        words = (f"--target={target}", *shlex.split(options))
         return run(*words, folder=folder / "reports", cwd=cwd)
 
 

@@ -45,6 +45,8 @@ class Beneficiary:
         has taken the destination."""
         bank = self.ctx.run.bank_account(fixture)
         made = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
+        if made.succeeded:
+            self.stated["payout_destinations"] = [document(made)]
         if made.succeeded and self.ctx.target.features.payouts is not False:
             payee = self.ids["beneficiary_id"], str(made.get("id")), str(made.get("currency"))
             payout = self.ctx.run.samples.payout(*payee)

@@ -89,9 +89,7 @@ def test_disable(ctx: CheckContext) -> None:
     if changed.patch(change, "a change before it is disabled").succeeded:
         changed.stated |= change
     before = {
-        name: person.read_until(
-            f"{name} as it is", person.stated, MOVING.union(("payout_destinations", *aside))
-        )
+        name: person.read_until(f"{name} as it is", person.stated, MOVING.union(aside))
         for name, person in people.items()
     }
     latest, last = Beneficiary(ctx, fixture), list(before.values())[-1]

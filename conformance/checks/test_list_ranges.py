@@ -14,10 +14,8 @@ from conformance.checks.list_judging import (
     stocked,
     usable_page,
 )
-from conformance.contract.traits import traits_of
 from conformance.judge import paging, queries
-from conformance.judge.expectations import Expectation
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk
 
 
@@ -124,24 +122,15 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             if ctx.wanted(what)
         ]
 
-    def empty(what: str) -> Expectation:
-        # What does not fit the server's numbers, it may take for none and answer as another page.
-        numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
-        return paging.no_items(f"{what}: no items, or a refusal (4xx)", numbers=numbers, refusable=True)
-
-    def settled(probes: list[tuple[str, Exchange, Walk]]) -> bool:
-        # Accounts that others add meanwhile may be counted later than shown.
-        return not ctx.operation.traits.others_add or all(
-            page_of(exchange) is None or _grown_to(exchange) or holds(empty(what), exchange)
-            for what, exchange, _ in probes
-        )
-
     rule = "list.page-beyond"
-    for what, exchange, done in ctx.eventually(lambda: steady(ctx, list_fixture.call, read), settled):
+    for what, exchange, done in steady(ctx, list_fixture.call, read):
         if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
-            if _grown_to(exchange):
+            if _grown_to(ctx, list_fixture.call, exchange):
                 continue
-            ctx.judge(rule, empty(what), exchange)
+            # What does not fit the server's numbers, it may take for none and answer as another page.
+            numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
+            expected = f"{what}: no items, or a refusal (4xx)"
+            ctx.judge(rule, paging.no_items(expected, numbers=numbers, refusable=True), exchange)
             if exchange.succeeded and what in _NEAR:
                 _judge_numbers(ctx, exchange, what, done)
         if what in ("page 1 past the last of size 10", "page=4294967297"):
@@ -173,13 +162,24 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
     ctx.judge("list.pages", paging.count_of_pages(what, size), exchange)
 
 
-def _grown_to(exchange: Exchange) -> bool:
-    """True if a page of a customer's accounts exists by now, as others have added some."""
+def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
+    """True if a page of a customer's accounts shows what others have added by now; the list may count and
+    show that later."""
     found = page_of(exchange)
-    if not traits_of(exchange.operation).others_add or found is None or not found.page or not found.size:
+    if (
+        not ctx.operation.traits.others_add
+        or found is None
+        or not (found.items and found.page and found.size)
+    ):
         return False
-    asked = f"page={found.page}" in exchange.call.query.split("&")
-    return asked and found.total is not None and found.page <= pages_of(found.total, found.size)
+    if f"page={found.page}" not in exchange.call.query.split("&"):
+        return False
+    least = (found.page - 1) * found.size + len(found.items)
+
+    def reaches(read: Walk) -> bool:
+        return max(len(set(read.ids)), read.total or 0) >= least
+
+    return reaches(ctx.eventually(lambda: walk(ctx.send, call), reaches))
 
 
 def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, what: str) -> None:

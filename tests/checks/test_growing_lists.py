@@ -5,11 +5,11 @@ from __future__ import annotations
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
-from conformance.world.known_lists import small_list
+from conformance.world.known_lists import listed_customer, small_list
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.jobs import OtherClients
+from tests.variants.jobs import ListsUneven, OtherClients
 from tests.variants.resources import OrderOfHashes
 
 
@@ -26,6 +26,15 @@ def test_element_that_others_move_to_the_next_page_is_not_shown_twice() -> None:
         run.account().create("createAccount")
     findings, _ = run_check(load_checks()["test_growing_lists.test_list_while_it_grows"], "listAccounts", run)
     assert [finding.verdict for finding in findings if finding.rule == "list.race"] == [Verdict.PASSED]
+
+
+@hurried()
+def test_an_account_that_replicas_show_one_after_the_other_is_waited_for() -> None:
+    run = run_on(compose(ListsUneven))
+    small_list(run, "listAccounts")
+    listed_customer(run).create("createAccount")
+    findings, _ = run_check(load_checks()["test_lists.test_defaults"], "listAccounts", run)
+    assert findings[0].verdict is Verdict.PASSED
 
 
 def test_checks_that_create_accounts_leave_the_judged_list_alone() -> None:

@@ -196,6 +196,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("elements of lists behind", (jobs.ElementsBehind, jobs.OtherClients)),
     Variant("lists uneven", (jobs.ListsUneven, jobs.OtherClients)),
     Variant("lists in turn", (jobs.ListsInTurn, answers.DigitsByMethod)),
+    Variant("reads uneven", (jobs.ReadsUneven,)),
     Variant("reads in turn", (jobs.ReadsInTurn, jobs.StatusesMove)),
     Variant(
         "nobody twice",
@@ -255,6 +256,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("gets from a replica", (databases.GetsFromReplica,)),
     Variant("destinations from a replica", (databases.DestinationsFromReplica,)),
     Variant("destinations from two replicas in turn", (databases.DestinationsInTurn,)),
+    Variant("destinations uneven", (databases.DestinationsUneven, resources.WholeSeconds)),
     Variant(
         "gets and destinations from a replica", (databases.DestinationsFromReplica, databases.GetsFromReplica)
     ),

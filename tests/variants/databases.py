@@ -140,6 +140,20 @@ class DestinationsInTurn(DestinationsFromReplica):
         return super().destinations(ctx, record) if late else Behaviour.destinations(self, ctx, record)
 
 
+@choice("read.delay")
+class DestinationsUneven(DestinationsFromReplica):
+    """Every answer that shows a beneficiary has its destinations from one of five replicas, each behind by
+    another time of less than a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        self.behind = next(self._delays)
+        return super().destinations(ctx, record)
+
+
 # ---------------------------------------------------------------------- what is there already
 
 

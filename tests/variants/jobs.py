@@ -327,11 +327,12 @@ class ReadsInTurn(Behaviour):
     """Beneficiaries and virtual accounts are read from two replicas in turn, of which one is two seconds
     behind; what is newer is not there."""
 
-    behind = 2_000_000
+    #: Microseconds of each replica.
+    behind: tuple[int, ...] = (2_000_000, 0)
 
     def __init__(self) -> None:
         super().__init__()
-        self._reads = itertools.count(1)
+        self._delays = itertools.cycle(self.behind)
         #: Id -> each state, with when it came to be.
         self._states: dict[str, list[tuple[int, Record]]] = {}
 
@@ -361,18 +362,26 @@ class ReadsInTurn(Behaviour):
 
     def _from_replica(self, ctx: Context) -> None:
         assert ctx.record is not None
-        states = self._states.get(ctx.record["id"])
-        if next(self._reads) % 2 and states:
-            old = [state for instant, state in states if instant <= ctx.now - self.behind]
+        states, as_of = self._states.get(ctx.record["id"]), ctx.now - next(self._delays)
+        if states:
+            old = [state for instant, state in states if instant <= as_of]
             if not old:
                 raise Refusal("missing_child")
-            ctx.record = {**old[-1], "as_of": ctx.now - self.behind}
+            ctx.record = {**old[-1], "as_of": as_of}
 
     def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
         shown = super().destinations(ctx, record)
         there = ctx.store.select("payout_destination", record["id"])
         as_of = record.get("as_of", ctx.now)
         return [each for each, row in zip(shown, there, strict=True) if row["created"] <= as_of]
+
+
+@choice("read.delay")
+class ReadsUneven(ReadsInTurn):
+    """Beneficiaries and virtual accounts are read from one of five replicas, each behind by another time of
+    less than a second."""
+
+    behind = (0, 900_000, 300_000, 600_000, 50_000)
 
 
 @choice("read.delay")

@@ -24,7 +24,7 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import BODIES, Body, bodies, new_values
+from conformance.world.bodies import BODIES, NAMES, Body, bodies
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
@@ -57,11 +57,33 @@ class _Change:
         return next((body for body, like in pairs if other.patch(like, what).succeeded), None)
 
 
+def _new_values(fixture: AccountFixture) -> Body:
+    """Another value of every field of a beneficiary; of the same kind, where the target file names one."""
+    own, word = fixture.run.samples, samples.marker()
+    sample, told = own.beneficiary(), own.over("beneficiary")
+    street = {"address_line": "22 Other Road"}
+    if "address" not in told:
+        street |= {"city": "Boston", "region": "MA", "postal_code": "02101"}
+    phone = sample["phone"]
+    if "phone" in told:
+        phone = phone[:-1] + ("4" if phone.endswith("3") else "3")
+    return {
+        **NAMES,
+        "display_name": f"Grace Hopper {word}",
+        "email": f"{word}.{sample['email']}",
+        "phone": phone,
+        "address": {**sample["address"], **street},
+        "tax_id": sample["tax_id"],
+        "country_code": sample["country_code"],
+        "note": f"changed {word}",
+    }
+
+
 def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
     """The changes that the run wants, each with a new beneficiary."""
-    for name in (*new_values(fixture), _SEVERAL):
+    for name in (*_new_values(fixture), _SEVERAL):
         if ctx.wanted(name):
-            values, person = new_values(fixture), Beneficiary(ctx, fixture)
+            values, person = _new_values(fixture), Beneficiary(ctx, fixture)
             several = {**values, "display_name": f"Grace B. Hopper {samples.marker()}"}
             furnished = name == _SEVERAL and person.furnish(fixture)
             body = several if name == _SEVERAL else {name: values[name]}
@@ -71,7 +93,7 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
         # A business may well have neither title nor middle name.
         several = {
             name: value
-            for name, value in new_values(fixture).items()
+            for name, value in _new_values(fixture).items()
             if name not in ("beneficiary_type", "company_name", "title", "middle_name")
         }
         for name, body, shape in (

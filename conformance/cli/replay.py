@@ -20,6 +20,7 @@ from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.target.file import load as load_target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange
+from conformance.world.run_context import RunContext
 
 #: Exit status for each verdict; 6 as in a run that came to no verdict.
 STATUS = {NOT_REPRODUCED: 0, REPRODUCED: 1, UNDECIDED: 6}
@@ -62,8 +63,6 @@ def _address(options: argparse.Namespace) -> str:
 
 
 def _replay(document: Document, options: argparse.Namespace) -> int:
-    from conformance.world.run_context import RunContext
-
     target = load_target(options.target, os.environ, options.base_url)
     run = RunContext(target)
     # The answer's Date header calibrates the clock that requests are signed by.

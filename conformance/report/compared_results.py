@@ -27,14 +27,6 @@ class Change:
 
 
 @dataclass
-class RuleRow:
-    """A rule that the documents do not judge alike, or that one of them breaks: a text for each document."""
-
-    rule: RuleRecord
-    cells: list[dict[str, list[str]]]
-
-
-@dataclass
 class ChoiceRow:
     """An open question with different answers: one for each document, "" where it was not asked."""
 
@@ -50,7 +42,9 @@ class Comparison:
 
     names: list[str]
     documents: list[Document]
-    rules: list[RuleRow] = field(default_factory=list)
+    #: Rules that the documents do not judge alike, or that one of them breaks, with verdict -> operations for
+    #: each document.
+    rules: list[tuple[RuleRecord, list[dict[str, list[str]]]]] = field(default_factory=list)
     choices: list[ChoiceRow] = field(default_factory=list)
     broke: list[Change] = field(default_factory=list)
     mended: list[Change] = field(default_factory=list)
@@ -107,7 +101,7 @@ def _rule(
     ]
     violated = any(verdict in column for verdict in VIOLATIONS for column in columns)
     if violated or any(column != columns[0] for column in columns):
-        found.rules.append(RuleRow(rule, columns))
+        found.rules.append((rule, columns))
 
 
 def _change(found: Comparison, key: tuple[str, str], before: str, after: str) -> None:

@@ -10,7 +10,7 @@ from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import grouped
 from conformance.report import view
 from conformance.report.compared_results import ABSENT, Change, Comparison
-from conformance.report.document import Document, RuleRecord
+from conformance.report.document import Document
 from conformance.report.html import html, rendered
 from conformance.report.markdown import code, plain
 
@@ -25,8 +25,7 @@ def comparison_markdown(found: Comparison) -> str:
 def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
     """The comparison as a page that loads nothing; `pages` are the reports of the results, to link to."""
     rules = [
-        {"rule": row.rule, "cells": [_column(row.rule, column) for column in row.cells]}
-        for row in found.rules
+        {"rule": rule, "cells": [_column(column) for column in columns]} for rule, columns in found.rules
     ]
     values = {
         "headline": found.headline,
@@ -80,7 +79,7 @@ def _numbers(document: Document) -> tuple[int, ...]:
     return required["failed"], required["passed"], implied["warning"], inconclusive
 
 
-def _column(rule: RuleRecord, column: dict[str, list[str]]) -> dict[str, object]:
+def _column(column: dict[str, list[str]]) -> dict[str, object]:
     """One document's verdicts on a rule: the most severe, its sign, and on what."""
     worst = min(column, key=_SEVERITY.index)
     many = len(column) > 1 or len(column[worst]) > 1
@@ -148,12 +147,9 @@ def _rules(found: Comparison) -> Iterator[str]:
         yield ""
         yield _row(["rule", "level", *map(plain, found.names)])
         yield "|---|---|" + "---|" * len(found.names)
-        for row in found.rules:
-            texts = [
-                f"{column['sign']} {column['text']}".strip()
-                for column in (_column(row.rule, column) for column in row.cells)
-            ]
-            yield _row([f"`{row.rule.id}`", str(row.rule.level), *texts])
+        for rule, columns in found.rules:
+            texts = [f"{column['sign']} {column['text']}".strip() for column in map(_column, columns)]
+            yield _row([f"`{rule.id}`", str(rule.level), *texts])
         yield ""
 
 

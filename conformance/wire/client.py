@@ -206,8 +206,7 @@ class Client:
         while True:
             attempt += 1
             exchanges = self.deliver(self.prepare(call, purpose))
-            for lost in exchanges[:-1]:
-                self._watch(lost)
+            self.watch(exchanges[:-1])
             exchange = exchanges[-1]
             begun = begun or exchanges[0].started
             if not exchange.throttled or attempt > MOST_ATTEMPTS:
@@ -217,7 +216,7 @@ class Client:
             call = self.nonces.renewed(call, exchange)
         # One that was withheld was not sent the last time.
         exchange.attempts, exchange.begun = exchange.attempts + attempt - 1, begun
-        self._watch(exchange)
+        self.watch([exchange])
         return exchange
 
     def deliver(self, prepared: Prepared) -> list[Exchange]:
@@ -267,7 +266,7 @@ class Client:
         else:
             self._transmit(request, exchange, prepared.gate)
         if not quiet:
-            self._watch(exchange)
+            self.watch([exchange])
         return exchange
 
     def _transmit(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
@@ -276,12 +275,7 @@ class Client:
         seconds, left = self.timeouts.seconds, self.budget.left
         if last := left is not None and left < seconds:
             seconds = max(left or 0.0, 0.001)
-        request.extensions["timeout"] = {
-            "connect": min(seconds, CONNECT_TIMEOUT),
-            "read": seconds,
-            "write": seconds,
-            "pool": seconds,
-        }
+        request.extensions["timeout"] = {"connect": min(seconds, CONNECT_TIMEOUT), "read": seconds}
         held = 0.0 if gate is None else -gate.held
         try:
             self._receive(request, exchange, gate)
@@ -321,11 +315,8 @@ class Client:
     def watch(self, exchanges: Sequence[Exchange]) -> None:
         """Shows exchanges to the watchers, which are not thread-safe."""
         for exchange in exchanges:
-            self._watch(exchange)
-
-    def _watch(self, exchange: Exchange) -> None:
-        for watcher in self.watchers:
-            watcher(exchange)
+            for watcher in self.watchers:
+                watcher(exchange)
 
 
 def _failure(error: Exception) -> Failure:

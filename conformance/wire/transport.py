@@ -180,28 +180,14 @@ class _Connection:
         self._socket.settimeout(left)
 
 
-class _Body(httpx.SyncByteStream):
-    """The body of an answer; closing it gives the connection back, or ends it."""
+class _Exchange(httpx.SyncByteStream):
+    """One request and its answer on a connection; the stream of the answer's body. Closing it gives the
+    connection back to a pool, or ends it."""
 
-    def __init__(self, pool: deque[_Connection] | None, exchange: _Exchange) -> None:
-        self._pool, self._exchange = pool, exchange
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._exchange.body()
-
-    def close(self) -> None:
-        exchange = self._exchange
-        if self._pool is not None and exchange.reusable:
-            self._pool.append(exchange.connection)
-        else:
-            exchange.connection.close()
-
-
-class _Exchange:
-    """One request and its answer on a connection."""
-
-    def __init__(self, connection: _Connection, request: httpx.Request) -> None:
-        self.connection = connection
+    def __init__(
+        self, connection: _Connection, request: httpx.Request, pool: deque[_Connection] | None
+    ) -> None:
+        self.connection, self._pool = connection, pool
         self._request = request
         self._answer = _Answer()
         self._bodiless = request.method == "HEAD"
@@ -224,8 +210,7 @@ class _Exchange:
         self._bodiless = self._bodiless or answer.status in (204, 304)
         return answer.status, answer.headers
 
-    def body(self) -> Iterator[bytes]:
-        """Reads the body."""
+    def __iter__(self) -> Iterator[bytes]:
         answer = self._answer
         while not self._bodiless:
             pieces, answer.pieces = answer.pieces, []
@@ -233,6 +218,12 @@ class _Exchange:
             if answer.complete:
                 return
             self._read()
+
+    def close(self) -> None:
+        if self._pool is not None and self.reusable:
+            self._pool.append(self.connection)
+        else:
+            self.connection.close()
 
     def _read(self) -> None:
         """Reads once. Raises httpx.RemoteProtocolError for what is no HTTP, or is too long."""
@@ -288,7 +279,7 @@ class Transport(httpx.BaseTransport):
         connection = None if fresh else _usable(idle)
         if connection is None:
             connection = self._connected(place, min(seconds, _seconds(timeout.get("connect"))))
-        exchange = _Exchange(connection, request)
+        exchange = _Exchange(connection, request, None if fresh else idle)
         try:
             if gate := request.extensions.get(GATE):
                 end += gate.wait()
@@ -298,7 +289,7 @@ class Transport(httpx.BaseTransport):
         except BaseException:
             connection.close()
             raise
-        return httpx.Response(status, headers=headers, stream=_Body(None if fresh else idle, exchange))
+        return httpx.Response(status, headers=headers, stream=exchange)
 
     def close(self) -> None:
         """Closes all idle connections."""

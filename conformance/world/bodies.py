@@ -99,12 +99,13 @@ def _long_address(sample: Body) -> Body:
 # ---------------------------------------------------------------------- beneficiaries
 
 
-_NAMES = {"title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper"}
+#: Another person's title and names than the sample's.
+NAMES = {"title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper"}
 
 #: Another person than the sample's. British authorities keep the first of these telephone numbers free.
 _PERSON = {
     "beneficiary_type": "individual",
-    **_NAMES,
+    **NAMES,
     "phone": lambda _: f"+44207946{digits(4)}",
     "tax_id": lambda _: f"00AB{digits(5)}",
 }
@@ -130,28 +131,6 @@ def _apostrophes(fixture: AccountFixture) -> list[Body]:
     # A title with a dot, and a number that begins with a zero.
     exact = {"title": "Dr.", "tax_id": f"0{digits(8)}"}
     return [*({**person, **exact} for person in people[:1]), *people, body]
-
-
-def new_values(fixture: AccountFixture) -> Body:
-    """Another value of every field of a beneficiary; of the same kind, where the target file names one."""
-    samples, word = fixture.run.samples, marker()
-    sample, told = samples.beneficiary(), samples.over("beneficiary")
-    street = {"address_line": "22 Other Road"}
-    if "address" not in told:
-        street |= {"city": "Boston", "region": "MA", "postal_code": "02101"}
-    phone = sample["phone"]
-    if "phone" in told:
-        phone = phone[:-1] + ("4" if phone.endswith("3") else "3")
-    return {
-        **_NAMES,
-        "display_name": f"Grace Hopper {word}",
-        "email": f"{word}.{sample['email']}",
-        "phone": phone,
-        "address": {**sample["address"], **street},
-        "tax_id": sample["tax_id"],
-        "country_code": sample["country_code"],
-        "note": f"changed {word}",
-    }
 
 
 _SCRIPTS = {"display_name": LETTERS, "note": LETTERS}

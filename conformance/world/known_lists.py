@@ -158,8 +158,7 @@ class ListFixture:
         def send(call: Call, purpose: str) -> Exchange:
             return run.send(client, call, f"elements may show late: {purpose}")
 
-        late = waited(run.cache) > 0
-        least = 0
+        late, least = waited(run.cache) > 0, 0
 
         def shown() -> set[str]:
             nonlocal late, least
@@ -193,7 +192,11 @@ def small_list(run: RunContext, operation: str) -> ListFixture:
     """
     if TRAITS[operation].others_add:
         return _accounts(run)
-    return _usable(run.cache.get(_SMALL_LISTS, lambda: _populate(run))[operation])
+    made = run.cache.get(_SMALL_LISTS, lambda: _populate(run))[operation]
+    if isinstance(made, Inconclusive):
+        raise Inconclusive(made.reason, made.remedy, made.cause)
+    made.need(1)
+    return made
 
 
 def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixture:
@@ -214,13 +217,6 @@ def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
         pass
     list_fixture.settle(run, fixture.client)
     return list_fixture
-
-
-def _usable(made: ListFixture | Inconclusive) -> ListFixture:
-    if isinstance(made, Inconclusive):
-        raise Inconclusive(made.reason, made.remedy, made.cause)
-    made.need(1)
-    return made
 
 
 # ---------------------------------------------------------------------- a customer's accounts
@@ -289,6 +285,7 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     accepts(run, "createPayoutDestination")
     fixture = run.account("lists")
     made: dict[str, ListFixture | Inconclusive] = {}
+    list_fixtures: dict[str, ListFixture] = {}
     plans: dict[str, list[Planned]] = {}
     for operation, plan in (
         ("listPayoutDestinations", _destinations),
@@ -296,15 +293,11 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
         ("listWallets", _wallets),
     ):
         try:
-            made[operation] = ListFixture(fixture.call(operation))
+            listed = ListFixture(fixture.call(operation))
             plans[operation] = list(plan(fixture))
+            made[operation] = list_fixtures[operation] = listed
         except Inconclusive as stop:
             made[operation] = stop
-    list_fixtures = {
-        operation: list_fixture
-        for operation, list_fixture in made.items()
-        if isinstance(list_fixture, ListFixture)
-    }
     known = {operation: _thirds([each for each in plan if each.known]) for operation, plan in plans.items()}
     others = {operation: iter([each for each in plan if not each.known]) for operation, plan in plans.items()}
     for list_fixture in list_fixtures.values():
@@ -384,9 +377,8 @@ def _wallets(fixture: AccountFixture) -> Iterator[Planned]:
     """Wallets of the pairs that the target file names, else of the documented pairs and the examples."""
     samples = fixture.run.samples
     known = samples.wallet_pairs
-    more = [("BTC", "bitcoin"), *((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])]
-    if samples.over("wallet").get("pairs"):
-        more = []
+    examples = ((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])
+    more = [] if samples.over("wallet").get("pairs") else [("BTC", "bitcoin"), *examples]
     for pair in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
         row = {known[-1]: "a label with letters and signs", known[0]: "the longest label"}.get(pair)
         planned = _planned(fixture, "createWallet", row, pair in known)

@@ -136,8 +136,8 @@ def test_three_implementations_have_three_columns_and_no_history() -> None:
     ]
     found = compare(dict(zip("abc", runs, strict=True)))
     assert found.broke == []
-    [row] = found.rules
-    assert [list(column) for column in row.cells] == [
+    [(_, columns)] = found.rules
+    assert [list(column) for column in columns] == [
         ["passed"],
         ["passed", "failed"],
         ["passed", "inconclusive"],

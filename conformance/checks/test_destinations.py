@@ -300,7 +300,8 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 ctx.skip_judgement(rule, f"a default destination was answered {made[0].described()}", made[0])
                 break
             newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
-            before = _defaults(ctx, fixture, holding=newest)
+            # Where the defaults have moved in an attempt, the second create may have moved them late.
+            before = _defaults(ctx, fixture, holding=newest, alone=attempt > 1)
             *earlier, answer = [ctx.send(request, what) for request in requests(fixture, calls[0])]
             if not ctx.usable(rule, answer) or answer.refused is not (rule == "refusal.changes-nothing"):
                 break
@@ -319,19 +320,27 @@ def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | N
 
 
 def _defaults(
-    ctx: CheckContext, fixture: AccountFixture, *, holding: str = "", alike: Exchange | None = None
+    ctx: CheckContext,
+    fixture: AccountFixture,
+    *,
+    holding: str = "",
+    alone: bool = False,
+    alike: Exchange | None = None,
 ) -> Exchange:
-    """The list of a beneficiary's destinations, read again until it holds an id, or shows the same defaults
-    as another reading."""
+    """The list of a beneficiary's destinations, read again until it holds an id, `alone` with one default
+    only, or shows the same defaults as another reading."""
 
     def good(answer: Exchange) -> bool:
-        held = identifiers(answer.get("items")) or ()
-        shown = holding in held if alike is None else _shown_defaults(answer) == _shown_defaults(alike)
-        return not answer.succeeded or shown
+        held, defaults = identifiers(answer.get("items")) or (), _shown_defaults(answer)
+        if alike is not None:
+            return not answer.succeeded or defaults == _shown_defaults(alike)
+        return not answer.succeeded or (holding in held and not (alone and len(defaults) > 1))
 
     reading = fixture.call("listPayoutDestinations")
     purpose = "the destinations, and which of them is the default"
-    return ctx.eventually(lambda: ctx.shown(reading, purpose), good, reading.operation or "")
+    # A list that keeps two defaults, which is open, shows its elements all the same.
+    until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
+    return ctx.eventually(lambda: ctx.shown(reading, purpose), good, until)
 
 
 def _shown_defaults(answer: Exchange) -> list[str]:

@@ -59,7 +59,7 @@ EXCLUSIVE = (
         "DestinationsUneven",
         "DatabaseAhead",
     },
-    {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
+    {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays", "DefaultsMovedLater"},
     {"AccountsFurnished", "AccountsFurnishedLater"},
     {"UuidIds", "NumericIds", "UlidIds", "LongOddIds", "SerialIds"},
     {"NewestFirst", "OrderOfHashes", "LastChangedFirst", "ByName"},

@@ -166,6 +166,31 @@ class RowsTouched(Behaviour):
         return super().stamps(ctx, kind, {**record, "updated": ctx.now} if reads else record)
 
 
+@choice("read.delay")
+class DefaultsMovedLater(Behaviour):
+    """A job takes the default from an earlier destination: done by the second request after that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Requests until each job, and the destination that it is about.
+        self._jobs: list[tuple[int, str]] = []
+
+    def clear_default(self, ctx: Context) -> None:
+        assert ctx.beneficiary is not None
+        for other in ctx.store.select("payout_destination", ctx.beneficiary["id"]):
+            if other.get("is_default"):
+                self._jobs.append((2, other["id"]))
+
+    def resolve(self, ctx: Context) -> Any:
+        due = [identifier for left, identifier in self._jobs if left <= 1]
+        self._jobs = [(left - 1, identifier) for left, identifier in self._jobs if left > 1]
+        for identifier in due:
+            if (record := ctx.store.get("payout_destination", identifier)) is not None:
+                updated = self.touched(ctx, record)
+                ctx.store.update({**record, "is_default": False, "updated": updated})
+        return super().resolve(ctx)
+
+
 # ---------------------------------------------------------------------- what accounts come with
 
 

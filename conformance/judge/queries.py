@@ -116,7 +116,9 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
             rule = f"list.{name.replace('_', '-')}"
         else:
             return ""
-    return rule
+    begin, end = (timestamps.parse(query.single(name)) for name in ("start_date", "end_date"))
+    # A period of no length may be refused as none (list.odd-filters).
+    return "" if begin is not None and end is not None and begin >= end else rule
 
 
 # ---------------------------------------------------------------------- filters

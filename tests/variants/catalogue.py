@@ -282,6 +282,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("few accounts", (payments.FewAccounts,), unreached=tuple(OPERATIONS)),
     Variant("furnished", (jobs.AccountsFurnished,)),
     Variant("furnished later", (jobs.AccountsFurnishedLater,)),
+    Variant("periods checked", (lists.PeriodsChecked,)),
     Variant("defaults moved later", (jobs.DefaultsMovedLater,)),
     Variant("first default stays", (demands.FirstDefaultStays,)),
     Variant("crowded customer", (), fill=crowded_customer),

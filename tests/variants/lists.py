@@ -113,3 +113,14 @@ class DatesInUtc(Behaviour):
         if "T" in text and not text.endswith("Z"):
             raise self.invalid_parameter(ctx, name, "is not in UTC")
         return super().date(ctx, query, name)
+
+
+@choice("list.odd-filters")
+class PeriodsChecked(Behaviour):
+    """A period that ends before it has begun, or when it begins, is refused."""
+
+    def end_date_condition(self, ctx: Context, query: Mapping[str, list[str]]) -> Condition | None:
+        begin, end = (self.date(ctx, query, name) for name in ("start_date", "end_date"))
+        if begin is not None and end is not None and begin >= end:
+            raise self.invalid_parameter(ctx, "end_date", "is not after start_date")
+        return super().end_date_condition(ctx, query)

@@ -5,6 +5,7 @@ cites it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Self
 
@@ -25,7 +26,7 @@ from conformance.world.bodies import SAMPLE, Body, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import marker
-from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts, by_shape, shape_of
+from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
 
 P = ParamSpec("P")
 
@@ -67,6 +68,11 @@ class DefectiveBodies(Engine):
                 # There are enough of what it creates: a defect may be refused in other words than that.
                 self.beside = ctx.send(ctx.valid(), "a valid request, beside defective ones")
             self.stop = stop
+        # Tried before effects are watched.
+        rows = TURNS.get(self.operation, ()) if shape == SAMPLE and not self.stop else ()
+        self._turns = itertools.cycle(
+            [shape, *(row for row in rows if accepts(ctx.run, self.operation, row))]
+        )
 
     def _account(self) -> AccountFixture:
         """The fixture of the operation's defective requests, one for the run; that of wallets has none."""
@@ -114,14 +120,21 @@ class DefectiveBodies(Engine):
         is carried out by half.
         """
         if not TRAITS[self.operation].subset_of:
-            return {**self.valid(), name: value}
+            return {**self._another(name), name: value}
         title = "Dr" if self.good("title") != "Dr" else "Mr"
         around = {"title": title, name: value, "note": f"conformance {marker()}"}
         return {**around, name: value}
 
     def without(self, name: str) -> Body:
         """A valid body but for one field that is left out."""
-        return {key: value for key, value in self.valid().items() if key != name}
+        return {key: value for key, value in self._another(name).items() if key != name}
+
+    def _another(self, name: str) -> Body:
+        """A valid body for a defect of a field: the sample and some that stand in for it, by turns. What the
+        currency and ids may be depends on the rest of a body."""
+        if self.stop or name == "currency" or name.endswith("_id"):
+            return self.valid()
+        return accepted_body(self.fixture, self.operation, next(self._turns))
 
     def must_accept(self) -> None:
         """Raises Inconclusive when the server refuses the valid request."""

@@ -32,6 +32,17 @@ OTHER_SHAPES: Mapping[str, tuple[str, ...]] = {
     "createPayoutDestination": ("IBAN alone", "wallet"),
 }
 
+#: operationId -> rows of the table of bodies that stand in for the sample by turns where a field is wrong: a
+#: server may have rules of its own for a currency, a payment method or a type of account.
+TURNS: Mapping[str, tuple[str, ...]] = {
+    "createBeneficiary": ("another person",),
+    "createPayoutDestination": ("pounds to Germany", "a savings account"),
+    "createPayout": ("a wallet to pay to", "another beneficiary and currency", "no note"),
+    "createVirtualAccount": ("another currency", "an address"),
+    "createWallet": ("another pair (2)",),
+    "createPayin": ("another payment method", "no description"),
+}
+
 #: operationId -> field -> the shape in which the field means something, where that is not the sample.
 _SHAPE_OF: Mapping[str, Mapping[str, str]] = {
     "createBeneficiary": {"company_name": "business"},

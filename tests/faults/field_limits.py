@@ -12,7 +12,7 @@ from conformance.reference.field_tables import FIELDS, FieldRule
 
 from .catalogue import Faulty, fault, faults, hook, seam
 from .fields import SYNTACTIC, fillable, limited
-from .kinds import ALL, each_field_like, unless_in_kind
+from .kinds import ALL, CHECKED_APART, MONEY, each_apart, each_field_like, unless_apart, unless_in_kind
 
 
 @fault("fields.max-length", each=limited)
@@ -62,6 +62,24 @@ faults["fields.max-length"] |= {
         unless_in_kind,
         operations=ALL,
         each=each_field_like(lambda field: field.max_length is not None),
+    ),
+}
+
+faults["fields.max-length"] |= {
+    "The length of a field is not looked at for one currency or type.": seam(
+        "check_length",
+        unless_apart,
+        operations=tuple(CHECKED_APART.keys() & set(RULES["fields.max-length"].operations)),
+        each=each_apart(lambda field: field.max_length is not None),
+    ),
+}
+
+faults["fields.amount"] |= {
+    "The amount is not looked at for one currency or payment method.": seam(
+        "check_amount",
+        unless_apart,
+        operations=tuple(MONEY),
+        each=each_apart(lambda field: field.kind == "amount"),
     ),
 }
 

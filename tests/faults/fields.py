@@ -12,7 +12,19 @@ from conformance.world.corpora.wrong_values import FORMED
 
 from .bodies import TYPES, is_of_type, mending, required, types
 from .catalogue import Faulty, fault, faults, seam
-from .kinds import ALL, CREATES, PEOPLE, each_field, each_field_like, is_in_kind, other_type, unless_in_kind
+from .kinds import (
+    ALL,
+    CHECKED_APART,
+    CREATES,
+    PEOPLE,
+    each_apart,
+    each_field,
+    each_field_like,
+    is_in_kind,
+    other_type,
+    unless_apart,
+    unless_in_kind,
+)
 
 
 def limited(operation: str) -> list[str]:
@@ -148,6 +160,16 @@ faults["fields.type"] |= {
         lambda self, ctx, body, name: is_in_kind(self, ctx, body, name) and other_type(body, name),
         operations=ALL,
         each=each_field(lambda operation: [name for name in required(operation) if name != "address"]),
+    ),
+}
+
+faults["fields.type"] |= {
+    "The type of a required field is not looked at for one currency or type.": seam(
+        "check_type",
+        unless_apart,
+        operations=tuple(CHECKED_APART),
+        each=each_apart(lambda field: field.required and field.kind == "text"),
+        also=("format.fields", "create.echo"),
     ),
 }
 

@@ -108,3 +108,44 @@ OTHERS: dict[str, Requests] = {
     "createVirtualAccount": {"in pounds": lambda ctx: ctx.body.get("currency") == "GBP"},
     "createWallet": {"on ethereum": lambda ctx: ctx.body.get("network") == "ethereum"},
 }
+
+
+def _is(name: str, value: str) -> Callable[[Context], bool]:
+    return lambda ctx: ctx.body.get(name) == value
+
+
+#: Operation -> kind of request that a server may check by rules of its own.
+CHECKED_APART: dict[str, Requests] = {
+    **MONEY,
+    "createBeneficiary": {"British": _is("country_code", "GB")},
+    "createPayoutDestination": {
+        "in pounds": _is("currency", "GBP"),
+        "a savings account": _is("account_type", "savings"),
+    },
+    "createVirtualAccount": {
+        "another currency": lambda ctx: ctx.body.get("currency") != "EUR",
+        "with an address": lambda ctx: "address" in ctx.body,
+    },
+    "createWallet": {"another currency": _is("currency", "USDT")},
+}
+
+
+#: Fields that say of which kind a request is, or that mean something in bodies of their own.
+_TELLING = ("currency", "network", "payment_method", "company_name", "iban", "swift_code")
+
+
+def each_apart(wanted: Callable[[FieldRule], bool]) -> Callable[[str], dict[str, tuple[str, Any]]]:
+    """The wanted fields, each with each kind of request that is checked apart."""
+    return lambda operation: {
+        f"{field.name}, {kind}": (field.name, is_of_it)
+        for field in FIELDS[operation]
+        if wanted(field) and field.name not in _TELLING and not field.name.endswith("_id")
+        for kind, is_of_it in CHECKED_APART.get(operation, {}).items()
+        if field.name not in kind
+    }
+
+
+def unless_apart(self: Any, ctx: Context, field: FieldRule, *_: Any) -> None:
+    """Checks as the server usually does, but not the one field in the one kind of request."""
+    if field.name != self.value[0] or not self.value[1](ctx):
+        self.usual()

@@ -192,7 +192,7 @@ class ClientJudge:
             finding = entry.finding()
             if entry.violations:
                 finding.remedy = self.remedies[key]
-            ledger.add(finding, self.redactor.text)
+            ledger.add(finding, self.redactor.clean)
         ledger.exchanges, ledger.sent = self.records, self.sent
         ledger.narrowed, ledger.lost = [SELECTION], lost
         for (operation, status), number in self.answered.items():

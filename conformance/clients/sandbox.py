@@ -131,8 +131,8 @@ def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
         "rule": CLIENT_RULES[shown.rule],
         "operations": listed([shown.operation, *(entry.operation for entry in entries)]),
         "often": sum(entry.broken for entry in entries),
-        "got": clean(judge.redactor.text(shown.violations[0].outcome.got)),
-        "remedy": clean(judge.redactor.text(judge.remedies[shown.rule, shown.operation])),
+        "got": judge.redactor.clean(shown.violations[0].outcome.got),
+        "remedy": judge.redactor.clean(judge.remedies[shown.rule, shown.operation]),
     }
 
 
@@ -149,10 +149,7 @@ def _line(seen: Seen) -> dict[str, Any]:
 
 def _whole(judge: ClientJudge, seen: Seen) -> dict[str, Any]:
     """A request with its answer, what it breaks, and the strings that server and client signed."""
-
-    def text(value: str) -> str:
-        return clean(judge.redactor.text(value))
-
+    text = judge.redactor.clean
     said = [
         {"rule": CLIENT_RULES[one.rule], "got": text(one.got), "remedy": text(one.remedy)}
         for one in seen.broken

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from conformance._records import Count, Seconds, says
-from conformance._text import clean, one_line
+from conformance._text import one_line
 from conformance.judge.expectations import Expectation, Outcome
 
 
@@ -155,12 +155,8 @@ class Finding(msgspec.Struct, dict=True):
         """The numbers of the exchanges that it judged, in their order."""
         return list(self.judgement.exchanges) if self.judgement else []
 
-    def kept(self, redacted: Callable[[str], str]) -> Finding:
-        """The finding as a ledger keeps it: redacted, texts and evidence bounded."""
-
-        def text(value: str) -> str:
-            return clean(redacted(value)) if value else ""
-
+    def kept(self, text: Callable[[str], str]) -> Finding:
+        """The finding as a ledger keeps it: evidence bounded, each text as `text` makes it."""
         return replace(
             self,
             summary=text(self.summary),
@@ -169,7 +165,7 @@ class Finding(msgspec.Struct, dict=True):
             remedy=text(self.remedy),
             exchanges=list(dict.fromkeys(self.exchanges))[: EVIDENCE.get(self.verdict, OTHER_EVIDENCE)],
             observations={text(question): text(answer) for question, answer in self.observations.items()},
-            further=[clean(one_line(redacted(told))) for told in self.further[:FURTHER]],
+            further=[text(one_line(told)) for told in self.further[:FURTHER]],
         )
 
     def merged(self, other: Finding) -> Finding:

@@ -15,6 +15,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from conformance._records import says
+from conformance._text import clean
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level, Side
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.expectations import Expectation
@@ -292,9 +293,10 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         """The findings of all cases."""
         return [finding for case in self.cells for finding in case.findings]
 
-    def add(self, finding: Finding, redacted: Callable[[str], str] = str) -> None:
-        """Writes a finding: redacted, its texts and evidence bounded, which happens here and nowhere else."""
-        self.case(finding.rule, finding.operation).add(finding.kept(redacted))
+    def add(self, finding: Finding, text: Callable[[str], str] = clean) -> None:
+        """Writes a finding, here and nowhere else: its evidence is bounded, its texts are made by `text`
+        (`Redactor.clean`)."""
+        self.case(finding.rule, finding.operation).add(finding.kept(text))
 
     def measure(self, exchange: Exchange) -> None:
         """Counts an exchange."""

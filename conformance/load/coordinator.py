@@ -123,7 +123,7 @@ class LoadController:
             self.ledger.exchanges |= {
                 one: exchange_record(exchange, run.redactor) for one, exchange in run.record.items()
             }
-        self.ledger.add(finding, run.redactor.text)
+        self.ledger.add(finding, run.redactor.clean)
 
     # ------------------------------------------------------------------ the end
 

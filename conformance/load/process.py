@@ -185,7 +185,7 @@ class LoadProcess:
         own = [entry for entry in entries if entry.rule not in INVARIANTS]
         for entry in [*own, *run.invariants.tallies.values()]:
             if entry.violations:
-                ledger.add(self._finding(entry, run), run.redactor.text)
+                ledger.add(self._finding(entry, run), run.redactor.clean)
             else:
                 self._held[entry.rule, entry.operation] += entry.judged
         for made in run.made.resources:

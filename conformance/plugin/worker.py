@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from conformance._text import clean
 from conformance.checks import presence
 from conformance.checks.check import Check, run_check
 from conformance.fuzz.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
@@ -148,9 +147,9 @@ class Worker:
     def ledger(self, findings: Iterable[Finding] = (), *, last: bool = False) -> Ledger:
         """The ledger of what this worker has not handed on yet, without credentials; `last` completes the
         rules of every response, of which only news go out before."""
-        ledger, run, text = Ledger(), self.run, self.run.redactor.text
+        ledger, run, clean = Ledger(), self.run, self.run.redactor.clean
         for finding in [*findings, *self._every_response(last)]:
-            ledger.add(finding, text)
+            ledger.add(finding, clean)
         for finding in ledger.findings:
             shown = [run.record[number] for number in finding.exchanges if number in run.record]
             finding.seconds = round(sum(exchange.elapsed for exchange in shown), 6)
@@ -168,11 +167,11 @@ class Worker:
         sent = run.sent, run.retry.waits, run.retry.waited
         ledger.sent, ledger.waits, ledger.waited = map(operator.sub, sent, self._sent)
         self._sent = sent
-        ledger.lost = clean(text(run.lost))
-        ledger.missing = {name: clean(text(said)) for name, said in presence.found(run).items()}
+        ledger.lost = clean(run.lost)
+        ledger.missing = {name: clean(said) for name, said in presence.found(run).items()}
         made = run.made.resources[self._told :]
         self._told += len(made)
-        ledger.created = [replace(one, id=clean(text(one.id)), path=clean(text(one.path))) for one in made]
+        ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in made]
         return ledger
 
     def _every_response(self, last: bool) -> Iterator[Finding]:

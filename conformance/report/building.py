@@ -121,19 +121,16 @@ def _place(row: Latency) -> int:
 
 
 def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
-    def redacted(text: str) -> str:
-        return clean(redactor.text(text))
-
     return RunRecord(
         started=_time(run.started),
         ended=_time(run.ended),
         seconds=round(max(run.ended - run.started, 0), 3),
         seed=run.seed,
-        options={name: redacted(value) for name, value in run.options.items()},
+        options={name: redactor.clean(value) for name, value in run.options.items()},
         embedded=run.embedded,
-        interrupted=redacted(run.interrupted),
-        selection=redacted(ledger.selection),
-        narrowed=[redacted(option) for option in ledger.narrowed],
+        interrupted=redactor.clean(run.interrupted),
+        selection=redactor.clean(ledger.selection),
+        narrowed=list(map(redactor.clean, ledger.narrowed)),
         workers=run.workers,
         requests=ledger.sent,
         retries=ledger.waits,
@@ -171,13 +168,13 @@ def _target(target: Target) -> TargetRecord:
         )
 
     return TargetRecord(
-        base_url=clean(redactor.text(target.base_url)),
+        base_url=redactor.clean(target.base_url),
         primary=organization(target.primary),
         secondary=organization(target.secondary) if target.secondary else None,
         features=asdict(target.features),
         array_style=target.array_style,
         requests_per_second=target.limits.requests_per_second,
-        samples=mapped(target.samples, lambda text: clean(redactor.text(text))),
+        samples=mapped(target.samples, redactor.clean),
         limits=asdict(target.limits),
     )
 

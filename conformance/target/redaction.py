@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from conformance._text import mapped
+from conformance._text import clean
 from conformance.contract import signing
 from conformance.target.file import Target
 
@@ -27,9 +26,9 @@ class Redactor:
             text = text.replace(key, abbreviated(key))
         return text
 
-    def data(self, value: Any) -> Any:
-        """JSON data without secrets, in members' names and values."""
-        return mapped(value, self.text)
+    def clean(self, text: str) -> str:
+        """The text without secrets, as every format can show it."""
+        return clean(self.text(text))
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Headers as they may be shown: credentials abbreviated, all else free of secrets."""

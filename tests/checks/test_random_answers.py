@@ -19,6 +19,7 @@ from conformance._records import to_plain
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.contract.rules import RULES
+from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
@@ -36,6 +37,7 @@ SEEDS = range(FIRST, FIRST + int(os.environ.get("RANDOM_ANSWERS", "100")))
 #: Checks that each server meets, and one server of how many an exploration.
 CHECKS, EXPLORED = 12, 10
 
+load_tests()
 CASES = list(plan())
 
 
@@ -68,7 +70,7 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
         run, findings = met_by(seed)
     for finding in findings:
         assert finding.rule in RULES
-        text = json.dumps(to_plain(finding.kept(run.redactor.text)))
+        text = json.dumps(to_plain(finding.kept(run.redactor.clean)))
         assert len(text) < 100_000, finding.summary[:200]
     failure_text(findings, run.record.get, run.redactor).encode()
     for exchange in list(run.record.values())[-50:]:

@@ -16,24 +16,9 @@ from conformance.report.pinned_choices import choices
 ABSENT = "absent"
 
 
-@dataclass(frozen=True)
-class Change:
-    """A case that the last document judges otherwise than the first."""
-
-    rule: str
-    operation: str
-    before: str
-    after: str
-
-
-@dataclass
-class ChoiceRow:
-    """An open question with different answers: one for each document, "" where it was not asked."""
-
-    rule: str
-    question: str
-    answers: list[str]
-    operations: list[str]
+#: Cases that the last document judges otherwise than the first: rule, verdict before and verdict after ->
+#: operations.
+Changes = dict[tuple[str, str, str], list[str]]
 
 
 @dataclass
@@ -45,10 +30,12 @@ class Comparison:
     #: Rules that the documents do not judge alike, or that one of them breaks, with verdict -> operations for
     #: each document.
     rules: list[tuple[RuleRecord, list[dict[str, list[str]]]]] = field(default_factory=list)
-    choices: list[ChoiceRow] = field(default_factory=list)
-    broke: list[Change] = field(default_factory=list)
-    mended: list[Change] = field(default_factory=list)
-    moved: list[Change] = field(default_factory=list)
+    #: Open questions with different answers: rule, question and the answer in each document, "" where it was
+    #: not asked -> operations.
+    choices: dict[tuple[str, str, tuple[str, ...]], list[str]] = field(default_factory=dict)
+    broke: Changes = field(default_factory=dict)
+    mended: Changes = field(default_factory=dict)
+    moved: Changes = field(default_factory=dict)
 
     @property
     def two(self) -> bool:
@@ -107,26 +94,22 @@ def _rule(
 def _change(found: Comparison, key: tuple[str, str], before: str, after: str) -> None:
     if before == after:
         return
-    change = Change(*key, before, after)
+    changes = found.moved
     if after in VIOLATIONS and before not in VIOLATIONS:
-        found.broke.append(change)
+        changes = found.broke
     elif before in VIOLATIONS and after in HELD:
-        found.mended.append(change)
-    else:
-        found.moved.append(change)
+        changes = found.mended
+    changes.setdefault((key[0], before, after), []).append(key[1])
 
 
 def _choices(found: Comparison) -> None:
     given = [choices(document.cells) for document in found.documents]
-    rows: dict[tuple[str, ...], ChoiceRow] = {}
     for asked in dict.fromkeys(question for answers in given for question in answers):
         rule, operation, question = asked
-        texts = [answers.get(asked, "") for answers in given]
+        texts = tuple(answers.get(asked, "") for answers in given)
         # A question that was not asked somewhere says nothing about a choice.
         if len({text for text in texts if text}) > 1:
-            row = rows.setdefault((rule, question, *texts), ChoiceRow(rule, question, texts, []))
-            row.operations.append(operation)
-    found.choices = list(rows.values())
+            found.choices.setdefault((rule, question, texts), []).append(operation)
 
 
 def names(paths: list[str], documents: list[Document], given: list[str]) -> list[str]:

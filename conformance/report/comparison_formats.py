@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from conformance._text import count, listed
 from conformance.judge.findings import VIOLATIONS, Verdict
-from conformance.judge.ledger import grouped
 from conformance.report import view
-from conformance.report.compared_results import ABSENT, Change, Comparison
+from conformance.report.compared_results import ABSENT, Changes, Comparison
 from conformance.report.document import Document
 from conformance.report.html import html, rendered
 from conformance.report.markdown import code, plain
@@ -49,9 +48,9 @@ def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
         "two": found.two,
         "rules": rules,
         "choices": found.choices,
-        "broke": _grouped(found.broke),
-        "mended": _grouped(found.mended),
-        "moved": _grouped(found.moved),
+        "broke": found.broke,
+        "mended": found.mended,
+        "moved": found.moved,
         "operations": found.documents[0].operations,
     }
     return "".join(rendered("compare.html.j2", values))
@@ -94,12 +93,6 @@ def _column(column: dict[str, list[str]]) -> dict[str, object]:
 
 #: Verdicts in a comparison, the most severe first.
 _SEVERITY = [*map(str, Verdict), ABSENT]
-
-
-def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:
-    """Changes by rule: rule, verdict before, verdict after, operations."""
-    found = grouped(((change.rule, change.before, change.after), change.operation) for change in changes)
-    return [(*key, operations) for key, operations in found.items()]
 
 
 def _row(values: list[str]) -> str:
@@ -162,23 +155,18 @@ def _choices(found: Comparison) -> Iterator[str]:
         yield ""
         yield _row(["rule", "operations", "question", *map(plain, found.names)])
         yield "|---|---|---|" + "---|" * len(found.names)
-        for choice in found.choices:
-            yield _row(
-                [
-                    f"`{choice.rule}`",
-                    view.where(choice.operations, found.documents[-1].operations),
-                    plain(choice.question),
-                    *(code(answer, 120) if answer else "not asked" for answer in choice.answers),
-                ]
-            )
+        for (rule, question, answers), operations in found.choices.items():
+            where = view.where(operations, found.documents[-1].operations)
+            texts = (code(answer, 120) if answer else "not asked" for answer in answers)
+            yield _row([f"`{rule}`", where, plain(question), *texts])
         yield ""
 
 
-def _changes(title: str, changes: list[Change], found: Comparison) -> Iterator[str]:
+def _changes(title: str, changes: Changes, found: Comparison) -> Iterator[str]:
     yield f"### {title}"
     yield ""
     if not changes:
         yield "Nothing."
-    for rule, before, after, operations in _grouped(changes):
+    for (rule, before, after), operations in changes.items():
         yield f"- `{rule}` on {view.where(operations, found.documents[-1].operations)}: {before} → {after}"
     yield ""

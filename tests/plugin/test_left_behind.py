@@ -1,4 +1,4 @@
-"""A run leaves its reports in a user's folder and nothing else."""
+"""A run leaves its reports in a user's folder and nothing else: no socket and no file open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import ROOT, executed
+from tests.support.running import ROOT, environment, executed
 
 OWN = """
 from hypothesis import given, strategies
@@ -55,3 +55,16 @@ def test_where_other_tests_run_too_everything_is_where_they_look_for_it(tmp_path
     (tmp_path / "test_own.py").write_text(OWN, "utf-8")
     pytest_in(tmp_path, "test_own.py", *GENERATED)
     assert {".pytest_cache", ".hypothesis"} <= names(tmp_path)
+
+
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    strict = [sys.executable, "-W", "error", "-X", "dev", "-m", "pytest", "--pyargs", "conformance"]
+    scope = ["--target", "embedded", "--rule", "wallet.race", "--rule", "auth.header-case@listWallets"]
+    reports = ["--report-dir", str(tmp_path / "reports"), "-p", "no:cacheprovider"]
+    command = [*strict, *scope, *reports, "--lanes", "3"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    assert "Warning" not in output and "Exception ignored" not in output, output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import options
 from conformance.plugin.selection import Scope, narrowed
 from conformance.report import commands
-from tests.support.running import ROOT, run
+from tests.support.running import ROOT, executed, run
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
@@ -213,3 +214,8 @@ def test_a_run_in_ci_with_long_names_of_options(tmp_path: Path) -> None:
     assert outcome.status == 0, outcome.output
     assert outcome.results["run"]["embedded"] and outcome.results["run"]["seed"] == 7
     assert known.is_file() and f"Known failures were written to {known}" in outcome.output
+
+
+def test_help_of_a_run_names_the_command_that_was_given(tmp_path: Path) -> None:
+    done = executed([sys.executable, "-m", "conformance.cli", "test", "--help"], tmp_path)
+    assert done.stdout.startswith("usage: conformance test [options]")

@@ -7,15 +7,21 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.reference.behaviour import Behaviour
 from conformance.report.causes import causes
 from tests.support.drawn_runs import runs
+from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath, TotalsKept
 from tests.support.report_samples import (
     finding,
     whole_run,
 )
+from tests.support.runs import judged, run_on
+from tests.variants.hurry import hurried
+from tests.variants.routing import SpellingsServed
 
 LISTS = ("listAccounts", "listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
@@ -178,3 +184,25 @@ def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> No
             if follow not in seen:
                 seen.add(follow)
                 todo += RULES[follow].follows
+
+
+class HalfSignaturesOfSpellings(HalfSignatures, SpellingsServed):
+    """The first 32 digits of a signature are compared, and other spellings of a path are served."""
+
+
+@pytest.mark.parametrize(
+    ("server", "operation", "area", "rule"),
+    [
+        (TotalsKept, "listVirtualAccounts", "list.", "list.complete"),
+        (NoncesByPath, "listWallets", "auth.", "auth.nonce-replay"),
+        (HalfSignaturesOfSpellings, "listWallets", "auth.", "auth.signature"),
+        (KeysOfAll, "createVirtualAccount", "idempotency.", "idempotency.other-organization"),
+    ],
+)
+def test_one_mistake_is_one_cause(server: type[Behaviour], operation: str, area: str, rule: str) -> None:
+    tests = [test for test in plan(operations={operation}) if test[0].rules[0].startswith(area)]
+    with hurried():
+        ledger = judged(run_on(server()), tests)
+    [cause] = causes(ledger)
+    assert (cause.rule, cause.operations) == (rule, (operation,))
+    assert cause.took_along

@@ -10,8 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from conformance.contract import signing
 from conformance.wire.messages import Auth, Call
 from conformance.wire.signers import HttpxSigner
+from conformance.world.account import call
+from conformance.world.run_context import RunContext
 from tests.support.callers import KEY, SECRET, connect, list_accounts
 from tests.support.wire import wire
 
@@ -180,3 +183,28 @@ def test_httpx_signer_signs_what_httpx_sends(
         use(server.url + path, **request_)
     assert server.last.signed_by(SECRET.encode())
     assert server.last.values(b"x-api-key") == [KEY.encode()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "computed"),
+    [
+        ({}, True),
+        ({"signed_target": "/v1/elsewhere"}, True),
+        ({"signed_body": b"{}"}, True),
+        ({"separator": "\n"}, True),
+        ({"omit": (signing.TIMESTAMP,)}, True),
+        ({"omit": (signing.SIGNATURE,)}, False),
+        ({"signature": "ab" * 32}, False),
+    ],
+    ids=str,
+)
+def test_the_signature_is_that_of_the_string(
+    run: RunContext, changes: dict[str, Any], computed: bool
+) -> None:
+    ids = {"customer_id": run.target.primary.customer_id}
+    sent = call("createAccount", ids, run.samples.account()).signed(**changes)
+    exchange = run.client().send(sent, "a request")
+    assert (exchange.signed is not None) is computed
+    if exchange.signed is not None:
+        told = exchange.request_header(signing.SIGNATURE)
+        assert told == signing.signature(run.target.primary.secret, exchange.signed)

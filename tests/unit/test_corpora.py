@@ -14,6 +14,7 @@ from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import corpora
 from conformance.world.corpora import amounts
+from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.corpora.value import Bug, Value, values
 
@@ -83,3 +84,25 @@ def test_amounts_are_respelled_with_their_defects() -> None:
         call = Call("createPayout", "POST", "/", to_json({"amount": made}))
         assert effects.sent_amount(call) is None
         assert effects.asked_amount(call) == Decimal("1.37")
+
+
+@pytest.mark.parametrize("count", [80, 143, 144, 145, 254, 255, 256, 1255])
+def test_emails_keep_the_limits_of_their_parts(count: int) -> None:
+    address = corpus.email(count)
+    local, _, domain = address.partition("@")
+    assert len(address) == count
+    assert len(local) == 64
+    assert all(1 <= len(label) <= 63 for label in domain.split("."))
+
+
+def test_an_email_with_a_long_name_breaks_one_limit_only() -> None:
+    local, _, domain = corpus.email_with_long_name().partition("@")
+    assert len(local) == 65
+    assert domain == "example.com"
+
+
+def test_long_ibans_have_valid_check_digits() -> None:
+    iban = corpus.iban(35)
+    digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
+    assert len(iban) == 35
+    assert int(digits) % 97 == 1

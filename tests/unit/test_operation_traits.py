@@ -85,6 +85,11 @@ def test_traits_agree_with_openapi(operation: str) -> None:
         assert set(traits.moves_money) <= set(balance)
 
 
+def test_an_update_keeps_what_a_create_requires() -> None:
+    required = {field.name: field.required for field in request_fields("updateBeneficiary")}
+    assert required["email"] and not required["title"]
+
+
 def test_every_list_has_one_operation_that_adds_to_it() -> None:
     assert set(ADDS_TO) == set(OPERATION_SETS["list"])
     assert len(ADDS_TO) == len([traits for traits in TRAITS.values() if traits.listed_by])

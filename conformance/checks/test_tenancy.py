@@ -56,7 +56,7 @@ def _planned(engine: Engine, cases: Iterable[Case]) -> list[_Planned]:
 
 
 def _answers(planned: Sequence[_Planned]) -> list[Exchange]:
-    return [engine.send(call, case.name) for engine, case, call in planned]
+    return [engine.ask(case, call) for engine, case, call in planned]
 
 
 def _judge(planned: Sequence[_Planned], answers: Sequence[Exchange]) -> None:

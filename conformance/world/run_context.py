@@ -269,7 +269,7 @@ class RunContext:
             lambda: self.send(client, call, purpose),
             found,
             in_vain=MOST_IN_VAIN if known else 1,
-            until=None if known else self.made.latest(call.path) + within(self.cache),
+            until=self.made.latest(call.path) + within(self.cache),
         )
 
     def accept(self, client: Client, call: Call, purpose: str) -> Exchange:

@@ -256,6 +256,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("gets from a replica", (databases.GetsFromReplica,)),
     Variant("destinations from a replica", (databases.DestinationsFromReplica,)),
     Variant("destinations from two replicas in turn", (databases.DestinationsInTurn,)),
+    Variant("gets uneven", (databases.GetsUneven,)),
     Variant("destinations uneven", (databases.DestinationsUneven, resources.WholeSeconds)),
     Variant(
         "gets and destinations from a replica", (databases.DestinationsFromReplica, databases.GetsFromReplica)

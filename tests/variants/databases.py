@@ -114,6 +114,19 @@ class GetsFromReplica(Behaviour):
 
 
 @choice("read.delay")
+class GetsUneven(GetsFromReplica):
+    """Every GET is answered from one of five replicas, each behind by another time of less than a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+
+    def resolve(self, ctx: Context) -> Any:
+        self.behind = next(self._delays)
+        return super().resolve(ctx)
+
+
+@choice("read.delay")
 class DestinationsFromReplica(Behaviour):
     """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
     is 1.5 seconds behind."""

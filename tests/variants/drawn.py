@@ -46,6 +46,7 @@ EXCLUSIVE = (
         "TotalsBehind",
         "ElementsBehind",
         "GetsFromReplica",
+        "GetsUneven",
         "DatabaseAhead",
     },
     {
@@ -54,6 +55,7 @@ EXCLUSIVE = (
         "ReadsInTurn",
         "ReadsUneven",
         "GetsFromReplica",
+        "GetsUneven",
         "DestinationsFromReplica",
         "DestinationsInTurn",
         "DestinationsUneven",

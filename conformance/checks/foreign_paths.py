@@ -144,8 +144,8 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
 
 
 def almost(known: str) -> Iterator[tuple[str, str]]:
-    """Ids that share most of their characters with one that exists, for servers that compare prefixes, or
-    without letter case or padding; ids so short or so regular that they may well exist are left out."""
+    """Ids that share most of their characters with one that exists, for servers that compare beginnings or
+    ends, or without prefix, letter case or padding; ids so short or so regular that they may well exist are left out."""
     yield "an existing id with a space behind it", f"{known} "
     rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
@@ -154,7 +154,8 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
         return
     yield "an id with one character more than an existing one", known + "0"
     yield "an id that lacks the last character of an existing one", derive(known, "but.1")
-    yield "an id that lacks the first character of an existing one", derive(known, "from.1")
+    prefix = max(1, len(known) - len(rest))
+    yield "an id that lacks the prefix of an existing one", derive(known, f"from.{prefix}")
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:

@@ -169,6 +169,7 @@ RESEMBLING = {
     "prefix": lambda sent, known: known.startswith(sent),
     "longer": lambda sent, known: sent.startswith(known),
     "its end": lambda sent, known: known.endswith(sent),
+    "without its prefix": lambda sent, known: known.partition("_")[2] == sent,
 }
 
 

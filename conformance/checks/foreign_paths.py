@@ -145,7 +145,8 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
 
 def almost(known: str) -> Iterator[tuple[str, str]]:
     """Ids that share most of their characters with one that exists, for servers that compare beginnings or
-    ends, or without prefix, letter case or padding; ids so short or so regular that they may well exist are left out."""
+    ends, or without prefix, letter case or padding; ids so short or so regular that they may well exist are
+    left out."""
     yield "an existing id with a space behind it", f"{known} "
     rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):

@@ -90,7 +90,7 @@ def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fiel
 
 
 def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """Optional fields of a JSON type that no coercion turns into the right one."""
+    """Optional fields of another JSON type."""
     for field in fields:
         kinds = wrong_optional_types(field, at.good(field.name, _STANDING_IN))
         yield from at.wrong("fields.optional-type", field, where, kinds)
@@ -98,9 +98,9 @@ def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
 
 @check("fields.optional-type", UNTOUCHED)
 def test_optional_field_of_another_type(ctx: CheckContext) -> None:
-    """A valid body in which an optional field holds an array or an object instead of a string or a boolean
-    (or a string or an array instead of an address) is refused, in a body where the field is shown or means
-    something."""
+    """A valid body in which an optional field holds an array, an object, a number or a boolean instead of a
+    string (or a text instead of a boolean or an address) is refused, in a body where the field is shown or
+    means something."""
     optional = [field for field in request_fields(ctx.operation.id) if not field.required]
     shapes = by_shape(ctx.operation.id, optional)
     if not ctx.operation.traits.subset_of:

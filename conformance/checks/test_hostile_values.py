@@ -16,8 +16,8 @@ SURVIVES = "http.no-server-error"
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
-    """Every field is sent as an empty text, and optional ones as null and in types that the checks of types
-    leave out, one at a time in a valid body; each is answered, with a status below 500."""
+    """Every field is sent as an empty text, and optional ones as null, one at a time in a valid body; each is
+    answered, with a status below 500."""
     for field in request_fields(at.operation):
         for kind, value in _odd_values(field, at.operation):
             body = to_json({**at.document(), field.name: value})
@@ -28,10 +28,6 @@ def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
     yield "an empty text", ""
     if not field.required or operation == "updateBeneficiary":
         yield "null", None
-    if not field.required:
-        yield "a number", 12345
-        if field.type != "boolean":
-            yield "true", True
 
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)

@@ -20,7 +20,7 @@ def optional(operation: str) -> list[str]:
     return [field.name for field in FIELDS[operation] if field.name not in required(operation)]
 
 
-@fault("fields.optional-type", each=types(optional, ("array", "object")))
+@fault("fields.optional-type", each=types(optional, ("array", "object", "number", "boolean")))
 class DropsOtherTypes(Faulty):
     """An optional field of this wrong type is left out."""
 

@@ -172,8 +172,8 @@ def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
         yield Reason("fields.amount", what)
     if field.required:
         yield Reason("fields.type", what)
-    elif isinstance(value, list) or (isinstance(value, dict) != (field.type == "object") and value != ""):
-        # What a lenient server could read as the right type, or as null, is left to it.
+    elif value not in ("", 0, False):
+        # What a lenient server could read as null is left to it.
         yield Reason("fields.optional-type", what)
 
 

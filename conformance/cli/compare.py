@@ -20,7 +20,6 @@ from conformance.report.view import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand."""
     add_results(parser, "a run")
     parser.add_argument(
         "--name",

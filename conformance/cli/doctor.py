@@ -22,7 +22,6 @@ UNUSABLE, INCOMPLETE = 4, 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
     add_target(parser)
     add_base_url(parser)
 

@@ -34,7 +34,6 @@ from conformance.world.run_context import RunContext
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand."""
     parser.add_argument("id", metavar="ID", help="a rule, as `conformance rules` lists them")
     parser.add_argument("--operation", metavar="OPERATION", help="the operation of the example")
 

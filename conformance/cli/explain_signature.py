@@ -21,7 +21,6 @@ WINDOW = 300
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `conformance explain-signature`."""
     signed_request.add_arguments(parser)
     parser.add_argument("--timestamp", required=True, metavar="TEXT", help="X-Timestamp as it was sent")
     parser.add_argument("--nonce", required=True, metavar="TEXT", help="X-Nonce as it was sent")

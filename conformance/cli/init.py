@@ -70,7 +70,6 @@ _MORE = """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
     parser.add_argument("file", type=Path, nargs="?", default=Path("target.toml"), metavar="FILE")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     for question in _QUESTIONS:

@@ -36,7 +36,6 @@ PART = 100_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand."""
     add_results(parser, "a part")
     add_options(parser, "report-dir")
 

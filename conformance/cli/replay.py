@@ -30,7 +30,6 @@ SHOWN = 2000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `conformance replay`."""
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a replay file, as a run writes them into reports/replays"
     )

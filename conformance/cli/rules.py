@@ -26,7 +26,6 @@ from conformance.contract.rules import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand."""
     parser.add_argument(
         "id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ..."
     )

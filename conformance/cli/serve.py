@@ -51,7 +51,6 @@ _LONGEST_TARGET = 500
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--port",

@@ -18,7 +18,6 @@ from conformance.contract.signing_mistakes import Parts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `conformance sign`."""
     signed_request.add_arguments(parser)
     parser.add_argument("--timestamp", metavar="SECONDS", help="X-Timestamp (default: now)")
     parser.add_argument("--nonce", metavar="TEXT", help="X-Nonce (default: a new one)")

@@ -75,7 +75,6 @@ class ClientJudge:
         self.sent = 0
 
     def read(self, request: Request) -> ClientRequest:
-        """Reads the next request."""
         self.sent += 1
         return read(self.sent, request, self.prefix, self.clock() / 1_000_000, self.target)
 

@@ -108,7 +108,6 @@ class ClientRequest:
 
 
 def read(number: int, request: Request, prefix: bytes, now: float, target: Target) -> ClientRequest:
-    """Reads a request that the sandbox received."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in request.headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")

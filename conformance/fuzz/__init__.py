@@ -17,10 +17,17 @@ makes a file of each failure.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
+import random
+from collections.abc import Mapping
+from typing import Any
 
 from conformance import checks, fuzz, judge
+
+#: Operations that load_generators makes cases of, with a body where they have one.
+_ANY: Mapping[str, dict[str, Any]] = {"createBeneficiary": {"email": "ada@example.com"}, "listWallets": {}}
 
 
 def load_tests() -> None:
@@ -35,3 +42,36 @@ def load_predicates() -> None:
     for package in (judge, checks, fuzz):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
+
+
+@functools.cache
+def load_generators() -> None:
+    """Imports all that generated requests need, before threads begin with it, and makes a few unsent ones.
+
+    Hypothesis and schemathesis import parts of themselves when they are first used. Their imports go in
+    circles, of which a second thread at the same moment sees half-made modules.
+    """
+    import hypothesis
+
+    from conformance.fuzz.engine.hypothesis_runs import contained
+    from conformance.fuzz.histories import history_fuzzing as histories  # noqa: F401
+    from conformance.fuzz.schema import schema_fuzzing as schema  # noqa: F401
+    from conformance.fuzz.schema.generation import Generator
+    from conformance.fuzz.stateful import state_machine  # noqa: F401
+    from conformance.fuzz.stateful import stateful_fuzzing as model  # noqa: F401
+    from conformance.judge.oracle import ValidBody
+
+    few = hypothesis.settings(
+        max_examples=1, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
+
+    def drawn(case: object) -> None:
+        """Nothing is done with it."""
+
+    for operation, body in _ANY.items():
+        generator = Generator(operation, ValidBody(operation, body) if body else None)
+        generator.coverage(random.Random(1), 1)
+        for strategy in generator.strategies().values():
+            test = hypothesis.given(strategy)(drawn)
+            with contained():
+                few(hypothesis.seed(1)(test))()

@@ -71,7 +71,6 @@ class EmbeddedServer:
         return tables
 
     def stop(self) -> None:
-        """Ends the server."""
         self._process.terminate()
         try:
             self._process.wait(10)

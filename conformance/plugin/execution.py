@@ -210,7 +210,6 @@ class WaitingChecks(Lanes[Worker]):
         super().__init__(count, lambda lane: worker)
 
     def submit(self, job: Callable[[Worker], Any]) -> Future[Any]:
-        """Queues a check."""
 
         def in_turn(worker: Worker) -> Any:
             with self._turn:
@@ -244,9 +243,9 @@ def _load() -> None:
     """Imports what explorations need, in one thread while all others wait: modules are not seen half-made."""
     with _LOADING:
         # Takes a second, which runs without generated requests need not spend.
-        from conformance.fuzz.loading import load
+        from conformance.fuzz import load_generators
 
-        load()
+        load_generators()
 
 
 def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Worker], Executed]:

@@ -17,7 +17,6 @@ _SIGNS: dict[str, str] = {**{str(verdict): sign for verdict, sign in view.SIGNS.
 
 
 def comparison_markdown(found: Comparison) -> str:
-    """The comparison as Markdown text."""
     return "\n".join(_lines(found)) + "\n"
 
 

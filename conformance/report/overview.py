@@ -20,7 +20,6 @@ CAUSES, REASONS = 8, 4
 
 
 def values(document: Document) -> dict[str, Any]:
-    """Values for the template."""
     causes = [_cause(cause, document) for cause in view.causes(document)]
     missing = view.inconclusive(document)
     return {

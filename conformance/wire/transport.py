@@ -146,7 +146,6 @@ class _Connection:
         return bool(self._poll.poll(0))
 
     def begin(self, seconds: float, end: float) -> None:
-        """Begins an exchange."""
         self._seconds, self._end = seconds, end
 
     def write(self, data: bytes) -> None:

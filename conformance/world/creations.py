@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
@@ -131,6 +132,16 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     return made
 
 
+def _keeps_to_the_contract(created: Call) -> bool:
+    """True if a body has documented fields only, and texts that no server changes before it stores them."""
+    body: Body = created.document
+    names = {field.name for field in request_fields(str(created.operation))}
+    texts = [value for value in body.values() if isinstance(value, str)]
+    return body.keys() <= names and all(
+        text.isascii() and text.isprintable() and text == text.strip() for text in texts
+    )
+
+
 def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
     """The accounts that the run has created with plain requests, where the customer may have no more."""
     ids: set[str] = set()
@@ -138,7 +149,7 @@ def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
     for exchange in run.accepted if TRAITS[operation].creates == "account" else ():
         same = exchange.operation == operation and exchange.call.path == refused.path
         plain = exchange.call.auth == Auth() and not request_problems(operation, exchange.call.body)
-        if same and plain and str(exchange.get("id")) not in ids:
+        if same and plain and _keeps_to_the_contract(exchange.call) and str(exchange.get("id")) not in ids:
             ids.add(str(exchange.get("id")))
             fixture = run.account(owner=exchange.organization)
             yield CreatedResource("a plain name", exchange.call.document, fixture, exchange)

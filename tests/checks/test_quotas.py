@@ -9,7 +9,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.judge.findings import Inconclusive, Verdict
-from conformance.world.creations import created_in
+from conformance.world.creations import created_in, creations
 from conformance.world.habits import switch_account
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
@@ -118,3 +118,14 @@ def test_two_accounts_of_siblings_stay_two() -> None:
     opened = [run.account(purpose).account_id for purpose in ("shared", "created", "tenant")]
     with contextlib.suppress(Inconclusive):
         assert run.account("sibling tenant").account_id not in opened
+
+
+def test_only_plain_accounts_made_before_stand_for_those_that_a_full_customer_refuses() -> None:
+    run = run_on(compose(FewAccounts))
+    fixture = run.account(fresh=True)
+    for body in ({"name": "one", "id": "acc_of_mine"}, {"name": "  two "}, {"name": "three"}):
+        assert run.send(fixture.client, fixture.call("createAccount", body), "an account").succeeded
+    while run.send(fixture.client, fixture.call("createAccount"), "one more").succeeded:
+        pass
+    names = {made.body["name"] for made in creations(run, "createAccount")}
+    assert "three" in names and not names & {"one", "  two "}

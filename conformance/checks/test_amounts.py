@@ -168,13 +168,14 @@ def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
     fixture = ctx.account()
     currency = fixture.body("createPayout")["currency"]
     funds = _available(ctx, fixture, currency)
-    if funds is None or funds < 0:
+    if funds is None:
         ctx.not_exercised(UNTOUCHED, f"the funded account shows no funds in {currency}")
         return
 
     def beyond() -> Exchange:
         body = fixture.body("createPayout")
-        amount = format(EXACT.add(funds, Decimal(body["amount"])), "f")
+        # Funds below zero may be what an earlier refused payout has left.
+        amount = format(EXACT.add(max(funds, Decimal(0)), Decimal(body["amount"])), "f")
         return ctx.send(fixture.call("createPayout", {**body, "amount": amount}), "a payout beyond the funds")
 
     effects = SideEffects(ctx, fixture).start()

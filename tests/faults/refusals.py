@@ -17,8 +17,8 @@ from conformance.reference.store import Answer, Balance
 from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, fault, faults, seam
+from .payees import WHERE
 from .replays import do_again, seen
-from .tenancy import WHERE
 
 
 def perform(behaviour: Faulty, ctx: Context) -> None:

@@ -257,73 +257,6 @@ faults["tenancy.foreign-account"] |= {
     ),
 }
 
-WHERE = ("unknown", "sibling", "foreign")
-
-
-def _where(ctx: Context, record: Record | None) -> str:
-    return "unknown" if record is None else "foreign" if foreign(ctx, record) else "sibling"
-
-
-@fault("tenancy.payout-references", each=WHERE)
-class PaysElsewhere(Faulty):
-    """A beneficiary that is not under the account is paid."""
-
-    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
-        if _where(ctx, beneficiary) != self.value:
-            super().on_payout_beneficiary(ctx, beneficiary)
-
-    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        # The destination of a foreign beneficiary goes with it.
-        if _where(ctx, self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))) != self.value:
-            super().on_payout_destination(ctx, destination)
-
-    def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
-        beneficiary = self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))
-        if beneficiary is not None and ctx.account is not None and beneficiary["parent"] == ctx.account["id"]:
-            super().on_payout_destination_owner(ctx, destination)
-
-
-faults["tenancy.payout-references"] |= {
-    "A destination that is not under the account is paid to.": seam(
-        "on_payout_destination",
-        lambda self, ctx, destination: self.usual() if _where(ctx, destination) != self.value else None,
-        each=WHERE,
-    ),
-}
-
-
-@fault(
-    "tenancy.payout-references-status",
-    each=[
-        f"{status} {where} {what}"
-        for status in (403, 422, 400)
-        for where in WHERE
-        for what in ("beneficiary", "destination")
-    ],
-)
-class ReferenceStatus(Faulty):
-    """A payout to what is not under the account is refused with another status than 404."""
-
-    def _refuse(self, ctx: Context, what: str, record: Record | None) -> None:
-        status, where, which = self.value.split()
-        if (where, which) == (_where(ctx, record), what):
-            raise refusal(int(status), "validation_error", "invalid_reference")
-
-    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
-        self._refuse(ctx, "beneficiary", beneficiary)
-        super().on_payout_beneficiary(ctx, beneficiary)
-
-    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        self._refuse(ctx, "destination", destination)
-        super().on_payout_destination(ctx, destination)
-
-
-faults["tenancy.payout-destination-owner"] |= {
-    "A destination of another beneficiary of the account is paid to.": seam(
-        "on_payout_destination_owner", lambda *_: None
-    ),
-}
-
 
 def _padded(self: Any, ctx: Context, kind: str, identifier: str) -> Record | None:
     """The resource of an id with spaces behind it, as a column of fixed width compares."""
@@ -390,29 +323,10 @@ faults["tenancy.missing-child"] |= {
             _of_any_kind(ctx, kind, identifier, parent) or self.usual()
         ),
     ),
-}
-
-faults["tenancy.missing-child"] |= {
     "Ids of children are compared without their letter case.": seam(
         "child",
         lambda self, ctx, kind, identifier, parent: self.usual(
             ctx, kind, _in_any_case(ctx, kind, identifier), parent
         ),
-    )
+    ),
 }
-
-
-@fault(
-    "tenancy.payout-references",
-    each={"in another letter case": lambda sent, known: sent.lower() == known.lower(), **RESEMBLING},
-)
-class ResemblingPayees(Faulty):
-    """A payout's beneficiary and destination are found by ids that resemble theirs."""
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        found = super().find(ctx, kind, identifier)
-        if found is not None or kind not in ("beneficiary", "payout_destination") or len(identifier) < 6:
-            return found
-        names = [row[0] for row in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind)]
-        same = [name for name in names if self.value(identifier, name)]
-        return super().find(ctx, kind, same[0]) if same else None

@@ -1,0 +1,116 @@
+"""Servers that keep texts and amounts otherwise than they were sent: every digit and every character."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+
+from conformance.reference.context import Context
+from conformance.reference.field_tables import FieldRule
+
+from .catalogue import Faulty, fault, faults, seam
+from .creation import keeping
+from .kinds import MONEY
+
+
+@fault("create.amount-exact", each=(32, 63, 64))
+class WrapsWhole(Faulty):
+    """Major units, read as an integer, wrap beyond so many bits; minor units do not."""
+
+    def check_field(self, ctx: Context, field: FieldRule) -> None:
+        super().check_field(ctx, field)
+        if field.name == "amount":
+            units, point, minor = ctx.values["amount"].partition(".")
+            ctx.values["amount"] = f"{int(units) % 2**self.value}{point}{minor}"
+
+
+@fault("create.amount-exact", each=(32, 64))
+class Wraps(Faulty):
+    """Minor units wrap beyond an integer of so many bits."""
+
+    def check_field(self, ctx: Context, field: FieldRule) -> None:
+        super().check_field(ctx, field)
+        if field.name == "amount":
+            cents = Decimal(ctx.values["amount"]) * 100
+            if cents == int(cents) and cents >= 2**self.value:
+                ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
+
+
+#: Kind -> what becomes of an amount.
+AMOUNTS: dict[str, Callable[[str], str]] = {
+    "double": lambda text: format(Decimal(repr(float(text))), "f"),
+    "two decimals": lambda text: (
+        format(Decimal(text).quantize(Decimal("0.01")), "f") if len(text) < 25 else text
+    ),
+    "eight decimals cut": lambda text: text[: text.index(".") + 9] if "." in text else text,
+    "whole": lambda text: text.partition(".")[0],
+    "cents": lambda text: format(Decimal(text) * 100, "f"),
+    "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
+    "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
+}
+
+faults["create.amount-exact"] |= {
+    "The amount is not the one that was sent.": seam(
+        "amount_text",
+        lambda self, ctx, record: self.value(record["amount"]),
+        each=AMOUNTS,
+    ),
+}
+
+#: Kind -> what becomes of a text that is stored.
+LOSSES: dict[str, Callable[[str], str]] = {
+    "three bytes at most": lambda text: "".join(letter if ord(letter) < 0x10000 else "?" for letter in text),
+    "composed": lambda text: unicodedata.normalize("NFC", text),
+    "decomposed": lambda text: unicodedata.normalize("NFD", text),
+    "compatible": lambda text: unicodedata.normalize("NFKC", text),
+}
+
+faults["create.text-exact"] |= {
+    "Texts are stored with other characters.": keeping(
+        lambda self, fields: {
+            name: self.value(value) if isinstance(value, str) else value for name, value in fields.items()
+        },
+        each=LOSSES,
+    ),
+    "An address is kept in its normal form.": keeping(
+        lambda self, fields: {
+            name: self.value[1](value) if name == self.value[0] else value for name, value in fields.items()
+        },
+        operations=("createBeneficiary",),
+        each={
+            "e-mail in lower case": ("email", str.lower),
+            "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
+        },
+    ),
+}
+
+
+def _tenths(text: str) -> str:
+    whole, point, cents = text.partition(".")
+    return f"{whole}{point}{cents[:1]}"
+
+
+faults["create.amount-exact"] |= {
+    "The amount is cut to tenths in one kind of request.": seam(
+        "kept_fields",
+        lambda self, ctx: (
+            {**self.usual(), "amount": _tenths(ctx.values["amount"])} if self.value(ctx) else self.usual()
+        ),
+        each=MONEY.__getitem__,
+    ),
+}
+
+faults["beneficiary.update-text-exact"] |= {
+    "A PATCH keeps an address in its normal form.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: (
+            self.value[1](value) if field.name == self.value[0] and isinstance(value, str) else self.usual()
+        ),
+        each={
+            "e-mail in lower case": ("email", str.lower),
+            "telephone number of digits": ("phone", lambda text: "+" + "".join(filter(str.isdigit, text))),
+        },
+    ),
+}

@@ -1,0 +1,96 @@
+"""Servers that break other rules of updates than which fields change: section 4.2.4."""
+
+from __future__ import annotations
+
+from conformance.reference.context import Context, Record
+from conformance.reference.refusals import Refusal
+
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .formats import document
+from .resources import other, showing
+
+faults["beneficiary.update-moves-updated"] |= {
+    "A PATCH leaves updated as it was.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
+    ),
+    "A PATCH moves updated back to before the create.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
+    ),
+}
+
+faults["beneficiary.update-empty"] |= {
+    "A PATCH with an empty object is refused.": seam(
+        "update_beneficiary",
+        lambda self, ctx: refuse(Refusal("invalid_field")) if not ctx.values else self.usual(),
+    ),
+}
+
+
+@fault("beneficiary.update-empty", each=("title", "note", "status", "address", "first_name"))
+class EmptyResets(Faulty):
+    """A PATCH with an empty object changes this member."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if not ctx.values:
+            record = ctx.record or {}
+            changed = None if self.value in ("title", "note") else other(self.value, record[self.value])
+            ctx.record = {**record, self.value: changed}
+            ctx.store.update(ctx.record)
+
+
+@fault("beneficiary.update-empty")
+class EmptyDisables(Faulty):
+    """A PATCH with an empty object is answered as it should, and stored with another note."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if not ctx.values:
+            ctx.store.update({**(ctx.record or {}), "note": "emptied"})
+
+
+faults["beneficiary.update-server-owned"] |= {
+    "A PATCH takes a member that only the server may set.": showing(
+        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+        each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
+    ),
+}
+
+
+@fault("beneficiary.update-server-owned", each=("status", "verified"))
+class PatchesOwnedUnseen(Faulty):
+    """A PATCH takes a member that only the server may set, which only a later read shows."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if self.value in ctx.body:
+            ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
+
+
+faults["beneficiary.update-server-owned"] |= {
+    "A PATCH that names members of the server is answered with a redirection.": seam(
+        "check_state",
+        lambda self, ctx: (
+            refuse(refusal(303, "moved", "moved")) if {"id", "created"} & ctx.body.keys() else self.usual()
+        ),
+    ),
+    "updated is what a PATCH names.": document(
+        lambda self, ctx, shown: {**shown, "updated": ctx.body.get("updated", shown["updated"])}
+    ),
+}
+
+faults["beneficiary.update-company-name"] |= {
+    "A PATCH may leave a business without company_name.": seam("check_state", lambda self, ctx: None),
+    "A PATCH that makes a business need only name company_name, if with null.": seam(
+        "check_company_name", lambda self, ctx, fields: None if len(ctx.body) > 1 else self.usual()
+    ),
+}
+
+
+@fault("beneficiary.update-moves-updated")
+class MovesOnce(Faulty):
+    """Only the first change of a beneficiary moves updated."""
+
+    def touched(self, ctx: Context, record: Record) -> int:
+        first = record["updated"] == record["created"]
+        return super().touched(ctx, record) if first else int(record["updated"])

@@ -15,8 +15,8 @@ from conformance.contract.fields import request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING
-from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.cache import Key
+from conformance.world.account import AccountFixture, identifier
+from conformance.world.payees import paid
 from conformance.world.samples import (
     LETTERS,
     LINES,
@@ -41,9 +41,6 @@ Changes = Mapping[str, Any]
 Row = Sequence[Changes] | Callable[[AccountFixture], list[Body]]
 
 _DIGITS = "0123456789"
-
-#: Account and currency -> the beneficiary, destination and currency of payouts unlike the sample.
-_PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")
 
 #: The row of the operation's own sample, which every operation has.
 SAMPLE = "sample"
@@ -118,6 +115,12 @@ _ENGLISH = {"country_code": "GB", "address": _ENGLISH_ADDRESS}
 
 _BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": "business"}
 
+
+def business_beneficiary(body: Body) -> Body:
+    """Members that make a business of a sound body of a beneficiary."""
+    return changed(body, _BUSINESS)
+
+
 _PARTNERSHIP = {"beneficiary_type": "business", "company_name": _marked("Dombey & Son's")}
 
 _FOREIGN = {
@@ -191,33 +194,12 @@ def _other_network(fixture: AccountFixture) -> list[Body]:
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
-def _paid(
-    destinations: Callable[[AccountFixture], list[Body]],
-    beneficiary: Callable[[AccountFixture], str],
-    currency: str = "",
-) -> Row:
-    """A payout to the first of a beneficiary's destinations that the server accepts, in a currency or in the
-    destination's."""
-
-    def made(fixture: AccountFixture) -> tuple[str, str, str]:
-        """A beneficiary, a destination of it, and a currency. Raises Inconclusive where there are none."""
-        ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
-        for details in destinations(fixture):
-            attempt = call("createPayoutDestination", ids, details)
-            made = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
-            code = currency or made.get("currency")
-            if made.succeeded and isinstance(code, str):
-                return ids["beneficiary_id"], identifier(made), code
-        raise Inconclusive("the server accepts no destination of another kind")
-
-    def make(fixture: AccountFixture) -> list[Body]:
-        with contextlib.suppress(Inconclusive):
-            key = _PAID.of(f"{fixture.account_id} {currency}")
-            payee = fixture.run.cache.get(key, lambda: made(fixture))
-            return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
-        return []
-
-    return make
+def _other_payee(fixture: AccountFixture) -> str:
+    """The id of a new business; of a new person where the server takes no business."""
+    with contextlib.suppress(Inconclusive):
+        business = business_beneficiary(fixture.body("createBeneficiary"))
+        return identifier(fixture.create("createBeneficiary", business))
+    return identifier(fixture.create("createBeneficiary"))
 
 
 def _other_currencies(operation: str, **more: Any) -> Row:
@@ -351,12 +333,12 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": f"{LETTERS} {SIGNS}"},
         ],
         "a long note": [{"note": _DIGITS * 50}],
-        "another beneficiary and currency": _paid(
+        "another beneficiary and currency": paid(
             lambda fixture: [*_european(fixture), fixture.run.bank_account(fixture)],
-            lambda fixture: identifier(fixture.create("createBeneficiary")),
+            _other_payee,
         ),
         # The text wants a code of ISO 4217, also where the money goes to a wallet.
-        "a wallet to pay to": _paid(_wallet, lambda fixture: fixture.beneficiary_id, "USD"),
+        "a wallet to pay to": paid(_wallet, lambda fixture: fixture.beneficiary_id, "USD"),
     },
     "createVirtualAccount": {
         "an address": [{"address": address("state")}],

@@ -18,9 +18,10 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
-from conformance.world.bodies import Body, bodies
+from conformance.world.bodies import Body, bodies, business_beneficiary
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
+from conformance.world.shapes import accepts
 
 #: operationId -> the rows of the table of bodies that are made.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -120,8 +121,9 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         if TRAITS[operation].creates == "account" and other_customer and len(made) > 1:
             where = AccountFixture(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
-            # A second default is open: a beneficiary without any.
-            where = AccountFixture(run, account_id=fixture.account_id)
+            # A second default is open: a beneficiary without any, and of the other kind where there is one.
+            business = business_beneficiary if accepts(run, "createBeneficiary", "business") else None
+            where = AccountFixture(run, account_id=fixture.account_id, restyle=business)
         for body in tries:
             exchange = run.send(
                 where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"

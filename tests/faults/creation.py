@@ -335,14 +335,15 @@ faults["create.echo"] |= {
 }
 
 
-_TEXT = {"createBeneficiary": "display_name", "createVirtualAccount": "label", "createWallet": "label"}
+def _text(operation: str) -> str:
+    return "display_name" if operation == "createBeneficiary" else "label"
 
 
 faults["create.echo"] |= {
     "A text is not what was sent in one kind of request.": seam(
         "kept_fields",
         lambda self, ctx: (
-            {**self.usual(), (name := _TEXT[ctx.operation]): other(name, ctx.values[name])}
+            {**self.usual(), (name := _text(ctx.operation)): other(name, ctx.values.get(name))}
             if self.value(ctx)
             else self.usual()
         ),

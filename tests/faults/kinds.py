@@ -82,11 +82,16 @@ def _paid_to(ctx: Context) -> Any:
     return ctx.store.get("payout_destination", str(ctx.body.get("payout_destination_id"))) or {}
 
 
+def _payee(ctx: Context) -> Any:
+    return ctx.store.get("beneficiary", str(ctx.body.get("beneficiary_id"))) or {}
+
+
 #: Operation -> kind of request -> whether a valid request is of it. The resource is not stored yet.
 MONEY: dict[str, Requests] = {
     "createPayout": {
         "another currency": lambda ctx: ctx.body.get("currency") != "USD",
         "to a wallet": lambda ctx: _paid_to(ctx).get("type") == "wallet",
+        "to a business": lambda ctx: _payee(ctx).get("beneficiary_type") == "business",
         "without a note": lambda ctx: "note" not in ctx.body,
     },
     "createPayin": {
@@ -104,6 +109,9 @@ OTHERS: dict[str, Requests] = {
             ctx.body.get("beneficiary_type") == "business" and ctx.body.get("country_code") == "GB"
         ),
         "the first of its account": lambda ctx: ctx.store.count("beneficiary", ctx.params["account_id"]) == 0,
+    },
+    "createPayoutDestination": {
+        "of a business": lambda ctx: (ctx.beneficiary or {}).get("beneficiary_type") == "business",
     },
     "createVirtualAccount": {"in pounds": lambda ctx: ctx.body.get("currency") == "GBP"},
     "createWallet": {"on ethereum": lambda ctx: ctx.body.get("network") == "ethereum"},

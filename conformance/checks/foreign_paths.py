@@ -94,8 +94,9 @@ def missing_children(at: Engine) -> Iterator[Case]:
 
 
 def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
-    """Ids that almost equal an existing one, and the id of another kind of resource."""
-    for what, near in almost(at.ids[parameter]):
+    """Ids that almost equal an existing one, a name that every object of JavaScript knows, and the id of
+    another kind of resource."""
+    for what, near in (*almost(at.ids[parameter]), ("the id __proto__", "__proto__")):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
         other = NEAR + of_another_kind(at.fixture, parameter)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
@@ -193,6 +193,36 @@ class ServesResembling(Faulty):
             if len(identifier) > 5 and self.value(identifier, record["id"]):
                 return record
         return super().on_missing_child(ctx, kind, identifier, parent)
+
+
+#: Members of every object of JavaScript.
+_INHERITED = ("__proto__", "constructor", "toString")
+
+faults["tenancy.unknown-parent"] |= {
+    "A customer or account is found by the name of a member that all objects have.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: (
+            [each for each in ctx.store.select(kind, None) if self.owned(ctx, each)][-1]
+            if identifier in _INHERITED
+            else self.usual()
+        ),
+        # Of others the path names a child, which is not under it, or a second time is refused.
+        operations=[
+            operation
+            for operation in RULES["tenancy.unknown-parent"].operations
+            if operation not in (*OPERATION_SETS["child"], "createPayout", "createWallet")
+        ],
+    ),
+}
+
+faults["tenancy.missing-child"] |= {
+    "A child is found by the name of a member that all objects have.": seam(
+        "on_missing_child",
+        lambda self, ctx, kind, identifier, parent: (
+            ctx.store.select(kind, parent["id"])[-1] if identifier in _INHERITED else self.usual()
+        ),
+    ),
+}
 
 
 def foreign(ctx: Context, record: Record) -> bool:

@@ -9,7 +9,6 @@ IDS = (
     Value("%00", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING),
     Value("%ff", "invalid UTF-8", Bug.ENCODING),
     Value("'%20OR%20'1'='1%2f%2e%2e%2f%2e%2e%2f", "SQL, and encoded steps to the parent", Bug.INJECTION),
-    Value("__proto__", "a member of every object of JavaScript", Bug.INJECTION),
     Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane", Bug.LENGTH),
 )
 

@@ -9,7 +9,8 @@ from conformance.world.known_lists import listed_customer, small_list
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.jobs import ListsUneven, OtherClients
+from tests.variants.jobs import OtherClients
+from tests.variants.replicas import ListsUneven
 from tests.variants.resources import OrderOfHashes
 
 

@@ -23,7 +23,7 @@ from conformance.world.run_context import RunContext
 from tests.replay.samples import generated
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
-from tests.variants.policies import ReadsBehind
+from tests.variants.replicas import ReadsBehind
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

@@ -19,7 +19,7 @@ from tests.support.stages import Stage
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.oddities import OtherWords
-from tests.variants.policies import ReadsBehind
+from tests.variants.replicas import ReadsBehind
 
 BUILT = ("createAccount", "listAccounts")
 

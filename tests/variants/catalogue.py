@@ -16,6 +16,7 @@ from . import (
     oddities,
     payments,
     policies,
+    replicas,
     resources,
     routing,
 )
@@ -183,21 +184,21 @@ VARIANTS: tuple[Variant, ...] = (
         unreached=("createPayout",),
     ),
     Variant("same payout once", (policies.SamePayoutOnce,), unreached=("createPayout",)),
-    Variant("reads behind", (policies.ReadsBehind,)),
+    Variant("reads behind", (replicas.ReadsBehind,)),
     Variant("others pay", (jobs.OthersPay, jobs.JobsVerify)),
     Variant(
-        "cut", (answers.MillisecondsCut, jobs.ListsSoon, answers.NullBankDetails, answers.ShortListItems)
+        "cut", (answers.MillisecondsCut, replicas.ListsSoon, answers.NullBankDetails, answers.ShortListItems)
     ),
-    Variant("rounded", (answers.MillisecondsRounded, jobs.ReadsFromReplicas, answers.EmbeddedListForm)),
-    Variant("late", (jobs.ListsLate,)),
-    Variant("very late", (jobs.ListsVeryLate,), change=within_ten_seconds),
+    Variant("rounded", (answers.MillisecondsRounded, replicas.ReadsFromReplicas, answers.EmbeddedListForm)),
+    Variant("late", (replicas.ListsLate,)),
+    Variant("very late", (replicas.ListsVeryLate,), change=within_ten_seconds),
     Variant("vetted payees", (policies.VettedPayees,), change=payee, fill=vetted_payee),
-    Variant("totals of lists behind", (jobs.TotalsBehind, jobs.OtherClients)),
-    Variant("elements of lists behind", (jobs.ElementsBehind, jobs.OtherClients)),
-    Variant("lists uneven", (jobs.ListsUneven, jobs.OtherClients)),
-    Variant("lists in turn", (jobs.ListsInTurn, answers.DigitsByMethod)),
-    Variant("reads uneven", (jobs.ReadsUneven,)),
-    Variant("reads in turn", (jobs.ReadsInTurn, jobs.StatusesMove)),
+    Variant("totals of lists behind", (replicas.TotalsBehind, jobs.OtherClients)),
+    Variant("elements of lists behind", (replicas.ElementsBehind, jobs.OtherClients)),
+    Variant("lists uneven", (replicas.ListsUneven, jobs.OtherClients)),
+    Variant("lists in turn", (replicas.ListsInTurn, answers.DigitsByMethod)),
+    Variant("reads uneven", (replicas.ReadsUneven,)),
+    Variant("reads in turn", (replicas.ReadsInTurn, jobs.StatusesMove)),
     Variant(
         "nobody twice",
         (
@@ -253,13 +254,13 @@ VARIANTS: tuple[Variant, ...] = (
             auth.NonceFirst,
         ),
     ),
-    Variant("gets from a replica", (databases.GetsFromReplica,)),
-    Variant("destinations from a replica", (databases.DestinationsFromReplica,)),
-    Variant("destinations from two replicas in turn", (databases.DestinationsInTurn,)),
-    Variant("gets uneven", (databases.GetsUneven,)),
-    Variant("destinations uneven", (databases.DestinationsUneven, resources.WholeSeconds)),
+    Variant("gets from a replica", (replicas.GetsFromReplica,)),
+    Variant("destinations from a replica", (replicas.DestinationsFromReplica,)),
+    Variant("destinations from two replicas in turn", (replicas.DestinationsInTurn,)),
+    Variant("gets uneven", (replicas.GetsUneven,)),
+    Variant("destinations uneven", (replicas.DestinationsUneven, resources.WholeSeconds)),
     Variant(
-        "gets and destinations from a replica", (databases.DestinationsFromReplica, databases.GetsFromReplica)
+        "gets and destinations from a replica", (replicas.DestinationsFromReplica, replicas.GetsFromReplica)
     ),
     Variant(
         "bank",

@@ -1,8 +1,7 @@
-"""Databases: ids, instants, order, replicas, and rows that are there already."""
+"""Databases: ids, instants, order, and rows that are there already."""
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,6 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.store import Condition
 
 from .choice import choice
 
@@ -87,84 +85,6 @@ class ByName(_Ordered):
 
     def order(self, record: Record) -> tuple[Any, ...]:
         return (record.get("name") or record.get("label") or "", record["id"])
-
-
-@choice("read.delay")
-class GetsFromReplica(Behaviour):
-    """Every GET is answered from a replica that is 1.5 seconds behind: what is newer, parents too, is not
-    there yet."""
-
-    behind = 1_500_000
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        record = super().find(ctx, kind, identifier)
-        return None if record is not None and self._too_new(ctx, record) else record
-
-    def _too_new(self, ctx: Context, record: Record) -> bool:
-        return ctx.request.method == "GET" and bool(record["created"] > ctx.now - self.behind)
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - self.behind))
-        return super().count(ctx, listing)
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        shown = super().destinations(ctx, record)
-        rows = ctx.store.select("payout_destination", record["id"])
-        return [each for each, row in zip(shown, rows, strict=True) if not self._too_new(ctx, row)]
-
-
-@choice("read.delay")
-class GetsUneven(GetsFromReplica):
-    """Every GET is answered from one of five replicas, each behind by another time of less than a second."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
-
-    def resolve(self, ctx: Context) -> Any:
-        self.behind = next(self._delays)
-        return super().resolve(ctx)
-
-
-@choice("read.delay")
-class DestinationsFromReplica(Behaviour):
-    """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
-    is 1.5 seconds behind."""
-
-    behind = 1_500_000
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        shown = super().destinations(ctx, record)
-        rows = ctx.store.select("payout_destination", record["id"])
-        there = {row["id"] for row in rows if row["created"] <= ctx.now - self.behind}
-        return [each for each in shown if each["id"] in there]
-
-
-@choice("read.delay")
-class DestinationsInTurn(DestinationsFromReplica):
-    """Every other answer that shows a beneficiary has its destinations from such a replica."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._shown = itertools.count(1)
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        late = next(self._shown) % 2
-        return super().destinations(ctx, record) if late else Behaviour.destinations(self, ctx, record)
-
-
-@choice("read.delay")
-class DestinationsUneven(DestinationsFromReplica):
-    """Every answer that shows a beneficiary has its destinations from one of five replicas, each behind by
-    another time of less than a second."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        self.behind = next(self._delays)
-        return super().destinations(ctx, record)
 
 
 # ---------------------------------------------------------------------- what is there already

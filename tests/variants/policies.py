@@ -150,25 +150,6 @@ class BodyBeforeKey(Behaviour):
 
 
 @choice()
-class ReadsBehind(Behaviour):
-    """What was made a second and a half ago or less is not there yet for those who read it."""
-
-    behind = 1_500_000
-
-    def show_beneficiary(self, ctx: Context) -> None:
-        self._late(ctx.beneficiary, ctx)
-        super().show_beneficiary(ctx)
-
-    def show_virtual_account(self, ctx: Context) -> None:
-        self._late(ctx.virtual_account, ctx)
-        super().show_virtual_account(ctx)
-
-    def _late(self, record: Record | None, ctx: Context) -> None:
-        if record is not None and record["created"] > ctx.now - self.behind:
-            raise Refusal("missing_child")
-
-
-@choice()
 class SecondsInLists(Behaviour):
     """Lists show whole seconds, everything else all digits; filters know them all."""
 

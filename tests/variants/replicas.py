@@ -1,0 +1,293 @@
+"""Replicas and indexes: lists and reads that show late what was written."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import KINDS
+from conformance.reference.store import Condition
+
+from .choice import choice
+
+
+class _ListsBehind(Behaviour):
+    """Lists are made from an index that follows what happens some time later."""
+
+    #: Microseconds.
+    behind = 0
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        listing.conditions.append(Condition("created", "<=", ctx.now - self.behind))
+        return super().count(ctx, listing)
+
+
+@choice("read.delay")
+class ListsSoon(_ListsBehind):
+    """Lists are 80 milliseconds behind."""
+
+    behind = 80_000
+
+
+@choice("read.delay")
+class ListsLate(_ListsBehind):
+    """Lists are two seconds behind."""
+
+    behind = 2_000_000
+
+
+@choice("read.delay")
+class ListsVeryLate(_ListsBehind):
+    """Lists are eight seconds behind, as the target file says."""
+
+    behind = 8_000_000
+
+
+@choice("read.delay")
+class ListsInTurn(Behaviour):
+    """Lists come from two replicas in turn, of which one is two seconds behind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lists_read = itertools.count(1)
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        if next(self._lists_read) % 2:
+            listing.conditions.append(Condition("created", "<=", ctx.now - 2_000_000))
+        return super().count(ctx, listing)
+
+
+@choice("read.delay")
+class ListsUneven(Behaviour):
+    """Each list is read from another of five replicas, each behind by another time of less than a second."""
+
+    behind = (0, 900_000, 300_000, 600_000, 50_000)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle(self.behind)
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        listing.conditions.append(Condition("created", "<=", ctx.now - next(self._delays)))
+        return super().count(ctx, listing)
+
+
+def _indexed(ctx: Context, listing: Listing) -> Listing:
+    """A list as an index knows it that is 1.5 seconds behind."""
+    return replace(listing, conditions=[*listing.conditions, Condition("created", "<=", ctx.now - 1_500_000)])
+
+
+@choice("read.delay")
+class TotalsBehind(Behaviour):
+    """Lists show their elements at once, and count them from an index that is behind."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return super().count(ctx, _indexed(ctx, listing))
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))
+
+
+@choice("read.delay")
+class ElementsBehind(Behaviour):
+    """Lists count their elements at once, and show them from an index that is behind."""
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return super().page_of(ctx, _indexed(ctx, listing))
+
+
+@choice()
+class ReadsBehind(Behaviour):
+    """What was made a second and a half ago or less is not there yet for those who read it."""
+
+    behind = 1_500_000
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        self._late(ctx.beneficiary, ctx)
+        super().show_beneficiary(ctx)
+
+    def show_virtual_account(self, ctx: Context) -> None:
+        self._late(ctx.virtual_account, ctx)
+        super().show_virtual_account(ctx)
+
+    def _late(self, record: Record | None, ctx: Context) -> None:
+        if record is not None and record["created"] > ctx.now - self.behind:
+            raise Refusal("missing_child")
+
+
+@choice("read.delay")
+class ReadsInTurn(Behaviour):
+    """Beneficiaries and virtual accounts are read from two replicas in turn, of which one is two seconds
+    behind; what is newer is not there."""
+
+    #: Microseconds of each replica.
+    behind: tuple[int, ...] = (2_000_000, 0)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle(self.behind)
+        #: Id -> each state, with when it came to be.
+        self._states: dict[str, list[tuple[int, Record]]] = {}
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        self._came(ctx)
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        self._came(ctx)
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        super().disable_beneficiary(ctx)
+        self._came(ctx)
+
+    def _came(self, ctx: Context) -> None:
+        if ctx.record is not None and KINDS[ctx.operation] in ("beneficiary", "virtual_account"):
+            self._states.setdefault(ctx.record["id"], []).append((ctx.now, ctx.record))
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        super().show_beneficiary(ctx)
+        self._from_replica(ctx)
+
+    def show_virtual_account(self, ctx: Context) -> None:
+        super().show_virtual_account(ctx)
+        self._from_replica(ctx)
+
+    def _from_replica(self, ctx: Context) -> None:
+        assert ctx.record is not None
+        states, as_of = self._states.get(ctx.record["id"]), ctx.now - next(self._delays)
+        if states:
+            old = [state for instant, state in states if instant <= as_of]
+            if not old:
+                raise Refusal("missing_child")
+            ctx.record = {**old[-1], "as_of": as_of}
+
+    def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
+        shown = super().destinations(ctx, record)
+        there = ctx.store.select("payout_destination", record["id"])
+        as_of = record.get("as_of", ctx.now)
+        return [each for each, row in zip(shown, there, strict=True) if row["created"] <= as_of]
+
+
+@choice("read.delay")
+class ReadsUneven(ReadsInTurn):
+    """Beneficiaries and virtual accounts are read from one of five replicas, each behind by another time of
+    less than a second."""
+
+    behind = (0, 900_000, 300_000, 600_000, 50_000)
+
+
+@choice("read.delay")
+class ReadsFromReplicas(Behaviour):
+    """A beneficiary is read from a replica that shows changes 80 milliseconds later."""
+
+    behind = 80_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: dict[str, tuple[int, Record]] = {}
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        self._remember(ctx)
+        super().update_beneficiary(ctx)
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        self._remember(ctx)
+        super().disable_beneficiary(ctx)
+
+    def _remember(self, ctx: Context) -> None:
+        assert ctx.beneficiary is not None
+        known = self._before.get(ctx.beneficiary["id"])
+        # What is still shown stays shown until the last of several changes is old enough.
+        shown = known[1] if known and known[0] > ctx.now - self.behind else ctx.beneficiary
+        self._before[ctx.beneficiary["id"]] = (ctx.now, shown)
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        super().show_beneficiary(ctx)
+        assert ctx.record is not None
+        changed, before = self._before.get(ctx.record["id"], (0, None))
+        if before is not None and changed > ctx.now - self.behind:
+            ctx.record = before
+
+
+@choice("read.delay")
+class GetsFromReplica(Behaviour):
+    """Every GET is answered from a replica that is 1.5 seconds behind: what is newer, parents too, is not
+    there yet."""
+
+    behind = 1_500_000
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        record = super().find(ctx, kind, identifier)
+        return None if record is not None and self._too_new(ctx, record) else record
+
+    def _too_new(self, ctx: Context, record: Record) -> bool:
+        return ctx.request.method == "GET" and bool(record["created"] > ctx.now - self.behind)
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        listing.conditions.append(Condition("created", "<=", ctx.now - self.behind))
+        return super().count(ctx, listing)
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        shown = super().destinations(ctx, record)
+        rows = ctx.store.select("payout_destination", record["id"])
+        return [each for each, row in zip(shown, rows, strict=True) if not self._too_new(ctx, row)]
+
+
+@choice("read.delay")
+class GetsUneven(GetsFromReplica):
+    """Every GET is answered from one of five replicas, each behind by another time of less than a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+
+    def resolve(self, ctx: Context) -> Any:
+        self.behind = next(self._delays)
+        return super().resolve(ctx)
+
+
+@choice("read.delay")
+class DestinationsFromReplica(Behaviour):
+    """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
+    is 1.5 seconds behind."""
+
+    behind = 1_500_000
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        shown = super().destinations(ctx, record)
+        rows = ctx.store.select("payout_destination", record["id"])
+        there = {row["id"] for row in rows if row["created"] <= ctx.now - self.behind}
+        return [each for each in shown if each["id"] in there]
+
+
+@choice("read.delay")
+class DestinationsInTurn(DestinationsFromReplica):
+    """Every other answer that shows a beneficiary has its destinations from such a replica."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = itertools.count(1)
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        late = next(self._shown) % 2
+        return super().destinations(ctx, record) if late else Behaviour.destinations(self, ctx, record)
+
+
+@choice("read.delay")
+class DestinationsUneven(DestinationsFromReplica):
+    """Every answer that shows a beneficiary has its destinations from one of five replicas, each behind by
+    another time of less than a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        self.behind = next(self._delays)
+        return super().destinations(ctx, record)

@@ -28,7 +28,7 @@ from conformance.judge.paging import (
 )
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
-from conformance.world.account import AccountFixture, identifier
+from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.habits import only_own, prepopulated
 from conformance.world.known_lists import SMALL, listed_customer
 from conformance.world.run_context import refusal_of_valid
@@ -140,6 +140,28 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         ctx.skip_judgement(
             "list.complete", "the new account is neither on the first pages nor on the last two", created
         )
+
+
+@check("list.complete", operations=("listAccounts",), last=True)
+def test_account_of_the_target_file_is_listed(ctx: CheckContext) -> None:
+    """Walks the accounts of the customer until the funded account shows, which no request of the run made."""
+    funded = ctx.target.primary.funded_account_id
+    if funded is None:
+        ctx.not_exercised("list.complete", "the target file names no funded account")
+        return
+    listing = call("listAccounts", {"customer_id": ctx.target.primary.customer_id})
+    ctx.accept(listing, "the list")
+    # Another page than that which later reads are compared with.
+    read = ctx.eventually(
+        lambda: walk(ctx.send, listing, size=MAX_SIZE - 1), lambda read: read.cut or funded in read.ids
+    )
+    if read.broken is not None or not read.pages:
+        usable_page(ctx, "list.complete", read.exchanges[-1], "a page of the accounts")
+    elif read.cut and funded not in read.ids:
+        reason = f"{len(read.pages)} pages of more were read; the funded account was not on them"
+        ctx.skip_judgement("list.complete", reason, *read.exchanges[:1])
+    else:
+        ctx.judge("list.complete", Listed("the funded account", [funded]), *read.page_exchanges)
 
 
 @check(

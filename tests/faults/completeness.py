@@ -120,6 +120,22 @@ class ListsStayAsTheyWere(Finishes):
 
 
 @fault("list.complete", operations=("listAccounts",))
+class LeavesOutTheOldest(Faulty):
+    """The account that a customer had before any was created by a request is not in the list."""
+
+    def left_out(self, ctx: Context) -> int:
+        """Number of the oldest elements that are left out."""
+        oldest = ctx.store.select("account", self.list_parent(ctx), limit=1)
+        return int(bool(oldest and ctx.store.balances(oldest[0]["id"])))
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return super().count(ctx, listing) - self.left_out(ctx)
+
+    def offset(self, ctx: Context, listing: Listing) -> int:
+        return super().offset(ctx, listing) + self.left_out(ctx)
+
+
+@fault("list.complete", operations=("listAccounts",))
 class KeepsSoMany(Faulty):
     """A new account takes the place of the oldest one in the list, which stays as long as it was."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -109,19 +110,16 @@ def parse_one_at_a_time() -> None:
     together (python/cpython#106905), and whoever comes second gets a SystemError. Assumes that both call
     `parse` of the module; without it some run ends as an error of the suite.
     """
-    if sys.version_info >= (3, 12, 2) or isinstance(ast.parse, _OneAtATime):
+    parse, lock = ast.parse, threading.RLock()
+    if sys.version_info >= (3, 12, 2) or hasattr(parse, "__wrapped__"):
         return
-    ast.parse = _OneAtATime(ast.parse)
 
+    @functools.wraps(parse)
+    def one_at_a_time(*arguments: Any, **options: Any) -> Any:
+        with lock:
+            return parse(*arguments, **options)
 
-class _OneAtATime:
-    def __init__(self, parse: Callable[..., ast.AST]) -> None:
-        self._parse = parse
-        self._lock = threading.RLock()
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        with self._lock:
-            return self._parse(*arguments, **options)
+    ast.parse = one_at_a_time
 
 
 # ---------------------------------------------------------------------- hypothesis

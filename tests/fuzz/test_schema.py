@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from conformance._files import InputError
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz import load_tests
-from conformance.fuzz.engine.database import DatabaseError, open_database
+from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
@@ -196,5 +197,5 @@ def test_time_is_kept() -> None:
 
 @pytest.mark.parametrize("name", ["github:owner", "github:/x", "ftp://host/x"])
 def test_unusable_database(name: str) -> None:
-    with pytest.raises(DatabaseError, match=name):
+    with pytest.raises(InputError, match=name):
         open_database(name)

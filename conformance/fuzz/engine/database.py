@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from conformance._files import InputError
+
 if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
-
-
-class DatabaseError(Exception):
-    """The database cannot be used as it is named; the text is one paragraph with the remedy."""
 
 
 def open_database(name: str | None) -> ExampleDatabase | None:
     """The database of a folder, of `redis://HOST[:PORT][/N]`, or of `github:OWNER/REPOSITORY`.
 
     The last one reads the examples that a workflow uploaded as an artifact and keeps new ones in memory only.
-    None opens none. Raises DatabaseError.
+    None opens none. Raises InputError.
     """
     if name is None or not name.strip():
         return None
@@ -34,11 +32,11 @@ def open_database(name: str | None) -> ExampleDatabase | None:
     if name.startswith("github:"):
         owner, separator, repository = name.removeprefix("github:").partition("/")
         if not owner or not separator or not repository or "/" in repository:
-            raise DatabaseError(f"{name}: a GitHub artifact database is named github:OWNER/REPOSITORY.")
+            raise InputError(f"{name}: a GitHub artifact database is named github:OWNER/REPOSITORY.")
         shared = ReadOnlyDatabase(GitHubArtifactDatabase(owner, repository))
         return MultiplexedDatabase(InMemoryExampleDatabase(), shared)
     if "://" in name:
-        raise DatabaseError(
+        raise InputError(
             f"{name}: unknown kind of example database; "
             "name a folder, redis://HOST or github:OWNER/REPOSITORY."
         )
@@ -72,12 +70,12 @@ def _redis(name: str) -> ExampleDatabase:
         from hypothesis.extra.redis import RedisExampleDatabase
         from redis import Redis
     except ImportError:
-        raise DatabaseError(
+        raise InputError(
             f"{name}: the examples cannot be kept in Redis without its client; install the package redis."
         ) from None
     try:
         return RedisExampleDatabase(Redis.from_url(name))
     except (ValueError, OSError) as error:
-        raise DatabaseError(
+        raise InputError(
             f"{name}: not an address of a Redis server ({error}); write redis://HOST:PORT/NUMBER."
         ) from None

@@ -81,6 +81,11 @@ faults["fields.amount"] |= {
         operations=tuple(MONEY),
         each=each_apart(lambda field: field.kind == "amount"),
     ),
+    "Zero with more decimals than cents have is an amount.": seam(
+        "check_amount",
+        lambda self, ctx, field, value: None if re.fullmatch(r"0+\.000+", value) else self.usual(),
+        operations=("createPayout",),
+    ),
 }
 
 faults["fields.max-length-accepted"] |= {

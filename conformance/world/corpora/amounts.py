@@ -11,6 +11,7 @@ from conformance.world.corpora.value import Bug, Value
 REFUSED = (
     Value("0", "zero", Bug.LENIENCY),
     Value("0.00", "zero with decimals", Bug.LENIENCY),
+    Value("0.0000", "zero with more decimals than cents have", Bug.LENIENCY),
     Value("00", "zero in two digits", Bug.LENIENCY),
     Value("-0", "negative zero, which compares equal to zero", Bug.LENIENCY),
     Value("-5.00", "negative: money would flow the other way", Bug.LENIENCY),

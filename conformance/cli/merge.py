@@ -23,7 +23,7 @@ from conformance.replay import load
 from conformance.report import view
 from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import Document
-from conformance.report.write import exit_status, write_all
+from conformance.report.write import write_all
 
 #: The folder of a run's replay files, as its findings name them.
 FOLDER = "replays"
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{options.report_dir}: the reports cannot be written ({error.strerror}).") from None
     print(*paths, *problems, document.verdict.sentence, sep="\n")
-    return exit_status(document, problems)
+    return document.exit_status(problems)
 
 
 def merged(

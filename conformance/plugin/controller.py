@@ -289,8 +289,7 @@ class Controller:
     @property
     def exit_status(self) -> int:
         """The status that the run ends with, once it is finished."""
-        status = self.document.verdict.exit_status if self.document else 3
-        return 3 if self.problems and status == 0 else status
+        return self.document.exit_status(self.problems) if self.document else 3
 
 
 def _not_finished(nodeid: str) -> list[Finding]:

@@ -8,7 +8,7 @@ finding, and all others count in the latency of their operation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -310,6 +310,10 @@ class Document(msgspec.Struct, frozen=True):
         """The document of JSON data; members that it does not know are left out. Raises
         msgspec.ValidationError, which names the place."""
         return msgspec.convert(data, cls, str_keys=True)
+
+    def exit_status(self, problems: Collection[str]) -> int:
+        """That of the verdict, or 3 where that is 0 and a report was not written."""
+        return self.verdict.exit_status or (3 if problems else 0)
 
 
 def schema() -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +106,7 @@ def finish(document: Document, folder: Path, width: int = 100) -> int:
     _, problems = write_all(document, folder)
     for problem in problems:
         print(printable(problem), file=sys.stderr)
-    return exit_status(document, problems)
-
-
-def exit_status(document: Document, problems: Collection[str]) -> int:
-    """The exit status of a run: that of its verdict, or 3 where that is 0 and a report was not written."""
-    return document.verdict.exit_status or (3 if problems else 0)
+    return document.exit_status(problems)
 
 
 def append_step_summary(document: Document, environment: Mapping[str, str]) -> None:

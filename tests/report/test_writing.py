@@ -11,7 +11,7 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.report import write
 from conformance.report.document import Document
-from conformance.report.write import FORMATS, exit_status, write_all
+from conformance.report.write import FORMATS, write_all
 from tests.support.report_samples import document, whole_run
 
 FILES = ["results.json", *(file for file, _ in FORMATS.values())]
@@ -103,6 +103,6 @@ def test_the_step_summary_is_appended_and_bounded(
 def test_a_report_that_is_not_written_fails_a_run_without_violations(made: Document, tmp_path: Path) -> None:
     (tmp_path / "junit.xml").mkdir()
     good = document(whole_run())
-    assert exit_status(good, write_all(good, tmp_path)[1]) == 3
-    assert exit_status(good, write_all(good, tmp_path / "new")[1]) == 0
-    assert exit_status(made, write_all(made, tmp_path)[1]) == 1
+    assert good.exit_status(write_all(good, tmp_path)[1]) == 3
+    assert good.exit_status(write_all(good, tmp_path / "new")[1]) == 0
+    assert made.exit_status(write_all(made, tmp_path)[1]) == 1

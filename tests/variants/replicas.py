@@ -121,6 +121,38 @@ class ReadsBehind(Behaviour):
 
 
 @choice("read.delay")
+class FiltersBehind(Behaviour):
+    """Lists under filters come from an index that is behind; those without filters do not."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        if listing.conditions:
+            listing.conditions = _indexed(ctx, listing).conditions
+        return super().count(ctx, listing)
+
+
+@choice("read.delay")
+class BalancesUneven(Behaviour):
+    """Balances are read from one of five replicas, each behind by another time of less than a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+        #: Account -> its balances before each payout, with when that was.
+        self._balances_before: dict[str, list[tuple[int, list[dict[str, Any]]]]] = {}
+
+    def create_payout(self, ctx: Context) -> None:
+        assert ctx.account is not None
+        before = super().balances(ctx, ctx.account)
+        super().create_payout(ctx)
+        self._balances_before.setdefault(ctx.account["id"], []).append((ctx.now, before))
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        as_of = ctx.now - next(self._delays)
+        later = [shown for at, shown in self._balances_before.get(record["id"], ()) if at > as_of]
+        return later[0] if later else super().balances(ctx, record)
+
+
+@choice("read.delay")
 class ReadsInTurn(Behaviour):
     """Beneficiaries and virtual accounts are read from two replicas in turn, of which one is two seconds
     behind; what is newer is not there."""

@@ -27,7 +27,7 @@ class Interruption:
 
     def begin(self) -> None:
         """Lets SIGTERM interrupt the run as SIGINT does."""
-        self._handle(signal.SIGTERM, _interrupt)
+        self._handle(signal.SIGTERM, signal.default_int_handler)
 
     def hold(self, *, interrupted: bool = False) -> None:
         """From now on signals end nothing: what was measured is being reported, which takes seconds."""
@@ -67,7 +67,3 @@ def _is_command() -> bool:
         "py.test",
         "conformance",
     )
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

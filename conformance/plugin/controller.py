@@ -61,6 +61,11 @@ class Controller:
         self.known, self.pinned = _lists(options)
         self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
+        if options.fuzz_database not in (None, "none"):
+            # Imports Hypothesis, which a run without a database of its own need not do here.
+            from conformance.fuzz.engine.database import open_database
+
+            open_database(options.fuzz_database)
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
         #: Seconds that an answer takes, and that the clock of the server is ahead, as far as they

@@ -30,6 +30,7 @@ from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import bodies
+from conformance.world.habits import found
 from conformance.world.known_lists import large_list
 from conformance.world.shapes import accepted_body, accepts
 
@@ -195,7 +196,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         }
 
         def shows_all(answer: Exchange, shown: dict[str, Any] = shown) -> bool:
-            return not answer.succeeded or not mismatches(answer, shown)
+            return found(answer) and (not answer.succeeded or not mismatches(answer, shown))
 
         answer = ctx.eventually(functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
@@ -223,7 +224,9 @@ def _judge_defaults(
     def look() -> tuple[Exchange, Exchange]:
         return act(what), ctx.send(listing, "the list of its destinations")
 
-    answer, listed = ctx.eventually(look, lambda seen: expected.judge(seen).good is not False)
+    answer, listed = ctx.eventually(
+        look, lambda seen: all(map(found, seen)) and expected.judge(seen).good is not False
+    )
     if ctx.usable(rule, answer) and answer.succeeded and listed.succeeded:
         ctx.judge(rule, expected, answer, listed)
 
@@ -251,7 +254,8 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
     what = f"a beneficiary with {len(many.created)} destinations"
 
     def shows_all(answer: Exchange) -> bool:
-        return not answer.succeeded or len(objects(answer.get("payout_destinations"))) >= len(many.created)
+        shows = len(objects(answer.get("payout_destinations"))) >= len(many.created)
+        return found(answer) and (not answer.succeeded or shows)
 
     answer = ctx.eventually(lambda: ctx.send(reading, what), shows_all)
     if ctx.usable(rule, answer) and answer.succeeded:

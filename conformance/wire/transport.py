@@ -7,13 +7,14 @@ excepted where that has a limit of its own.
 from __future__ import annotations
 
 import functools
+import math
 import re
 import select
 import socket
 import ssl
 import threading
 import time
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -139,6 +140,8 @@ class _Connection:
         self._poll = select.poll()
         self._poll.register(opened, select.POLLIN)
         self._end = self._seconds = 0.0
+        #: Answers that it has brought.
+        self.answers = 0
 
     @property
     def stale(self) -> bool:
@@ -220,6 +223,7 @@ class _Exchange(httpx.SyncByteStream):
 
     def close(self) -> None:
         if self._pool is not None and self.reusable:
+            self.connection.answers += 1
             self._pool.append(self.connection)
         else:
             self.connection.close()
@@ -262,6 +266,8 @@ class Transport(httpx.BaseTransport):
     def __init__(self, files: Tls = NO_FILES) -> None:
         self._files = files
         self._idle: dict[tuple[str, str, int], deque[_Connection]] = {}
+        #: Server -> the answers after which its connections ended without a word, and how often.
+        self._ended: defaultdict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request and returns its response, the body of which is still to be read. Raises httpx's
@@ -275,7 +281,9 @@ class Transport(httpx.BaseTransport):
         place = url.scheme, host, url.port or _PORTS.get(url.scheme, 0)
         fresh = bool(request.extensions.get(FRESH))
         idle = self._idle.setdefault(place, deque())
-        connection = None if fresh else _usable(idle)
+        # A server that ends connections after so many answers may do it while the next request is on its way.
+        most = min([number for number, times in [*self._ended[place].items()] if times > 1], default=math.inf)
+        connection = None if fresh else _usable(idle, most)
         if connection is None:
             connection = self._connected(place, min(seconds, _seconds(timeout.get("connect"))))
         exchange = _Exchange(connection, request, None if fresh else idle)
@@ -285,8 +293,11 @@ class Transport(httpx.BaseTransport):
             connection.begin(seconds, end)
             connection.write(data)
             status, headers = exchange.head()
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            silent = not request.extensions.get(RECEIVED) and not isinstance(error, httpx.TimeoutException)
+            if connection.answers and silent:
+                self._ended[place][connection.answers] += 1
             raise
         return httpx.Response(status, headers=headers, stream=exchange)
 
@@ -335,15 +346,15 @@ def _seconds(given: float | None) -> float:
     return 3600.0 if given is None else given
 
 
-def _usable(idle: deque[_Connection]) -> _Connection | None:
-    """The connection that was idle longest, unless it went stale: by turns, requests reach every process of a
-    server that has several."""
+def _usable(idle: deque[_Connection], most: float) -> _Connection | None:
+    """The connection that was idle longest, unless it went stale or has brought the most answers: by turns,
+    requests reach every process of a server that has several."""
     while True:
         try:
             connection = idle.popleft()
         except IndexError:
             return None
-        if not connection.stale:
+        if connection.answers < most and not connection.stale:
             return connection
         connection.close()
 

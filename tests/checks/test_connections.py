@@ -35,9 +35,10 @@ Sends = Callable[[socket.socket, Response, int], object]
 
 
 def few_answers(connection: socket.socket, response: Response, number: int) -> bool:
-    """Closes after so many answers, without `Connection: close`."""
-    connection.sendall(rendered(response))
-    return number < ANSWERS
+    """Closes after so many answers, without `Connection: close`, when the next request is on its way."""
+    if number <= ANSWERS:
+        connection.sendall(rendered(response))
+    return number <= ANSWERS
 
 
 def until_idle(connection: socket.socket, response: Response, number: int) -> None:

@@ -91,7 +91,7 @@ def eventually(
     begun = time.monotonic()
     for pause in _pauses(within(cache)):
         if until is not None and time.time() > until:
-            break
+            return seen
         time.sleep(pause)
         seen = look()
         if good(seen):

@@ -63,6 +63,14 @@ def test_what_is_old_enough_to_show_is_not_waited_for() -> None:
         assert len(looks) == 3
 
 
+def test_looks_at_what_is_old_are_no_waits_in_vain() -> None:
+    cache, looks = RunCache(), iter(range(9))
+    for _ in range(MOST_IN_VAIN):
+        eventually(cache, "listWallets", lambda: 0, lambda seen: False, until=time.time() - 60)
+    with hurried():
+        assert eventually(cache, "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
+
+
 def test_operations_of_which_none_exists_are_waited_for_together() -> None:
     run = run_on(
         transport=lambda server: InProcessTransport(Stage.of(server, "createAccount", "listAccounts"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 
 import pytest
 
@@ -73,8 +74,12 @@ def test_choices_keep_their_own_state() -> None:
     """Two of one server that remember under one name would spoil each other, and the server with them."""
     owners: dict[str, type] = {}
     for choice in CHOICES.values():
-        for mixin in choice.__mro__:
-            if "__init__" in vars(mixin) and not issubclass(Behaviour, mixin):
-                for attribute in vars(mixin)["__init__"].__code__.co_names:
-                    if attribute.startswith("_") and not attribute.startswith("__"):
-                        assert owners.setdefault(attribute, mixin) is mixin, attribute
+        for mixin in reversed(choice.__mro__):
+            if issubclass(Behaviour, mixin):
+                continue
+            made = vars(mixin)["__init__"].__code__.co_names if "__init__" in vars(mixin) else ()
+            known = {*dir(Behaviour), *vars(sys.modules[mixin.__module__])}
+            kept = {name for name in made if name.startswith("_")} | vars(mixin).keys()
+            for attribute in kept - known:
+                if not attribute.startswith("__"):
+                    assert issubclass(mixin, owners.setdefault(attribute, mixin)), attribute

@@ -85,7 +85,7 @@ def test_rules_that_a_composed_server_breaks(
 class EveryOtherPayeeReviewed(PayeesReviewed):
     """Every second beneficiary is taken out of use as soon as it was made, the first to begin with."""
 
-    every = 2
+    reviewed_every = 2
 
     def __init__(self) -> None:
         super().__init__()

@@ -17,7 +17,7 @@ from tests.variants.resources import OrderOfHashes
 class OneForEachRequest(OtherClients):
     """Another client creates an account whenever the suite asks for something of the customer."""
 
-    every = 1
+    created_every = 1
 
 
 @hurried()

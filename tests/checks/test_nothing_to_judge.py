@@ -155,7 +155,7 @@ def test_a_document_shows_the_rules_of_its_values(operation: str, document: Any,
 class ReadsLate(ReadsInTurn):
     """Beneficiaries and virtual accounts are read from a replica that is two seconds behind."""
 
-    behind = (2_000_000,)
+    turns = (2_000_000,)
 
 
 @hurried()

@@ -139,7 +139,7 @@ class RefusesPayins(Behaviour):
 class ReadsSoon(ReadsBehind):
     """New resources are there for reads a tenth of a second later."""
 
-    behind = 100_000
+    reads_behind = 100_000
 
 
 @pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])

@@ -63,7 +63,7 @@ class OthersPay(Behaviour):
 class OtherClients(Behaviour):
     """Other clients create accounts of the same customer, one for every 29 requests about it."""
 
-    every = 29
+    created_every = 29
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class OtherClients(Behaviour):
         if ctx.customer is not None:
             customer = ctx.customer["id"]
             self._requests[customer] += 1
-            if self._requests[customer] % self.every == 0:
+            if self._requests[customer] % self.created_every == 0:
                 self._create_account(ctx, customer, ctx.customer["organization"])
         return answered
 
@@ -137,7 +137,7 @@ class StatusesReviewed(Behaviour):
 class StatusesMove(Behaviour):
     """With every fifth list that is read, one of the elements it showed is put to use or out of it."""
 
-    every = 5
+    moved_every = 5
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,8 +147,8 @@ class StatusesMove(Behaviour):
         super().list_records(ctx)
         number = next(self._lists_shown)
         assert ctx.listing is not None
-        if number % self.every == 0 and ctx.listing.records:
-            record = ctx.listing.records[number // self.every % len(ctx.listing.records)]
+        if number % self.moved_every == 0 and ctx.listing.records:
+            record = ctx.listing.records[number // self.moved_every % len(ctx.listing.records)]
             status = "inactive" if record["status"] == "active" else "active"
             ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
 

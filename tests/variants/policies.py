@@ -20,7 +20,7 @@ from .choice import choice
 class PayeesReviewed(Behaviour):
     """Every third beneficiary is taken out of use for a review as soon as it was made."""
 
-    every = 3
+    reviewed_every = 3
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class PayeesReviewed(Behaviour):
         super().create(ctx)
         if KINDS[ctx.operation] == "beneficiary" and ctx.record is not None:
             self._made += 1
-            if self._made % self.every == 0:
+            if self._made % self.reviewed_every == 0:
                 reviewed = {**ctx.record, "status": "inactive", "updated": self.touched(ctx, ctx.record)}
                 ctx.store.update(reviewed)
 
@@ -74,7 +74,7 @@ class FewOfEach(Behaviour):
 class DailyLimit(Behaviour):
     """An account pays out so much a day and no more."""
 
-    limit = Decimal(60)
+    most_a_day = Decimal(60)
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class DailyLimit(Behaviour):
         super().check_funds(ctx)
         account = self.parent(ctx)["id"]
         asked = Decimal(str(ctx.values.get("amount")))
-        if self._paid_today.get(account, Decimal(0)) + asked > self.limit:
+        if self._paid_today.get(account, Decimal(0)) + asked > self.most_a_day:
             raise Refusal("insufficient_funds", "The limit of the day is reached.", code="limit_exceeded")
 
     def create_payout(self, ctx: Context) -> None:

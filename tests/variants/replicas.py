@@ -15,15 +15,18 @@ from conformance.reference.store import Condition
 
 from .choice import choice
 
+#: Microseconds by which replicas are behind that answer in turn.
+_UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
+
 
 class _ListsBehind(Behaviour):
     """Lists are made from an index that follows what happens some time later."""
 
     #: Microseconds.
-    behind = 0
+    lists_behind = 0
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - self.behind))
+        listing.conditions.append(Condition("created", "<=", ctx.now - self.lists_behind))
         return super().count(ctx, listing)
 
 
@@ -31,21 +34,21 @@ class _ListsBehind(Behaviour):
 class ListsSoon(_ListsBehind):
     """Lists are 80 milliseconds behind."""
 
-    behind = 80_000
+    lists_behind = 80_000
 
 
 @choice("read.delay")
 class ListsLate(_ListsBehind):
     """Lists are two seconds behind."""
 
-    behind = 2_000_000
+    lists_behind = 2_000_000
 
 
 @choice("read.delay")
 class ListsVeryLate(_ListsBehind):
     """Lists are eight seconds behind, as the target file says."""
 
-    behind = 8_000_000
+    lists_behind = 8_000_000
 
 
 @choice("read.delay")
@@ -66,14 +69,12 @@ class ListsInTurn(Behaviour):
 class ListsUneven(Behaviour):
     """Each list is read from another of five replicas, each behind by another time of less than a second."""
 
-    behind = (0, 900_000, 300_000, 600_000, 50_000)
-
     def __init__(self) -> None:
         super().__init__()
-        self._delays = itertools.cycle(self.behind)
+        self._list_delays = itertools.cycle(_UNEVEN)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - next(self._delays)))
+        listing.conditions.append(Condition("created", "<=", ctx.now - next(self._list_delays)))
         return super().count(ctx, listing)
 
 
@@ -105,7 +106,7 @@ class ElementsBehind(Behaviour):
 class ReadsBehind(Behaviour):
     """What was made a second and a half ago or less is not there yet for those who read it."""
 
-    behind = 1_500_000
+    reads_behind = 1_500_000
 
     def show_beneficiary(self, ctx: Context) -> None:
         self._late(ctx.beneficiary, ctx)
@@ -116,7 +117,7 @@ class ReadsBehind(Behaviour):
         super().show_virtual_account(ctx)
 
     def _late(self, record: Record | None, ctx: Context) -> None:
-        if record is not None and record["created"] > ctx.now - self.behind:
+        if record is not None and record["created"] > ctx.now - self.reads_behind:
             raise Refusal("missing_child")
 
 
@@ -136,7 +137,7 @@ class BalancesUneven(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+        self._balance_delays = itertools.cycle(_UNEVEN)
         #: Account -> its balances before each payout, with when that was.
         self._balances_before: dict[str, list[tuple[int, list[dict[str, Any]]]]] = {}
 
@@ -147,7 +148,7 @@ class BalancesUneven(Behaviour):
         self._balances_before.setdefault(ctx.account["id"], []).append((ctx.now, before))
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        as_of = ctx.now - next(self._delays)
+        as_of = ctx.now - next(self._balance_delays)
         later = [shown for at, shown in self._balances_before.get(record["id"], ()) if at > as_of]
         return later[0] if later else super().balances(ctx, record)
 
@@ -158,11 +159,11 @@ class ReadsInTurn(Behaviour):
     behind; what is newer is not there."""
 
     #: Microseconds of each replica.
-    behind: tuple[int, ...] = (2_000_000, 0)
+    turns: tuple[int, ...] = (2_000_000, 0)
 
     def __init__(self) -> None:
         super().__init__()
-        self._delays = itertools.cycle(self.behind)
+        self._read_delays = itertools.cycle(self.turns)
         #: Id -> each state, with when it came to be.
         self._states: dict[str, list[tuple[int, Record]]] = {}
 
@@ -192,7 +193,7 @@ class ReadsInTurn(Behaviour):
 
     def _from_replica(self, ctx: Context) -> None:
         assert ctx.record is not None
-        states, as_of = self._states.get(ctx.record["id"]), ctx.now - next(self._delays)
+        states, as_of = self._states.get(ctx.record["id"]), ctx.now - next(self._read_delays)
         if states:
             old = [state for instant, state in states if instant <= as_of]
             if not old:
@@ -211,14 +212,14 @@ class ReadsUneven(ReadsInTurn):
     """Beneficiaries and virtual accounts are read from one of five replicas, each behind by another time of
     less than a second."""
 
-    behind = (0, 900_000, 300_000, 600_000, 50_000)
+    turns = _UNEVEN
 
 
 @choice("read.delay")
 class ReadsFromReplicas(Behaviour):
     """A beneficiary is read from a replica that shows changes 80 milliseconds later."""
 
-    behind = 80_000
+    copy_behind = 80_000
 
     def __init__(self) -> None:
         super().__init__()
@@ -236,14 +237,14 @@ class ReadsFromReplicas(Behaviour):
         assert ctx.beneficiary is not None
         known = self._before.get(ctx.beneficiary["id"])
         # What is still shown stays shown until the last of several changes is old enough.
-        shown = known[1] if known and known[0] > ctx.now - self.behind else ctx.beneficiary
+        shown = known[1] if known and known[0] > ctx.now - self.copy_behind else ctx.beneficiary
         self._before[ctx.beneficiary["id"]] = (ctx.now, shown)
 
     def show_beneficiary(self, ctx: Context) -> None:
         super().show_beneficiary(ctx)
         assert ctx.record is not None
         changed, before = self._before.get(ctx.record["id"], (0, None))
-        if before is not None and changed > ctx.now - self.behind:
+        if before is not None and changed > ctx.now - self.copy_behind:
             ctx.record = before
 
 
@@ -252,17 +253,17 @@ class GetsFromReplica(Behaviour):
     """Every GET is answered from a replica that is 1.5 seconds behind: what is newer, parents too, is not
     there yet."""
 
-    behind = 1_500_000
+    gets_behind = 1_500_000
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         record = super().find(ctx, kind, identifier)
         return None if record is not None and self._too_new(ctx, record) else record
 
     def _too_new(self, ctx: Context, record: Record) -> bool:
-        return ctx.request.method == "GET" and bool(record["created"] > ctx.now - self.behind)
+        return ctx.request.method == "GET" and bool(record["created"] > ctx.now - self.gets_behind)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - self.behind))
+        listing.conditions.append(Condition("created", "<=", ctx.now - self.gets_behind))
         return super().count(ctx, listing)
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
@@ -277,10 +278,10 @@ class GetsUneven(GetsFromReplica):
 
     def __init__(self) -> None:
         super().__init__()
-        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+        self._get_delays = itertools.cycle(_UNEVEN)
 
     def resolve(self, ctx: Context) -> Any:
-        self.behind = next(self._delays)
+        self.gets_behind = next(self._get_delays)
         return super().resolve(ctx)
 
 
@@ -289,12 +290,12 @@ class DestinationsFromReplica(Behaviour):
     """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
     is 1.5 seconds behind."""
 
-    behind = 1_500_000
+    destinations_behind = 1_500_000
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
         shown = super().destinations(ctx, record)
         rows = ctx.store.select("payout_destination", record["id"])
-        there = {row["id"] for row in rows if row["created"] <= ctx.now - self.behind}
+        there = {row["id"] for row in rows if row["created"] <= ctx.now - self.destinations_behind}
         return [each for each in shown if each["id"] in there]
 
 
@@ -304,10 +305,10 @@ class DestinationsInTurn(DestinationsFromReplica):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown = itertools.count(1)
+        self._destinations_shown = itertools.count(1)
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        late = next(self._shown) % 2
+        late = next(self._destinations_shown) % 2
         return super().destinations(ctx, record) if late else Behaviour.destinations(self, ctx, record)
 
 
@@ -318,8 +319,8 @@ class DestinationsUneven(DestinationsFromReplica):
 
     def __init__(self) -> None:
         super().__init__()
-        self._delays = itertools.cycle((900_000, 0, 300_000, 600_000, 50_000))
+        self._destination_delays = itertools.cycle(_UNEVEN)
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        self.behind = next(self._delays)
+        self.destinations_behind = next(self._destination_delays)
         return super().destinations(ctx, record)

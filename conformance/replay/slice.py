@@ -24,7 +24,7 @@ from conformance.world.run_context import RunContext
 MOST_STEPS, MOST_CHANGES = 600, 520
 
 #: Number of exchanges of the record that were read, id -> the exchange that created it, and resource or list
-#: -> the accepted exchanges that changed it.
+#: -> the requests that changed it or were refused: a total may count those, too.
 _READ = Key[tuple[int, dict[str, Exchange], dict[str, list[Exchange]]]]("what made and changed each resource")
 
 
@@ -129,9 +129,9 @@ def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange
     fresh = [run.record[number] for number in list(run.record)[seen:]]
     for exchange in fresh if seen else [*list(run.before.values()), *fresh]:
         traits = traits_of(exchange.operation)
-        if not exchange.succeeded or exchange.method == "GET":
+        if exchange.method == "GET" or not (exchange.succeeded or exchange.refused):
             continue
-        identifier = exchange.get("id")
+        identifier = exchange.get("id") if exchange.succeeded else None
         if isinstance(identifier, str) and identifier and not (traits.disables or traits.changes):
             made.setdefault(identifier, exchange)
         changes.setdefault(subject(exchange), []).append(exchange)

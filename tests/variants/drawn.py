@@ -24,6 +24,9 @@ from .surroundings import (
 from .target_files import british, payee, payins_off, style, within_ten_seconds
 from .variant import Tables, Variant, Wrap
 
+#: What limits a rate in front of a server.
+LIMITS = {"limited in front", "limited without a word", "rate limited"}
+
 #: Choices of which a server can make one only.
 EXCLUSIVE = (
     {
@@ -107,6 +110,10 @@ def drawn(seed: int) -> Variant:
         names -= group - {source.choice(sorted(group))}
     chosen = source.sample(sorted(names), source.randint(3, 8))
     between = source.sample(sorted(BETWEEN), source.choice((0, 0, 1, 2)))
+    # Two limits of a rate in a row leave no rate that the suite could find.
+    limits = [name for name in between if name in LIMITS]
+    excess = limits if "LimitedBehindAuthentication" in chosen else limits[1:]
+    between = [name for name in between if name not in excess]
     changes = [DECLARED[name] for name in chosen if name in DECLARED]
     if source.random() < 0.2:
         changes.append(payins_off)

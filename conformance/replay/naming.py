@@ -120,7 +120,7 @@ class Names:
             self._stamps[exchange.timestamp] = f"sent_{step['id']}.timestamp"
         with contextlib.suppress(ValueError):
             self._sent.update(value for _, value in texts_of(exchange.call.document))
-        if not exchange.succeeded:
+        if not (exchange.succeeded or exchange.refused):
             return
         for place, value in texts_of(exchange.document):
             if not value or value in self._sent or (exchange.method == "GET" and value in self._born):
@@ -128,7 +128,7 @@ class Names:
             if place[-1] in _MADE_BY_SERVER:
                 self._answered.setdefault(value, (step, kind, place))
                 self._lookup.add(value)
-            elif not judged and len(value) > SHORTEST and re.search("[0-9]", value):
+            elif exchange.succeeded and not judged and len(value) > SHORTEST and re.search("[0-9]", value):
                 self._said.setdefault(value, (step, kind, place))
 
     # ------------------------------------------------------------------ values

@@ -97,7 +97,7 @@ def pytest_runtestloop() -> Generator[None, Any, Any]:
         (client.Client, "send", "client"),
         (client.Client, "transmit", "client"),
         (client.Client, "race", "client"),
-        (client.Client, "_watch", "judging"),
+        (client.Client, "watch", "judging"),
         (execution.Executor, "run", "judging"),
         (worker.Worker, "ledger", "handing on"),
         (controller.Controller, "take", "handing on"),

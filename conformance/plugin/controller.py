@@ -20,14 +20,14 @@ from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import latency, preflight, rate_limit
-from conformance.fuzz.exploration import DEFAULT_EXAMPLES
+from conformance.fuzz.engine.database import open_database
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
 from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, generated_time, suggested
 from conformance.plugin.options import Options
-from conformance.plugin.plan import QUICK_WORKERS, Plan, budget
+from conformance.plugin.plan import QUICK_WORKERS, Plan, budget, cases
 from conformance.plugin.selection import judged_by
 from conformance.report.document import Document
 from conformance.target.file import NO_FILES, Target, Tls, build
@@ -61,11 +61,7 @@ class Controller:
         self.known, self.pinned = _lists(options)
         self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
-        if options.fuzz_database not in (None, "none"):
-            # Imports Hypothesis, which a run without a database of its own need not do here.
-            from conformance.fuzz.engine.database import open_database
-
-            open_database(options.fuzz_database)
+        open_database(options.fuzz_database)
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
         #: Seconds that an answer takes, and that the clock of the server is ahead, as far as they
@@ -188,7 +184,7 @@ class Controller:
         None where all processes take the time that they are given."""
         if self.options.fuzz_time is not None:
             return None
-        return (self.options.examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES * generated_time(self._latency)
+        return cases(self.options.examples) * generated_time(self._latency)
 
     def tell(self, process: int = 0) -> dict[str, Any]:
         """Plain data for one of the processes that run tests."""

@@ -109,6 +109,11 @@ def budget(
     return Budget(most=most, end=end, over=over, requests_per_second=rate)
 
 
+def cases(examples: int | None) -> float:
+    """The generated cases of a run, with those of a default run as the unit."""
+    return (examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES
+
+
 def plan(
     nodeids: Iterable[str],
     examples: int | None = None,
@@ -118,7 +123,7 @@ def plan(
 ) -> Plan:
     """The plan of tests by their node ids, with so many generated cases a part, or seconds in all; of a
     `quick` run, what it sends of them."""
-    share = (examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES
+    share = cases(examples)
     rows = {nodeid: known.of(nodeid) for nodeid in nodeids}
     there = [row for row in rows.values() if row is not None]
     return Plan(

@@ -38,12 +38,11 @@ EVERYTHING = Scope()
 
 def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> FuzzSettings:
     """Budget and seed of the property-based tests in one of several workers; `folder` is the report's."""
-    database = options.fuzz_database or str(folder / "examples")
     return FuzzSettings(
         seed=options.seed,
         examples=options.examples or DEFAULT_EXAMPLES,
         seconds=options.fuzz_time,
-        database=None if database == "none" else database,
+        database=options.fuzz_database or str(folder / "examples"),
         worker=worker,
         workers=workers,
     )

@@ -15,9 +15,9 @@ def open_database(name: str | None) -> ExampleDatabase | None:
     """The database of a folder, of `redis://HOST[:PORT][/N]`, or of `github:OWNER/REPOSITORY`.
 
     The last one reads the examples that a workflow uploaded as an artifact and keeps new ones in memory only.
-    None opens none. Raises InputError.
+    None and the word none open none. Raises InputError.
     """
-    if name is None or not name.strip():
+    if name is None or name.strip() in ("", "none"):
         return None
     from hypothesis.database import (
         DirectoryBasedExampleDatabase,

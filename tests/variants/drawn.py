@@ -24,10 +24,7 @@ from .surroundings import (
 from .target_files import british, payee, payins_off, style, within_ten_seconds
 from .variant import Tables, Variant, Wrap
 
-#: What limits a rate in front of a server.
-LIMITS = {"limited in front", "limited without a word", "rate limited"}
-
-#: Choices of which a server can make one only.
+#: Choices, and things that stand between, of which a server can have one only.
 EXCLUSIVE = (
     {
         "WholeSeconds",
@@ -74,6 +71,8 @@ EXCLUSIVE = (
     # Authentication in another order, and bodies of errors in another form.
     {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
     {"ErrorsByField", "TerseErrors", "NullErrors"},
+    # Two limits of a rate in a row leave no rate that the suite could find.
+    {"LimitedBehindAuthentication", "limited in front", "limited without a word", "rate limited"},
     # Ignored as malformed, or refused.
     {"OddFiltersMatchNothing", "DatesInUtc"},
     # The payee that somebody has verified lives outside Britain.
@@ -105,15 +104,11 @@ BETWEEN: dict[str, Wrap] = {
 def drawn(seed: int) -> Variant:
     """A server that makes three to eight choices at random, behind up to two things that stand between."""
     source = random.Random(seed)
-    names = set(CHOICES)
+    names = {*CHOICES, *BETWEEN}
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
-    chosen = source.sample(sorted(names), source.randint(3, 8))
-    between = source.sample(sorted(BETWEEN), source.choice((0, 0, 1, 2)))
-    # Two limits of a rate in a row leave no rate that the suite could find.
-    limits = [name for name in between if name in LIMITS]
-    excess = limits if "LimitedBehindAuthentication" in chosen else limits[1:]
-    between = [name for name in between if name not in excess]
+    chosen = source.sample(sorted(names & CHOICES.keys()), source.randint(3, 8))
+    between = source.sample(sorted(names & BETWEEN.keys()), source.choice((0, 0, 1, 2)))
     changes = [DECLARED[name] for name in chosen if name in DECLARED]
     if source.random() < 0.2:
         changes.append(payins_off)

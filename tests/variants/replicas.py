@@ -19,14 +19,23 @@ from .choice import choice
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
 
 
-class _ListsBehind(Behaviour):
-    """Lists are made from an index that follows what happens some time later."""
+def _behind(ctx: Context, delay: int) -> Condition:
+    """What a replica holds that is so many microseconds behind."""
+    return Condition("created", "<=", ctx.now - delay)
 
-    #: Microseconds.
-    lists_behind = 0
+
+class _ListsBehind(Behaviour):
+    """Lists are made from indexes in turn, each of which follows what happens some time later."""
+
+    #: Microseconds of each index.
+    lists_behind: tuple[int, ...] = (0,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._list_delays = itertools.cycle(self.lists_behind)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - self.lists_behind))
+        listing.conditions.append(_behind(ctx, next(self._list_delays)))
         return super().count(ctx, listing)
 
 
@@ -34,53 +43,40 @@ class _ListsBehind(Behaviour):
 class ListsSoon(_ListsBehind):
     """Lists are 80 milliseconds behind."""
 
-    lists_behind = 80_000
+    lists_behind = (80_000,)
 
 
 @choice("read.delay")
 class ListsLate(_ListsBehind):
     """Lists are two seconds behind."""
 
-    lists_behind = 2_000_000
+    lists_behind = (2_000_000,)
 
 
 @choice("read.delay")
 class ListsVeryLate(_ListsBehind):
     """Lists are eight seconds behind, as the target file says."""
 
-    lists_behind = 8_000_000
+    lists_behind = (8_000_000,)
 
 
 @choice("read.delay")
-class ListsInTurn(Behaviour):
+class ListsInTurn(_ListsBehind):
     """Lists come from two replicas in turn, of which one is two seconds behind."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._lists_read = itertools.count(1)
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        if next(self._lists_read) % 2:
-            listing.conditions.append(Condition("created", "<=", ctx.now - 2_000_000))
-        return super().count(ctx, listing)
+    lists_behind = (2_000_000, 0)
 
 
 @choice("read.delay")
-class ListsUneven(Behaviour):
+class ListsUneven(_ListsBehind):
     """Each list is read from another of five replicas, each behind by another time of less than a second."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._list_delays = itertools.cycle(_UNEVEN)
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - next(self._list_delays)))
-        return super().count(ctx, listing)
+    lists_behind = _UNEVEN
 
 
 def _indexed(ctx: Context, listing: Listing) -> Listing:
     """A list as an index knows it that is 1.5 seconds behind."""
-    return replace(listing, conditions=[*listing.conditions, Condition("created", "<=", ctx.now - 1_500_000)])
+    return replace(listing, conditions=[*listing.conditions, _behind(ctx, 1_500_000)])
 
 
 @choice("read.delay")
@@ -253,17 +249,27 @@ class GetsFromReplica(Behaviour):
     """Every GET is answered from a replica that is 1.5 seconds behind: what is newer, parents too, is not
     there yet."""
 
-    gets_behind = 1_500_000
+    #: Microseconds of each replica; they answer in turn.
+    gets_behind: tuple[int, ...] = (1_500_000,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._get_delays = itertools.cycle(self.gets_behind)
+        self._get_delay = 0
+
+    def resolve(self, ctx: Context) -> Any:
+        self._get_delay = next(self._get_delays)
+        return super().resolve(ctx)
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         record = super().find(ctx, kind, identifier)
         return None if record is not None and self._too_new(ctx, record) else record
 
     def _too_new(self, ctx: Context, record: Record) -> bool:
-        return ctx.request.method == "GET" and bool(record["created"] > ctx.now - self.gets_behind)
+        return ctx.request.method == "GET" and bool(record["created"] > ctx.now - self._get_delay)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        listing.conditions.append(Condition("created", "<=", ctx.now - self.gets_behind))
+        listing.conditions.append(_behind(ctx, self._get_delay))
         return super().count(ctx, listing)
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
@@ -276,13 +282,7 @@ class GetsFromReplica(Behaviour):
 class GetsUneven(GetsFromReplica):
     """Every GET is answered from one of five replicas, each behind by another time of less than a second."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._get_delays = itertools.cycle(_UNEVEN)
-
-    def resolve(self, ctx: Context) -> Any:
-        self.gets_behind = next(self._get_delays)
-        return super().resolve(ctx)
+    gets_behind = _UNEVEN
 
 
 @choice("read.delay")
@@ -290,12 +290,17 @@ class DestinationsFromReplica(Behaviour):
     """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
     is 1.5 seconds behind."""
 
-    destinations_behind = 1_500_000
+    #: Microseconds of each replica; they are asked in turn.
+    destinations_behind: tuple[int, ...] = (1_500_000,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._destination_delays = itertools.cycle(self.destinations_behind)
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        shown = super().destinations(ctx, record)
+        shown, as_of = super().destinations(ctx, record), ctx.now - next(self._destination_delays)
         rows = ctx.store.select("payout_destination", record["id"])
-        there = {row["id"] for row in rows if row["created"] <= ctx.now - self.destinations_behind}
+        there = {row["id"] for row in rows if row["created"] <= as_of}
         return [each for each in shown if each["id"] in there]
 
 
@@ -303,13 +308,7 @@ class DestinationsFromReplica(Behaviour):
 class DestinationsInTurn(DestinationsFromReplica):
     """Every other answer that shows a beneficiary has its destinations from such a replica."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._destinations_shown = itertools.count(1)
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        late = next(self._destinations_shown) % 2
-        return super().destinations(ctx, record) if late else Behaviour.destinations(self, ctx, record)
+    destinations_behind = (1_500_000, 0)
 
 
 @choice("read.delay")
@@ -317,10 +316,4 @@ class DestinationsUneven(DestinationsFromReplica):
     """Every answer that shows a beneficiary has its destinations from one of five replicas, each behind by
     another time of less than a second."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._destination_delays = itertools.cycle(_UNEVEN)
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        self.destinations_behind = next(self._destination_delays)
-        return super().destinations(ctx, record)
+    destinations_behind = _UNEVEN

@@ -16,7 +16,7 @@ no verdict on the server.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -50,6 +50,7 @@ from conformance.world.case import Case, call_of
 from conformance.world.run_context import refusal_of_valid
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 #: Operation -> a valid request to it after an authentication failure.
 _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
@@ -138,6 +139,10 @@ class Engine:
         if whose in (ENCODED, ENCODED_LOWER):
             return encoded(own, lower=whose == ENCODED_LOWER)
         return own
+
+    def turn(self, values: Sequence[T]) -> T:
+        """One of several values: operations take them in turn."""
+        return values[list(OPERATIONS).index(self.operation) % len(values)]
 
     # ------------------------------------------------------------------ sending and judging
 

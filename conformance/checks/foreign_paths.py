@@ -18,6 +18,7 @@ from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, identifier, parameters
 from conformance.world.cache import Key
 from conformance.world.case import Case
+from conformance.world.corpora import ids
 
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
@@ -94,9 +95,10 @@ def missing_children(at: Engine) -> Iterator[Case]:
 
 
 def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
-    """Ids that almost equal an existing one, a name that every object of JavaScript knows, and the id of
+    """Ids that almost equal an existing one, the name of a member that all objects have, and the id of
     another kind of resource."""
-    for what, near in (*almost(at.ids[parameter]), ("the id __proto__", "__proto__")):
+    member = at.turn(ids.INHERITED)
+    for what, near in (*almost(at.ids[parameter]), (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
         other = NEAR + of_another_kind(at.fixture, parameter)

@@ -10,7 +10,6 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
 from conformance.contract import signing
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.timestamps import http_date
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import UNKNOWN
@@ -19,6 +18,7 @@ from conformance.wire.messages import Auth, Exchange
 from conformance.wire.provenance import derive, fresh, new_key
 from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
+from conformance.world.corpora import ids
 
 #: Directions from now in which a timestamp may lie.
 _DIRECTIONS = (("old", -1), ("ahead", 1))
@@ -87,7 +87,7 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
         ("thirty days old", now - 30 * 86_400),
     )
     # One for an operation: each comes on three of them.
-    how, other = further[list(OPERATIONS).index(at.operation) % len(further)]
+    how, other = at.turn(further)
     for name, timestamp in (
         ("a timestamp in milliseconds", now * 1000),
         ("the timestamp 0", 0),
@@ -162,11 +162,14 @@ def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
 
 @table("auth.unknown-key", "auth.unknown-key-status", at=AuthProbes)
 def test_unknown_keys(at: Engine) -> Iterator[Case]:
-    """API keys that nobody has, some as close to the right one as can be, signed with several secrets."""
+    """API keys that nobody has, some as close to the right one as can be, signed with several secrets; one is
+    on some operations the name of a member that all objects have."""
     known = at.ctx.target.primary.api_key
+    member = at.turn(("", *ids.INHERITED))
+    unsecured = f"the API key {member}" if member else "an unknown API key"
     for name, key, secret in (
         ("an unknown API key, signed with the right secret", unknown_like(known), None),
-        ("an unknown API key, signed with an empty secret", unknown_like(known), ""),
+        (f"{unsecured}, signed with an empty secret", member or unknown_like(known), ""),
         ("the API key without its last character", derive(known, "but.1"), None),
         ("the API key with one more character", f"{known}0", None),
         ("the API key in another letter case", derive(known, "swapped"), None),

@@ -6,8 +6,10 @@ import base64
 from typing import Any
 
 from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
+from conformance.world.corpora.ids import INHERITED
 
 from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 
@@ -188,6 +190,11 @@ class LenientKeys(Faulty):
         return super().find_organization(ctx, api_key)
 
 
+#: Operations that are sent such a key; in their turn the others are sent one like a known one.
+KEYED_BY_MEMBERS = tuple(
+    operation for at, operation in enumerate(OPERATIONS) if at % (len(INHERITED) + 1) > 0
+)
+
 faults["auth.unknown-key"] |= {
     "API keys are compared without their letter case.": seam(
         "find_organization",
@@ -199,10 +206,15 @@ faults["auth.unknown-key"] |= {
             ),
             None,
         ),
-    )
+    ),
 }
 
 faults["auth.unknown-key-status"] |= {
+    "An API key that is the name of a member of all objects is known, with an empty secret.": seam(
+        "find_organization",
+        lambda self, ctx, key: OrganizationRow("", key, "") if key in INHERITED else self.usual(),
+        operations=KEYED_BY_MEMBERS,
+    ),
     "An unknown key is refused with another status.": seam(
         "on_unknown_key",
         lambda self, *_: refuse(refusal(self.value, "authentication_error", "invalid_api_key")),

@@ -13,7 +13,9 @@ from conformance.reference.core_messages import Request, Response
 from conformance.reference.field_tables import FIELDS, TYPES
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
+from conformance.world.corpora.ids import INHERITED
 
+from .authentication import KEYED_BY_MEMBERS
 from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 from .harness import NO_ANSWER
 
@@ -176,8 +178,8 @@ CRASHES: dict[str, Callable[[Context], bool]] = {
     ),
     "escape in the path": lambda ctx: b"%" in ctx.path,
     "NUL in the path": lambda ctx: b"%00" in ctx.path,
-    "a name that objects of JavaScript have in the path": lambda ctx: bool(
-        re.search(rb"/(__proto__|constructor|toString)(/|$)", ctx.path)
+    "a member of all objects in the path": lambda ctx: any(
+        part in INHERITED for part in ctx.path.decode("latin-1").split("/")
     ),
     "negative timestamp": lambda ctx: (ctx.header(b"x-timestamp") or "").startswith("-"),
     "invalid UTF-8 in the path": lambda ctx: bool(re.search(rb"%[89A-Fa-f][0-9A-Fa-f]", ctx.path)),
@@ -286,6 +288,9 @@ class CrashesOnPaths(Faulty):
 
 faults["http.no-server-error"] |= {
     "Some requests are answered with 500.": of(Crashes, each=CRASHES),
+    "An API key that is the name of a member of all objects is answered with 500.": crashing(
+        lambda self, ctx: ctx.header(b"x-api-key") in INHERITED, operations=KEYED_BY_MEMBERS
+    ),
     "Some bodies are answered with 500.": of(Crashes, operations=BODY_OPERATIONS, each=BODY_CRASHES),
     "Some queries are answered with 500.": of(Crashes, operations=LISTS, each=QUERY_CRASHES),
     "Some filters are answered with 500.": of(

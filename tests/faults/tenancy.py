@@ -11,6 +11,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.resources import KINDS
+from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
 from tests.variants.resources import FundsDemanded
 
@@ -195,15 +196,12 @@ class ServesResembling(Faulty):
         return super().on_missing_child(ctx, kind, identifier, parent)
 
 
-#: Members of every object of JavaScript.
-_INHERITED = ("__proto__", "constructor", "toString")
-
 faults["tenancy.unknown-parent"] |= {
     "A customer or account is found by the name of a member that all objects have.": seam(
         "on_unknown_parent",
         lambda self, ctx, kind, identifier: (
             [each for each in ctx.store.select(kind, None) if self.owned(ctx, each)][-1]
-            if identifier in _INHERITED
+            if identifier in INHERITED
             else self.usual()
         ),
         # Of others the path names a child, which is not under it, or a second time is refused.
@@ -219,7 +217,7 @@ faults["tenancy.missing-child"] |= {
     "A child is found by the name of a member that all objects have.": seam(
         "on_missing_child",
         lambda self, ctx, kind, identifier, parent: (
-            ctx.store.select(kind, parent["id"])[-1] if identifier in _INHERITED else self.usual()
+            ctx.store.select(kind, parent["id"])[-1] if identifier in INHERITED else self.usual()
         ),
     ),
 }

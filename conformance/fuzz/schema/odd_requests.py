@@ -181,7 +181,7 @@ class OddRequests:
                 yield [self._having(how, field.name, value) for value in wrong]
         for name in texts.SERVER_OWNED:
             yield [self._having("added", name, value) for value in values(texts.SERVER_OWNED[name])]
-        for name in ("", "__proto__", "x" * 300, "\u0000"):
+        for name in ("", *ids.INHERITED, "x" * 300, "\u0000"):
             yield [self._having("added", name, value) for value in ("x", None, 1)]
 
     def _bytes(self, valid: ValidBody) -> Iterator[Branch]:

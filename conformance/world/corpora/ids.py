@@ -12,6 +12,9 @@ IDS = (
     Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane", Bug.LENGTH),
 )
 
+#: Names of members that each object of JavaScript or Python has; a look-up in a plain object finds them.
+INHERITED = ("__proto__", "constructor", "toString", "__class__")
+
 #: Whole segments of a path.
 SEGMENTS = (
     Value("x", "no prefix", Bug.CRASH),

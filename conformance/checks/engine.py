@@ -24,6 +24,7 @@ from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
+from conformance.contract.signing_mistakes import BY_NAME
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import InternalError
 from conformance.judge.oracle import (
@@ -42,7 +43,7 @@ from conformance.judge.oracle import (
     expect,
     own_path,
 )
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, quoted, unknown_like
 from conformance.world.cache import Key
@@ -116,6 +117,12 @@ class Engine:
             changes["body"] = to_json(self.document())
         path = tuple({**dict(own_path(self.operation)), **(whose or {})}.items())
         return Case(self.operation, name, rule, path, **changes)
+
+    def mistake(self, rule: str, mistake: str, auth: Auth | None = None, **changes: Any) -> Case:
+        """A valid request but for these changes that is signed with a usual mistake, named as in
+        `contract.signing_mistakes`."""
+        auth = replace(auth or Auth(), mistake=mistake)
+        return self.case(rule, BY_NAME[mistake].described, auth=auth, **changes)
 
     def target(self, whose: Mapping[str, str] | None = None) -> str:
         """The path of a valid request, or of one that names some resources of others."""

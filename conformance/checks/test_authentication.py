@@ -209,7 +209,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
     """A valid request but for an unknown id, if the server refuses it after authentication and not before."""
     top = parameters(probes.operation)[0]
-    wrong = probes.usual({top: UNKNOWN}).signed(mangle="flip")
+    wrong = probes.usual({top: UNKNOWN}).signed(signature_forms="other.32")
     unsigned = ctx.send(wrong, "a wrong signature and an unknown top-level id")
     astray = ctx.send(probes.usual({top: UNKNOWN}), "a valid request but for an unknown top-level id")
     after = astray.refused and not astray.refused_authentication and not astray.throttled
@@ -287,7 +287,7 @@ def _judge_shared(
 def test_open_choices(at: Engine) -> Iterator[Case]:
     """Records what the server does with nonces, signatures and headers where that is left open."""
     probes = AuthProbes(at.ctx)
-    wrong = probes.usual().signed(mangle="flip")
+    wrong = probes.usual().signed(signature_forms="other.32")
     failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
     used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
     form, order, codes = "auth.nonce-form", "auth.precedence", "auth.unspecified-codes"
@@ -295,11 +295,15 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
         ("auth.nonce-after-failure", "a nonce used before with a wrong signature", Auth(nonce=failed)),
         (form, "a UUID as the nonce", Auth(nonce=new_key())),
         (form, "a nonce of 64 hexadecimal digits", Auth(nonce=secrets.token_hex(32))),
-        ("auth.signature-upper-case", "a signature in upper case", Auth(mangle="upper")),
+        ("auth.signature-upper-case", "a signature in upper case", Auth(signature_forms="upper")),
         (order, "no X-Nonce and an old timestamp", Auth(omit=(signing.NONCE,), timestamp_offset=-3600)),
-        (order, "an old timestamp and a wrong signature", Auth(timestamp_offset=-3600, mangle="flip")),
+        (
+            order,
+            "an old timestamp and a wrong signature",
+            Auth(timestamp_offset=-3600, signature_forms="other.32"),
+        ),
         (order, "an old timestamp and a used nonce", Auth(timestamp_offset=-3600, nonce=used)),
-        (order, "a used nonce and a wrong signature", Auth(nonce=used, mangle="flip")),
+        (order, "a used nonce and a wrong signature", Auth(nonce=used, signature_forms="other.32")),
         (order, "an unknown API key and an old timestamp", Auth(api_key=unknown, timestamp_offset=-3600)),
         *((codes, f"an empty {header}", Auth(empty=(header,))) for header in signing.HEADERS),
         (codes, "the timestamp abc", Auth(timestamp="abc")),

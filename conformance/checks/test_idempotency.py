@@ -25,12 +25,12 @@ from conformance.checks.idempotent_requests import (
 from conformance.checks.members import judge_members, look_for
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.contract.signing import NAME_CASES
 from conformance.judge.comparison import document
 from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
-from conformance.wire.mutations import NAME_CASES
 from conformance.wire.provenance import derive, new_key
 from conformance.world.account import renewed
 from conformance.world.bodies import Body

@@ -76,7 +76,9 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
         answer = probes.send(probes.usual().signed(nonce=used.nonce, timestamp_offset=-2), again)
         if not answer.refused_authentication:
             # Perhaps this server looks at such things before it authenticates anybody.
-            unsigned = probes.send(call.signed(mangle="flip"), f"a wrongly signed request {what}")
+            unsigned = probes.send(
+                call.signed(signature_forms="other.32"), f"a wrongly signed request {what}"
+            )
             if not unsigned.refused_authentication:
                 reason = f"a request {what} is refused before authentication"
                 ctx.skip_judgement(RULE, reason, answer, unsigned, cause="auth.comes-first")

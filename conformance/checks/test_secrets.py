@@ -121,7 +121,7 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
 def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     """Requests to be refused, each with one defect; their errors are where a server is tempted to quote."""
     operation = ctx.operation
-    yield "a wrong signature", valid.signed(mangle="flip")
+    yield "a wrong signature", valid.signed(signature_forms="other.32")
     parent = valid.path.split("/")[3]
     yield (
         "an unknown parent",

@@ -20,7 +20,7 @@ RULE = "auth.other-spellings"
 
 #: Requests that fail authentication: with the key of an organization, and with nothing at all.
 _UNSIGNED = (
-    ("with a wrong signature", Auth(mangle="flip")),
+    ("with a wrong signature", Auth(signature_forms="other.32")),
     ("without authentication headers", Auth(omit=signing.HEADERS)),
 )
 

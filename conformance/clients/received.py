@@ -38,14 +38,6 @@ _SIGNED = (
     "client.secret",
 )
 
-#: Part of the signature string -> the rule that it is signed as it is sent.
-_PARTS = {
-    "method": "auth.signed-method",
-    "timestamp": "auth.signed-timestamp",
-    "nonce": "auth.signed-nonce",
-    "separators": "auth.no-separators",
-}
-
 _NONCE = re.compile("[0-9A-Fa-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -189,7 +181,8 @@ def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterato
         if found.is_open:
             yield Said("client.signature-form", "the right signature in capital letters")
             continue
-        rule = _signature_rule(found, request.operation)
+        has = (rule for rule in found.rules if request.operation in CLIENT_RULES[rule].operations)
+        rule = next(has, "auth.signature")
         if found.mistake:
             got = f"the signature of a client that {found.mistake.text}"
         else:
@@ -215,20 +208,6 @@ def explanation(request: ClientRequest) -> Explanation | None:
         origin,
     )
     return explained(parts, organization.secret, call.auth.signature)
-
-
-def _signature_rule(found: Explanation, operation: str) -> str:
-    part = found.part
-    if part == "target":
-        path = found.string.partition(b"?")[0]
-        signed_query = b"?" in found.string and (found.signed or b"").startswith(path)
-        rule = "auth.signed-query" if signed_query else "auth.signed-path"
-    elif part == "body":
-        rule = "auth.signed-body" if operation in CLIENT_RULES["auth.signed-body"].operations else ""
-        rule = rule or "auth.signed-empty-body"
-    else:
-        rule = _PARTS.get(part, "auth.signature")
-    return rule if operation in CLIENT_RULES[rule].operations else "auth.signature"
 
 
 def beside(found: Explanation) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
+from collections.abc import Callable, Mapping
 
 API_KEY = "X-API-Key"
 TIMESTAMP = "X-Timestamp"
@@ -17,6 +18,14 @@ SIGNATURE = "X-Signature"
 
 #: The four headers that every request carries (section 5.2).
 HEADERS = (API_KEY, TIMESTAMP, NONCE, SIGNATURE)
+
+#: Letter cases of header names, which mean the same header (section 5.2).
+NAME_CASES: Mapping[str, Callable[[str], str]] = {
+    "": str,
+    "lower": str.lower,
+    "upper": str.upper,
+    "swapped": str.swapcase,
+}
 
 
 def signature_string(method: str, target: bytes, timestamp: str, nonce: str, body: bytes) -> bytes:

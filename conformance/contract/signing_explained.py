@@ -8,7 +8,14 @@ import json
 from dataclasses import dataclass, replace
 
 from conformance.contract import signing
-from conformance.contract.signing_mistakes import MISTAKES, SEPARATORS, Mistake, Parts, signatures
+from conformance.contract.signing_mistakes import (
+    MISTAKES,
+    Mistake,
+    Parts,
+    broken_rules,
+    changed_part,
+    signatures,
+)
 
 
 @dataclass(frozen=True)
@@ -18,8 +25,8 @@ class Explanation:
     `string` and `signature` are the right ones. `is_right`: the right one was presented; `is_open`: it was in
     another letter case, which the specification leaves open. `mistake` makes what was presented, or the
     string that the client says it signed. `signed` is the string that was signed, if known and not `string`.
-    `difference` says how the presented signature, or that string, differs from the right one; `part` names
-    the only part of the string that differs, or is "separators".
+    `difference` says how the presented signature, or that string, differs from the right one; `rules` are
+    those that the mistake breaks.
     """
 
     string: bytes
@@ -29,7 +36,7 @@ class Explanation:
     mistake: Mistake | None = None
     signed: bytes | None = None
     difference: str = ""
-    part: str = ""
+    rules: tuple[str, ...] = ("auth.signature",)
 
     @property
     def first_difference(self) -> int:
@@ -59,8 +66,7 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
         if hmac.compare_digest(_digits(made).encode(), _digits(shown).encode()):
             other = mistake.signed(parts)
             other = other if other != string else None
-            part = "separators" if mistake.name in SEPARATORS else _part(parts, other)[0] if other else ""
-            return replace(right, mistake=mistake, signed=other, part=part)
+            return replace(right, mistake=mistake, signed=other, rules=broken_rules(mistake, parts))
     if signed is not None and signed != string:
         named = next((mistake for mistake in MISTAKES if mistake.signed(parts) == signed), None)
         return replace(right, signed=signed, mistake=named, difference=_difference(parts, signed))
@@ -92,22 +98,9 @@ def _mutated(shown: str, signature: str) -> str:
     return ""
 
 
-def _part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
-    """The only part in which a signed string differs from the right one, and what was signed in its place."""
-    names, pieces = list(parts.pieces), list(parts.pieces.values())
-    # What follows everything else is a body where none is sent.
-    places = [4, 0, 1, 2, 3] if not parts.body and signed.startswith(parts.string()) else range(5)
-    for place in places:
-        before, after = b"".join(pieces[:place]), b"".join(pieces[place + 1 :])
-        fits = len(signed) >= len(before) + len(after)
-        if fits and signed.startswith(before) and signed.endswith(after):
-            return names[place], signed[len(before) : len(signed) - len(after)]
-    return "", b""
-
-
 def _difference(parts: Parts, signed: bytes) -> str:
     """The part in which a signed string differs from the right one, or else the first byte."""
-    name, instead = _part(parts, signed)
+    name, instead = changed_part(parts, signed)
     if name:
         return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(parts.pieces[name])}"
     right = parts.string()

@@ -1,8 +1,9 @@
 """Usual mistakes in a signature (section 5.3): one row each, for servers and clients.
 
 A row has a name, a sentence's predicate, and the string, key, digest or notation that it uses in the place of
-the right one. A server or client that makes the mistake computes the signature that the row computes. No row
-computes a right signature: to name one is a diagnosis.
+the right one. Checks send the signature that a row computes (`Auth.mistake`), and the oracle says which rule
+it breaks. A client, or a server that refuses valid requests, is diagnosed by the row that computes its
+signature. Stand-alone scripts of replays hold this module.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote, unquote_to_bytes
 
-from conformance.contract import signing
+from conformance.contract.signing import signature
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Mistake:
         except (ValueError, RecursionError):
             return None
         made = self.write(self.digest(key, string))
-        return None if made == signing.signature(secret, parts.string()) else made
+        return None if made == signature(secret, parts.string()) else made
 
     def signed(self, parts: Parts) -> bytes | None:
         """The string that is signed; None where the mistake cannot be made."""
@@ -101,6 +102,11 @@ class Mistake:
             return self.string(parts)
         except (ValueError, RecursionError):
             return None
+
+    @property
+    def described(self) -> str:
+        """The wrong signature, as part of a sentence."""
+        return f"the signature of a client that {self.text}"
 
 
 def _hash(string: bytes) -> bytes:
@@ -169,15 +175,15 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("upper-case escapes", "writes percent-encoding in capital letters", _escapes(bytes.upper)),
     Mistake("plus as %20", "writes %20 where a plus sign is sent", _query(lambda query: query.replace(b"+", b"%20"))),
     Mistake("%20 as plus", "writes a plus sign where %20 is sent", _query(lambda query: query.replace(b"%20", b"+"))),
-    Mistake("no /v1", "leaves /v1 out of the path", _part("target", lambda parts: re.sub(rb"\A/v1/", b"/", parts.target))),
+    Mistake("no /v1", "leaves /v1 out of the path", _part("target", lambda parts: parts.target.replace(b"/v1/", b"/", 1))),
     Mistake("no base path", "leaves out what the base URL has before /v1", _part("target", lambda parts: re.sub(rb"\A.*?/v1/", b"/v1/", parts.target))),
     Mistake("no base path, no /v1", "leaves out the path of the base URL, /v1 included", _part("target", lambda parts: re.sub(rb"\A.+?/v1/", b"/", parts.target))),
     Mistake("trailing slash", "puts a slash behind the path", lambda parts: parts.string(target=parts.target.replace(parts.path, parts.path + b"/", 1))),
     Mistake("scheme and host", "puts scheme and host before the path", _part("target", lambda parts: parts.origin + parts.target)),
     # Timestamp and nonce.
     Mistake("milliseconds", "takes the timestamp in milliseconds", lambda parts: parts.string(timestamp=str(int(parts.timestamp) * 1000).encode())),
-    Mistake("1 s earlier", "reads the clock once for the signature and once for the header", _later(-1)),
-    Mistake("1 s later", "reads the clock once for the signature and once for the header", _later(1)),
+    Mistake("1 s earlier", "signs a timestamp 1 s before the one it sends, as clocks read twice show it", _later(-1)),
+    Mistake("1 s later", "signs a timestamp 1 s after the one it sends, as clocks read twice show it", _later(1)),
     Mistake("no timestamp", "leaves the timestamp out", _part("timestamp", lambda parts: b"")),
     Mistake("no nonce", "leaves the nonce out", _part("nonce", lambda parts: b"")),
     Mistake("upper-case nonce", "writes the nonce in capital letters", _part("nonce", lambda parts: parts.nonce.upper().encode())),
@@ -219,6 +225,43 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("upper-case hexadecimal", "writes the signature in capital letters", write=lambda digest: digest.hex().upper()),
     Mistake("scheme before the signature", "writes sha256= before the signature", write=lambda digest: "sha256=" + digest.hex()),
 )  # fmt: skip
+
+
+BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
+
+#: Part of the signature string -> the rules that are broken where it is not signed as it is sent.
+_RULES = {
+    "method": ("auth.signed-method",),
+    "timestamp": ("auth.signed-timestamp",),
+    "nonce": ("auth.signed-nonce",),
+    "body": ("auth.signed-body", "auth.signed-empty-body"),
+}
+
+
+def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
+    """The rules that a request with the mistake breaks; of those for one part some operations have the first,
+    others the second."""
+    signed = mistake.signed(parts)
+    if mistake.name in SEPARATORS:
+        return ("auth.no-separators",)
+    part = "" if signed in (None, parts.string()) else changed_part(parts, signed or b"")[0]
+    if part == "target":
+        is_query = parts.query and (signed or b"").startswith(parts.method.encode() + parts.path)
+        return ("auth.signed-query",) if is_query else ("auth.signed-path",)
+    return _RULES.get(part, ("auth.signature",))
+
+
+def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
+    """The only part in which a signed string differs from the right one, and what was signed in its place."""
+    names, pieces = list(parts.pieces), list(parts.pieces.values())
+    # What follows everything else is a body where none is sent.
+    places = [4, 0, 1, 2, 3] if not parts.body and signed.startswith(parts.string()) else range(5)
+    for place in places:
+        before, after = b"".join(pieces[:place]), b"".join(pieces[place + 1 :])
+        fits = len(signed) >= len(before) + len(after)
+        if fits and signed.startswith(before) and signed.endswith(after):
+            return names[place], signed[len(before) : len(signed) - len(after)]
+    return "", b""
 
 
 def signatures(parts: Parts, secret: str) -> Iterator[tuple[Mistake, str]]:

@@ -35,14 +35,14 @@ RACES = 6
 #: Seconds after which a used nonce is no longer tried again: the window of 300 (section 8), less a margin.
 NONCE_AGE = 240
 
-#: Mistakes in the signature of a request (section 5), as fields of Auth.
-MISTAKES: tuple[dict[str, Any], ...] = (
+#: Defects in the authentication of a request (section 5), as fields of Auth.
+DEFECTS: tuple[dict[str, Any], ...] = (
     {"secret": "another-secret-of-nobody-0123456789"},
-    {"mangle": "first-half"},
+    {"signature_forms": "but.32"},
     {"timestamp_offset": -400},
     {"timestamp_offset": 400},
-    {"signed_method": "PUT"},
-    {"signed_body": b'{"other":"body"}'},
+    {"mistake": "no method"},
+    {"mistake": "hashed body"},
     *({"omit": (name,)} for name in signing.HEADERS),
 )
 
@@ -274,7 +274,7 @@ class Session(Driver):
         operation = self.rng.choice(("createVirtualAccount", "createBeneficiary", ""))
         body = self.body(operation) if operation in self.valid else None
         request = self.any_read() if body is None else call(operation, self.ids, body)
-        request = request.signed(**self.rng.choice(MISTAKES))
+        request = request.signed(**self.rng.choice(DEFECTS))
         exchange = self.mistake(request, "a mistake in the signature", Known(now=self.run.clock.now()))
         if body is not None and exchange.refused:
             self._refused(operation, body)

@@ -21,7 +21,8 @@ from conformance._records import schema as records_schema
 from conformance._text import writable
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.contract.signing import HEADERS
+from conformance.contract.signing import HEADERS, NAME_CASES
+from conformance.contract.signing_mistakes import BY_NAME
 from conformance.judge import invariants, paging  # noqa: F401 - files hold their expectations, too
 from conformance.judge.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import SECRET, filled
@@ -29,10 +30,9 @@ from conformance.target.file import Target
 from conformance.wire import json_text
 from conformance.wire.forms import FORMS, KINDS, SameText
 from conformance.wire.messages import Call, call_from_plain
-from conformance.wire.mutations import MUTATIONS, NAME_CASES
 
 #: The number of the format; it grows when an older suite could not read the files.
-FORMAT = 4
+FORMAT = 5
 
 #: Bytes of a file, steps that are sent at one moment, seconds that one step waits, and that all wait: what
 #: runs write stays below.
@@ -65,6 +65,9 @@ _Symbol = Annotated[
 ]
 
 
+_FORMS = r"(?:[a-z]{1,20}(?:\.-?[0-9a-z]{1,4})?)?"
+
+
 class Recipe(msgspec.Struct, forbid_unknown_fields=True):
     """A random value that each replay makes anew."""
 
@@ -85,15 +88,17 @@ class Signing(msgspec.Struct, forbid_unknown_fields=True):
     timestamp: _HeaderValue | UnsetType = UNSET
     timestamp_offset: Annotated[int, msgspec.Meta(ge=-(10**9), le=10**9)] = 0
     nonce: _HeaderValue | UnsetType = UNSET
-    signed_method: str | UnsetType = UNSET
     signed_target: str | UnsetType = UNSET
-    signed_timestamp: str | UnsetType = UNSET
     signed_nonce: str | UnsetType = UNSET
     signed_body: Annotated[str | UnsetType, says("{{body}} is the body as sent.")] = UNSET
     signed_body_base64: str | UnsetType = UNSET
-    separator: str = ""
+    mistake: Annotated[
+        str, _one_of(("", *BY_NAME)), says("A row of conformance/contract/signing_mistakes.py.")
+    ] = ""
+    signature_forms: Annotated[
+        str, _whole(_FORMS), says("Forms of the computed signature (conformance/wire/forms.py).")
+    ] = ""
     signature: _HeaderValue | UnsetType = UNSET
-    mangle: Annotated[str, _one_of(tuple(MUTATIONS))] = ""
     omit: list[_Authentication] = []
     empty: list[_Authentication] = []
     name_case: Annotated[str, _one_of(tuple(NAME_CASES))] = ""
@@ -151,7 +156,7 @@ class PlainExpectation(msgspec.Struct, forbid_unknown_fields=True):
 class ReplayFile(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A failure as the requests that show it."""
 
-    format: Literal[4]
+    format: Literal[5]
     rule: Annotated[str, says("An id of spec/rules.yaml.")]
     section: Annotated[list[str], says("Sections of the specification.")] = []
     statement: str = ""

@@ -217,7 +217,7 @@ class Names:
         for name, value in auth.items():
             if not isinstance(value, str):
                 written[name] = value
-            elif name in ("timestamp", "signed_timestamp"):
+            elif name == "timestamp":
                 written[name] = self._moment(value, now)
             elif name == "secret" and value in secrets:
                 written[name] = braced(secrets[value])

@@ -9,8 +9,6 @@ SECONDARY where a step is sent by the other organization. Exit status: 1 the fai
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
 import http.client
 import json
 import os
@@ -22,10 +20,10 @@ import time
 import urllib.parse
 from typing import Any
 
-from conformance.contract.signing import HEADERS
+from conformance.contract.signing import HEADERS, NAME_CASES, signature
+from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.replay.symbols import SECRET, TARGET_VALUES, filled
-from conformance.wire.forms import new_value
-from conformance.wire.mutations import NAME_CASES, mutated
+from conformance.wire.forms import changed, new_value
 
 #: The replay file, and the number of attempts and the address for an environment that names none; put in when
 #: the script is made.
@@ -74,18 +72,22 @@ def headers_of(step: dict[str, Any], auth: dict[str, Any], target: str, body: by
         signed_body = base64.b64decode(auth["signed_body_base64"])
     elif "signed_body" in auth:
         signed_body = auth["signed_body"].encode()
-    parts = [
-        auth.get("signed_method", step["method"].upper()).encode(),
+    key = auth.get("api_key", os.environ.get(f"CONFORMANCE_{step['organization'].upper()}_API_KEY", ""))
+    parts = Parts(
+        step["method"].upper(),
         (BASE.path + auth["signed_target"] if "signed_target" in auth else target).encode(),
-        auth.get("signed_timestamp", timestamp).encode(),
-        auth.get("signed_nonce", nonce).encode(),
+        timestamp,
+        auth.get("signed_nonce", nonce),
         signed_body,
-    ]
-    message = auth.get("separator", "").encode().join(parts)
-    signature = hmac.new(secret_of(step, auth).encode(), message, hashlib.sha256).hexdigest()
-    key = os.environ.get(f"CONFORMANCE_{step['organization'].upper()}_API_KEY", "")
-    signature = auth.get("signature", mutated(signature, auth.get("mangle", "")))
-    values = (auth.get("api_key", key), timestamp, nonce, signature)
+        key,
+        f"{BASE.scheme}://{BASE.netloc}".encode(),
+    )
+    secret, made = secret_of(step, auth), auth.get("signature")
+    if made is None and auth.get("mistake"):
+        made = BY_NAME[auth["mistake"]].sign(parts, secret)
+    if made is None:
+        made = changed(signature(secret, parts.string()), auth.get("signature_forms", ""))
+    values = (key, timestamp, nonce, made)
     rename = NAME_CASES[auth.get("name_case", "")]
     return [
         (rename(name), "" if name in auth.get("empty", []) else value)

@@ -21,12 +21,13 @@ import httpx
 
 from conformance import __version__
 from conformance.contract import signing
+from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.file import Organization
 from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import MANGLES, Call, Exchange, Failure
-from conformance.wire.mutations import NAME_CASES
+from conformance.wire.forms import changed
+from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport, wire_target
 
@@ -108,7 +109,9 @@ class Client:
         #: Gives the reason why a request may not be sent; empty where it may.
         self.guard = guard
         self._numbers = iter(numbers if numbers is not None else count(1))
-        self._prefix = urlsplit(self.base_url).path.encode()
+        address = urlsplit(self.base_url)
+        self._prefix = address.path.encode()
+        self._origin = f"{address.scheme}://{address.netloc}".encode()
 
     # ------------------------------------------------------------------ building
 
@@ -151,7 +154,7 @@ class Client:
                 headers.append(("Content-Type", call.content_type))
         elif call.method in ("POST", "PUT", "PATCH"):
             headers.append(("Content-Length", "0"))
-        rename = NAME_CASES[call.auth.name_case]
+        rename = signing.NAME_CASES[call.auth.name_case]
         if call.idempotency_key is not None:
             headers.append((rename("Idempotency-Key"), call.idempotency_key))
         headers += [(rename(name), value) for name, value in authentication.items()]
@@ -166,31 +169,26 @@ class Client:
         nonce = auth.nonce if auth.nonce is not None else signing.new_nonce()
         if auth.signed_target is not None:
             target = self._prefix + auth.signed_target.encode("utf-8", "surrogatepass")
-        parts = [
-            # httpx sends the method in upper case.
-            (auth.signed_method if auth.signed_method is not None else call.method.upper()).encode(),
+        api_key = auth.api_key if auth.api_key is not None else own.api_key
+        secret = auth.secret if auth.secret is not None else own.secret
+        parts = Parts(
+            call.method.upper(),
             target,
-            (auth.signed_timestamp if auth.signed_timestamp is not None else timestamp).encode(),
-            (auth.signed_nonce if auth.signed_nonce is not None else nonce).encode(),
+            timestamp,
+            auth.signed_nonce if auth.signed_nonce is not None else nonce,
             auth.signed_body if auth.signed_body is not None else call.body or b"",
-        ]
-        # Put together here, as a probe may sign a method in lower case, too.
-        string = auth.separator.encode().join(parts)
-        signature = auth.signature
+            api_key,
+            self._origin,
+        )
+        string, signature = parts.string(), auth.signature
+        if signature is None and auth.mistake:
+            mistake = BY_NAME[auth.mistake]
+            string, signature = mistake.signed(parts) or string, mistake.sign(parts, secret)
         if signature is None:
-            signature = MANGLES[auth.mangle](
-                signing.signature(auth.secret if auth.secret is not None else own.secret, string)
-            )
-        values = {
-            signing.API_KEY: auth.api_key if auth.api_key is not None else own.api_key,
-            signing.TIMESTAMP: timestamp,
-            signing.NONCE: nonce,
-            signing.SIGNATURE: signature,
-        }
+            signature = changed(signing.signature(secret, string), auth.signature_forms)
+        values = zip(signing.HEADERS, (api_key, timestamp, nonce, signature), strict=True)
         headers = {
-            name: "" if name in auth.empty else value
-            for name, value in values.items()
-            if name not in auth.omit
+            name: "" if name in auth.empty else value for name, value in values if name not in auth.omit
         }
         sent = auth.signature is None and headers.get(signing.SIGNATURE)
         return headers, string[:KEPT_SIGNED] if sent else None

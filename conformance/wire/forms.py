@@ -93,6 +93,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "reversed": lambda text, argument: text[::-1],
     "shifted": lambda text, argument: text[1:8] + "-" + text[0] + text[9:],
     "bare": lambda text, argument: text.replace("-", ""),
+    "and": lambda text, argument: text + argument,
     "but": lambda text, argument: text[: -int(argument)],
     "from": lambda text, argument: text[int(argument) :],
     "set": _set,

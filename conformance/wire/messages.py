@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -15,7 +14,6 @@ from conformance._text import writable
 from conformance.contract import signing
 from conformance.wire import json_text
 from conformance.wire.answers import LongAnswers
-from conformance.wire.mutations import MUTATIONS, mutated
 
 
 class _Missing:
@@ -48,27 +46,20 @@ class Auth:
     #: Seconds added to the server's time; ignored when `timestamp` is given.
     timestamp_offset: int = 0
     nonce: str | None = None
-    signed_method: str | None = None
     signed_target: str | None = None
-    signed_timestamp: str | None = None
     signed_nonce: str | None = None
     signed_body: bytes | None = None
-    separator: str = ""
+    #: Name of a row of `contract.signing_mistakes`, by which the signature is computed.
+    mistake: str = ""
+    #: Text forms of the computed signature (see `wire.forms`), such as `but.1`.
+    signature_forms: str = ""
     #: Sent instead of the computed signature.
     signature: str | None = None
-    #: Mutation of the computed signature: a key of `MANGLES`.
-    mangle: str = ""
     #: Authentication headers left out, and authentication headers sent empty.
     omit: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
     #: Letter case of the names of the authentication headers and of Idempotency-Key: a key of `NAME_CASES`.
     name_case: str = ""
-
-
-#: Ways to mutate (or only restyle) a computed signature.
-MANGLES: Mapping[str, Callable[[str], str]] = {
-    name: functools.partial(mutated, mutation=name) for name in MUTATIONS
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,12 @@ import pytest
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.contract import signing
+from conformance.contract.signing import NAME_CASES
+from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
-from conformance.wire.messages import MANGLES, Exchange
-from conformance.wire.mutations import NAME_CASES
+from conformance.wire.forms import changed
+from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 from tests.support.wire import Received, as_request, rendered, wire
 
@@ -126,7 +128,7 @@ def _given(exchange: Exchange, name: str) -> str | None:
 def test_signatures_are_right_but_for_the_planned_defect(
     wired: tuple[RunContext, Seeded, list[Received]],
 ) -> None:
-    """Computed anew from the recorded request and the plan, by no code of the suite's own."""
+    """Computed anew from the recorded request and the plan, usual mistakes by their rows."""
     run, seeded, _ = wired
     broken = 0
     for exchange in run.record.values():
@@ -143,16 +145,22 @@ def test_signatures_are_right_but_for_the_planned_defect(
         ):
             continue
         target = exchange.target if auth.signed_target is None else PREFIX + auth.signed_target
-        parts = [
-            (exchange.method if auth.signed_method is None else auth.signed_method).encode(),
+        parts = Parts(
+            exchange.method,
             target.encode(),
-            (timestamp if auth.signed_timestamp is None else auth.signed_timestamp).encode(),
-            (nonce if auth.signed_nonce is None else auth.signed_nonce).encode(),
+            timestamp,
+            nonce if auth.signed_nonce is None else auth.signed_nonce,
             exchange.request_body if auth.signed_body is None else auth.signed_body,
-        ]
+            exchange.request_header(signing.API_KEY) or "",
+        )
         secret = auth.secret if auth.secret is not None else getattr(seeded, exchange.organization).secret
-        right = hmac.new(secret.encode(), auth.separator.encode().join(parts), hashlib.sha256).hexdigest()
-        assert exchange.request_header(signing.SIGNATURE) == MANGLES[auth.mangle](right), exchange.purpose
+        right = hmac.new(secret.encode(), b"".join(parts.pieces.values()), hashlib.sha256).hexdigest()
+        made = (
+            BY_NAME[auth.mistake].sign(parts, secret)
+            if auth.mistake
+            else changed(right, auth.signature_forms)
+        )
+        assert exchange.request_header(signing.SIGNATURE) == made, exchange.purpose
         own = hmac.new(
             getattr(seeded, exchange.organization).secret.encode(),
             exchange.method.encode()

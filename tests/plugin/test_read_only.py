@@ -56,7 +56,7 @@ REFUSED = {
 DOUBTFUL = {
     "nothing wrong": Auth(),
     "a recent timestamp": Auth(timestamp_offset=-310),
-    "an upper-case signature": Auth(mangle="upper"),
+    "an upper-case signature": Auth(signature_forms="upper"),
     "header names in lower case": Auth(name_case="lower"),
 }
 

@@ -233,7 +233,8 @@ def test_a_refused_creation_that_nothing_names_proves_no_failure(tmp_path: Path)
         {"captures": {"x$(id).y": ["id"]}},
         {"captures": {"primary.secret": ["id"]}},
         {"headers": [["X-A: b\r\nX-C", "d"]]},
-        {"auth": {"mangle": "$(id)"}},
+        {"auth": {"mistake": "$(id)"}},
+        {"auth": {"signature_forms": "$(id)"}},
         {"wait": 3600},
     ],
     ids=lambda member: next(iter(member)),
@@ -262,7 +263,7 @@ def test_files_that_are_no_replay_of_requests_are_refused(
         (
             json.dumps(
                 {
-                    "format": 4,
+                    "format": 5,
                     "rule": "no.such",
                     "operation": "x",
                     "expected": "",

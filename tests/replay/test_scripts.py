@@ -154,10 +154,10 @@ def test_the_script_signs_as_the_suite_does(replay_file: Path, tmp_path: Path) -
     [step, *_] = document["steps"]
     steps = []
     unusual: list[dict[str, Any]] = [
-        {"signed_method": "get"},
-        {"signed_target": "/v1/other", "separator": "\n"},
-        {"signed_body": "another", "mangle": "flip", "name_case": "lower"},
-        {"signed_nonce": "n", "signed_timestamp": "1", "omit": ["X-API-Key"], "empty": ["X-Nonce"]},
+        {"mistake": "lower-case method"},
+        {"signed_target": "/v1/other", "mistake": "new line"},
+        {"signed_body": "another", "signature_forms": "other.32", "name_case": "lower"},
+        {"signed_nonce": "n", "mistake": "base64", "omit": ["X-API-Key"], "empty": ["X-Nonce"]},
     ]
     for at, auth in enumerate(unusual, 1):
         fixed = {"nonce": "0123456789abcdef0123456789abcdef", "timestamp": "1700000000", **auth}

@@ -120,7 +120,7 @@ def test_files_out_of_all_bounds_are_refused(
     assert "not JSON" in refused(b"[" * 200_000, tmp_path)
     assert "not JSON" in refused(b'{"expectation":' + b"[" * 500 + b"]" * 500 + b"}", tmp_path)
     assert "not JSON" in refused(
-        json.dumps(document).replace('"format": 4', '"format": NaN').encode(), tmp_path
+        json.dumps(document).replace('"format": 5', '"format": NaN').encode(), tmp_path
     )
     assert "half a character" in refused(json.dumps({**document, "got": "\ud800"}).encode(), tmp_path)
     monkeypatch.setattr(documents, "LARGEST", 1000)
@@ -194,7 +194,7 @@ def test_scripts_run_nothing_and_tell_nothing(document: dict[str, Any], tmp_path
     for step in document["steps"]:
         step |= {"purpose": EVIL, "content_type": line, "idempotency_key": line}
         step["headers"] = [["X-Evil", line]]
-        step["auth"] = {"signed_target": EVIL, "separator": EVIL, "nonce": line}
+        step["auth"] = {"signed_target": EVIL, "signed_nonce": EVIL, "nonce": line}
         step["captures"] = {"account_1.id": [EVIL], "conformance_primary.secret": ["id"], "path.x": ["id"]}
     document["steps"][0] |= {
         "body": EVIL + line,

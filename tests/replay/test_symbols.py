@@ -43,6 +43,7 @@ MADE = [
     (KEY, "shifted", "f3c6f0e-08d5b-4c55-9d3f-1c2b3a4d5e6f"),
     ("acc_0a1B", "swapped", "ACC_0A1b"),
     ("acc_123", "from.1", "cc_123"),
+    ("acc_123", "and.0", "acc_1230"),
     ("acc_0a1B", "tailswapped", "acc_0A1b"),
     ("acc_0a1b", "encoded.3", "acc%5F0a1b"),
     ("acc_0a1b", "encodedlower.-5", "acc%5f0a1b"),
@@ -169,12 +170,13 @@ def test_random_values_are_made_anew() -> None:
 def test_a_signed_part_of_a_body_is_a_form_of_the_body() -> None:
     names, body = Names(run_on().target, set()), '{"name":"x"}'
     half, now = derive(body, "but.6"), 1_700_000_000
-    auth = {"signed_body": half, "timestamp": f"{now - 5}.5", "signed_timestamp": derive(str(now), "iso")}
+    auth = {"signed_body": half, "timestamp": f"{now - 5}.5"}
     assert names.signing(auth, body, {}, now) == {
         "signed_body": "{{body|but.6}}",
         "timestamp": "{{now-5}}.5",
-        "signed_timestamp": "{{now+0|iso}}",
     }
+    iso = names.signing({"timestamp": derive(str(now), "iso")}, body, {}, now)
+    assert iso == {"timestamp": "{{now+0|iso}}"}
 
 
 # ---------------------------------------------------------------------- calls

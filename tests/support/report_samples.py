@@ -26,7 +26,7 @@ TARGET = Target(
 
 #: The replay file of a failure of list.walk on listWallets.
 REPLAY: dict[str, Any] = {
-    "format": 4,
+    "format": 5,
     "rule": "list.walk",
     "operation": "listWallets",
     "expected": "every element once",

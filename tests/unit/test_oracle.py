@@ -181,7 +181,7 @@ NOW = 1_800_000_000
 
 
 def test_authentication_comes_before_all_else() -> None:
-    for auth, status in ((Auth(mangle="flip"), 401), (Auth(omit=("X-Nonce",)), 0)):
+    for auth, status in ((Auth(signature_forms="other.32"), 401), (Auth(omit=("X-Nonce",)), 0)):
         expected = answer("createAccount", b"{", auth=auth)
         assert [reason.rule for reason in expected.refusals][-1] == "auth.comes-first"
         assert "body.malformed" not in {reason.rule for reason in expected.refusals}
@@ -209,7 +209,7 @@ def test_reasons_say_rule_section_and_sentence() -> None:
 
 
 def test_what_is_open_leaves_nothing_to_judge() -> None:
-    for auth in (Auth(mangle="upper"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
+    for auth in (Auth(signature_forms="upper"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
         expected = expect(request("getBeneficiary", auth=auth), TARGET)
         assert expected.reasons == [expected.answered]
 

@@ -150,6 +150,11 @@ def test_every_mistake_is_named(mistake: Mistake) -> None:
     assert mistake in named or mistake.name == "upper-case hexadecimal"
 
 
+def test_no_two_mistakes_are_called_the_same() -> None:
+    assert len({mistake.name for mistake in MISTAKES}) == len({mistake.text for mistake in MISTAKES})
+    assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES)
+
+
 @pytest.mark.parametrize("parts", [LIST, CREATE, UUID, RAW, TEXT])
 def test_right_signature_is_no_mistake(parts: Parts) -> None:
     right = signing.signature(SECRET, parts.string())

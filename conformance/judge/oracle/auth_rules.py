@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from urllib.parse import urlsplit
 
 from conformance.contract import signing
 from conformance.contract.rules import RULES
+from conformance.contract.signing_mistakes import BY_NAME, Parts, broken_rules
 from conformance.judge.oracle.reasons import Reason
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call
-
-#: Mutation of a signature (see `MUTATIONS`) -> the result, as part of a sentence.
-DESCRIPTIONS: Mapping[str, str] = {
-    "first-half": "a signature cut to its first 32 digits",
-    "one-short": "a signature without its last digit",
-    "one-more": "a signature with a digit 0 behind it",
-    "flip": "a signature with another digit in its middle",
-    "flip-last": "a signature with another last digit",
-    "flip-first": "a signature with another first digit",
-    "zeros": "a signature of 64 zeros",
-    "not-hexadecimal": "a signature of 64 letters z",
-    "base64": "a signature in base64",
-}
 
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300
@@ -31,8 +19,8 @@ WINDOW = 300
 #: The type of every error of authentication (section 7).
 TYPE = "authentication_error"
 
-#: Ways to write the right signature that the specification leaves open (auth.signature-upper-case).
-_RESTYLED = ("", "upper")
+#: The mistake that the specification leaves open (auth.signature-upper-case).
+_UPPER_CASE = "upper-case hexadecimal"
 
 _INTEGER = re.compile("[0-9]+")
 _NONCE = re.compile("[0-9A-Fa-f]{32}")
@@ -76,7 +64,8 @@ def open_form(call: Call, now: float | None) -> bool:
     unknown_time = auth.timestamp is not None and now is None
     odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
     bearer = any(name.lower() == "authorization" for name, _ in call.headers)
-    return auth.mangle == "upper" or unknown_time or odd_nonce or bearer
+    upper_case = auth.signature_forms == "upper" or auth.mistake == _UPPER_CASE
+    return upper_case or unknown_time or odd_nonce or bearer
 
 
 def _missing(call: Call) -> Iterator[Reason]:
@@ -128,10 +117,12 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
         return
     if auth.secret not in (None, organization.secret):
         yield "auth.signature", "a signature made with another secret"
-    if auth.mangle not in _RESTYLED:
-        yield "auth.signature", DESCRIPTIONS[auth.mangle]
-    if auth.signed_method not in (None, call.method):
-        yield "auth.signed-method", f"a request signed as {auth.signed_method or 'none'}"
+    if auth.signature_forms not in ("", "upper"):
+        yield "auth.signature", "another signature"
+    if auth.mistake not in ("", _UPPER_CASE):
+        mistake, parts = BY_NAME[auth.mistake], _parts(call, target, organization)
+        if mistake.sign(parts, organization.secret) is not None:
+            yield from ((rule, mistake.described) for rule in broken_rules(mistake, parts))
     if auth.signed_target not in (None, call.target):
         path, _, _ = (auth.signed_target or "").partition("?")
         yield (
@@ -139,27 +130,34 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
             if path != call.path
             else ("auth.signed-query", "a request signed for another query")
         )
-    if auth.signed_timestamp not in (None, auth.timestamp):
-        yield "auth.signed-timestamp", "a request signed for another timestamp"
     if auth.signed_nonce not in (None, auth.nonce):
         yield "auth.signed-nonce", "a request signed for another nonce"
     if auth.signed_body not in (None, body):
         what = "a request signed over another body"
         yield "auth.signed-body", what
         yield "auth.signed-empty-body", what
-    if auth.separator:
-        yield "auth.no-separators", f"a request signed with {auth.separator!r} between the parts"
 
 
 def _right_signature(call: Call, target: Target, organization: Organization) -> str | None:
     """The signature of a call whose timestamp and nonce are given; None where they are drawn when it is
     sent."""
-    auth = call.auth
-    if auth.timestamp is None or auth.nonce is None:
+    if call.auth.timestamp is None or call.auth.nonce is None:
         return None
-    sent = (urlsplit(target.base_url).path + call.target).encode("utf-8", "surrogatepass")
-    string = signing.signature_string(call.method, sent, auth.timestamp, auth.nonce, call.body or b"")
-    return signing.signature(organization.secret, string)
+    return signing.signature(organization.secret, _parts(call, target, organization).string())
+
+
+def _parts(call: Call, target: Target, organization: Organization) -> Parts:
+    """The signed parts of a call; what is drawn when it is sent, timestamp and nonce, has stand-ins."""
+    auth, address = call.auth, urlsplit(target.base_url)
+    return Parts(
+        call.method,
+        (address.path + call.target).encode("utf-8", "surrogatepass"),
+        "1700000000" if auth.timestamp is None else auth.timestamp,
+        "0a" * 16 if auth.nonce is None else auth.nonce,
+        call.body or b"",
+        organization.api_key,
+        f"{address.scheme}://{address.netloc}".encode(),
+    )
 
 
 def _odd_form(call: Call) -> bool:

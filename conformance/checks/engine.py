@@ -184,9 +184,8 @@ class Engine:
         return answer
 
     def ask(self, case: Case, call: Call) -> Exchange:
-        """Sends the call of a case; again where a read finds nothing under another organization's parent,
-        which one of several replicas may not know yet."""
-        if case.rule == "tenancy.foreign-parent":
+        """Sends the call of a case; again where a read does not find what is there."""
+        if case.there:
             return self.ctx.shown(call, case.name, self._organization)
         return self.send(call, case.name)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
-from conformance.judge.oracle import OWN
+from conformance.judge.oracle import FOREIGN, OWN
 from conformance.judge.oracle.requests import Path
 from conformance.wire.messages import Auth, Call
 from conformance.wire.provenance import new_key
@@ -49,6 +49,13 @@ class Case:
     #: A request without what this one is about: where it is not answered as its own rule has it, or refused
     #: in the same way, this one shows nothing, and that rule is the cause.
     control: Case | None = None
+
+    @property
+    def there(self) -> bool:
+        """True if the resource that the path leads to, or its top level, exists: the caller's own, or another
+        organization's. One of several replicas may not know it yet."""
+        owners = [owner for _, owner in self.path]
+        return {*owners} <= {OWN} or owners[0] == FOREIGN
 
 
 def call_of(case: Case, ids: Mapping[str, str], body: bytes | None) -> Call:

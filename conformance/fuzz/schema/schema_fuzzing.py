@@ -31,7 +31,7 @@ from conformance.judge.field_values import plain_amount
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.ledger import Entry
-from conformance.judge.oracle import FOREIGN, OWN, BodyVerdict, ExpectedAnswer, Known, expect
+from conformance.judge.oracle import BodyVerdict, ExpectedAnswer, Known, expect
 from conformance.judge.oracle.keys import accepted_by
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
@@ -82,10 +82,7 @@ class Fuzzer:
         if odd := is_odd(request.target):
             # Whether it is this operation's at all is for a front end or a router to say.
             request = request.but(operation=None)
-        # One of several replicas may not know yet what is there, the suite's own or another organization's.
-        whose = [owner for _, owner in case.path]
-        there = not odd and ({*whose} <= {OWN} or whose[0] == FOREIGN)
-        send = self.run.shown if there else self.run.send
+        send = self.run.shown if case.there and not odd else self.run.send
         exchange = send(client, request, case.name)
         if odd:
             self.recorder.keep(exchange)

@@ -14,10 +14,10 @@ from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
 from conformance.judge import ledger
 from conformance.judge.expectations import Expectation, unusable
-from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
+from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
 from conformance.judge.ledger import Entry, Gap
 from conformance.target.file import Target
-from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, simultaneous
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import purpose_of
@@ -183,7 +183,12 @@ class CheckContext:
         early."""
         raced = not self._races or any(self._races)
         unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
-        return [
+        findings = [
             entry.finding(stop or (unraced if entry.judged else None), self.exchanges)
             for entry in self.entries.values()
         ]
+        if any(self.run.record[number].throttled for number in self.exchanges):
+            for finding in findings:
+                if finding.verdict is Verdict.INCONCLUSIVE:
+                    finding.remedy = finding.remedy or SLOWER
+        return findings

@@ -46,6 +46,9 @@ KEPT_SIGNED = 16 * 1024
 #: OpenSSL's reasons for an answer that is not TLS.
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 
+#: Remedy where a server limits the rate.
+SLOWER = "Give the suite a rate that the server allows: --rate, or [limits] requests_per_second."
+
 #: Reason and remedy where simultaneous requests were not.
 NOT_SIMULTANEOUS = "no two of the requests that had to be simultaneous were under way at one moment"
 RATE_REMEDY = (

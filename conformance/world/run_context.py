@@ -18,7 +18,7 @@ from conformance.judge.invariants import Invariants
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
-from conformance.wire.client import Client
+from conformance.wire.client import SLOWER, Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
@@ -356,7 +356,7 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
     elif exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
         cause = "http.no-server-error"
     elif exchange.throttled:
-        remedy = "Give the suite a rate the server allows: --rate, or [limits] requests_per_second."
+        remedy = SLOWER
     elif exchange.refused_authentication:
         cause = "auth.accepts-valid"
     elif exchange.succeeded:

@@ -293,6 +293,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("crowded neighbour", (lists.NewestFirst,), fill=crowded_neighbour),
     *(Variant(name, (), wrap=between) for name, between in networks.BETWEEN.items()),
     Variant("limited behind authentication", (networks.LimitedBehindAuthentication,)),
+    Variant("limited twice", (), wrap=networks.LimitedTwice, unreached=tuple(OPERATIONS)),
     Variant(
         "corridors",
         (

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.checks.check import Check, run_check
+from conformance.checks.presence import missing
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.findings import Verdict
@@ -27,8 +28,8 @@ class Judged:
     """Verdicts of the suite on a server.
 
     `blamed` are the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
-    them without a remedy on operations that the variant reaches; `verdicts` by rule and operation, `requests`
-    by check and operation, `sent` all requests.
+    them without a remedy on operations that the server has; `verdicts` by rule and operation, `requests` by
+    check and operation, `sent` all requests.
     """
 
     blamed: list[str] = field(default_factory=list)
@@ -97,6 +98,6 @@ def _judged(variant: Variant, run: RunContext, results: Ledger) -> Judged:
     incurable = [
         (cell.rule, cell.operation, cell.summary)
         for cell in cells
-        if not cell.decisive.remedy and cell.operation not in variant.unreached
+        if not cell.decisive.remedy and not missing(run, cell.operation)
     ]
     return Judged(blamed, inconclusive, incurable, verdicts, sent=run.sent)

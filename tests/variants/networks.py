@@ -22,17 +22,17 @@ RATE = 150
 
 
 class Allowance:
-    """So many requests in each second of the clock."""
+    """So many requests in each second of the clock, or in each period of so many."""
 
-    def __init__(self, rate: int) -> None:
-        self.rate = rate
-        self._second, self._used = 0, 0
+    def __init__(self, rate: int, seconds: int = 1) -> None:
+        self.rate, self.seconds = rate, seconds
+        self._period, self._used = 0, 0
 
     def take(self) -> bool:
         """True if one more request is allowed now."""
-        second = int(time.monotonic())
-        if second != self._second:
-            self._second, self._used = second, 0
+        period = int(time.monotonic()) // self.seconds
+        if period != self._period:
+            self._period, self._used = period, 0
         self._used += 1
         return self._used <= self.rate
 
@@ -70,6 +70,20 @@ class LimitedBehindAuthentication(Behaviour):
         if allowance.take():
             return None
         return Response.of(429, TOO_MANY).with_header(b"retry-after", b"1")
+
+
+class LimitedTwice(LimitedInFront):
+    """A gateway limits the rate, and behind it the requests of a minute."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self._minute = Allowance(600, seconds=60)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if response.status_code == 429 or self._minute.take():
+            return response
+        return httpx.Response(429, headers={"Retry-After": "60"}, json=TOO_MANY)
 
 
 class LosesNow(httpx.BaseTransport):

@@ -65,17 +65,9 @@ class _StoredCoarsely(Behaviour):
         ctx.store.change("UPDATE resources SET created = ? WHERE id = ?", kept["created"], kept["id"])
         ctx.store.update(kept)
 
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        self._keep(ctx)
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        super().disable_beneficiary(ctx)
-        self._keep(ctx)
-
-    def _keep(self, ctx: Context) -> None:
-        assert ctx.record is not None
-        ctx.store.update({**ctx.record, **self._stamps(ctx.record)})
+    def write_beneficiary(self, ctx: Context, record: Record) -> None:
+        super().write_beneficiary(ctx, record)
+        ctx.store.update({**record, **self._stamps(record)})
 
     def _stamps(self, record: Record) -> dict[str, int]:
         return {name: self.stored(int(record[name])) for name in ("created", "updated")}

@@ -167,12 +167,8 @@ class ReadsInTurn(Behaviour):
         super().create(ctx)
         self._came(ctx)
 
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        self._came(ctx)
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        super().disable_beneficiary(ctx)
+    def write_beneficiary(self, ctx: Context, record: Record) -> None:
+        super().write_beneficiary(ctx, record)
         self._came(ctx)
 
     def _came(self, ctx: Context) -> None:
@@ -221,15 +217,8 @@ class ReadsFromReplicas(Behaviour):
         super().__init__()
         self._before: dict[str, tuple[int, Record]] = {}
 
-    def update_beneficiary(self, ctx: Context) -> None:
-        self._remember(ctx)
-        super().update_beneficiary(ctx)
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        self._remember(ctx)
-        super().disable_beneficiary(ctx)
-
-    def _remember(self, ctx: Context) -> None:
+    def write_beneficiary(self, ctx: Context, record: Record) -> None:
+        super().write_beneficiary(ctx, record)
         assert ctx.beneficiary is not None
         known = self._before.get(ctx.beneficiary["id"])
         # What is still shown stays shown until the last of several changes is old enough.

@@ -217,8 +217,7 @@ class Resources(Base):
         beneficiary.update-empty."""
         assert ctx.beneficiary is not None
         if ctx.values:
-            ctx.record = self.patched(ctx, ctx.beneficiary)
-            ctx.store.update(ctx.record)
+            self.write_beneficiary(ctx, self.patched(ctx, ctx.beneficiary))
         else:
             ctx.record = ctx.beneficiary
 
@@ -230,12 +229,16 @@ class Resources(Base):
     def disable_beneficiary(self, ctx: Context) -> None:
         """Disables the beneficiary; doing it twice is open (beneficiary.disable-twice) and allowed here."""
         assert ctx.beneficiary is not None
-        ctx.record = self.disabled(ctx, ctx.beneficiary)
-        ctx.store.update(ctx.record)
+        self.write_beneficiary(ctx, self.disabled(ctx, ctx.beneficiary))
 
     def disabled(self, ctx: Context, record: Record) -> Record:
         """The beneficiary, disabled: beneficiary.disable, beneficiary.disable-moves-updated."""
         return {**record, "status": "disabled", "updated": self.touched(ctx, record)}
+
+    def write_beneficiary(self, ctx: Context, record: Record) -> None:
+        """Stores a changed beneficiary and answers with it: beneficiary.update, beneficiary.disable."""
+        ctx.record = record
+        ctx.store.update(record)
 
     def touched(self, ctx: Context, record: Record) -> int:
         """The new `updated` of a changed resource, later than the old one whatever the clock does:

@@ -22,6 +22,7 @@ from conformance.checks.defective_bodies import (
 from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import request_fields
+from conformance.contract.rules import RULES
 from conformance.world import samples
 from conformance.world.bodies import bodies
 from conformance.world.case import Case
@@ -76,17 +77,22 @@ def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: s
 @field_table("fields.address-types", lambda field: field.name == "address")
 def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body whose address has a number in place of one of its texts, or a boolean, an array or an
-    object, is refused."""
+    object, is refused. Operations, and kinds of body, take members of these types in turn."""
+    rule = "fields.address-types"
+    turn = RULES[rule].operations.index(at.operation)
+    turns = range(3 * turn, 3 * turn + 3)
     for field in fields:
         good = at.good(field.name) or samples.address("state")
         kinds: list[tuple[str, str, Any]] = [(member, "a number", 5) for member in field.members]
-        line, city, region, *_ = field.members
-        kinds.append((city, "true", True))
-        kinds.append((region, "an array", [good[region]]))
-        kinds.append((line, "an object", {"value": good[line]}))
-        for member, kind, value in kinds[: 1 if where else None]:
+        if where:
+            turns, kinds = range(9 + 2 * turn, 10 + 2 * turn), []
+        for number in turns:
+            member = field.members[number % len(field.members)]
+            others = (("true", True), ("an array", [good[member]]), ("an object", {"value": good[member]}))
+            kinds.append((member, *others[number % len(others)]))
+        for member, kind, value in kinds:
             name = f"address with {member} as {kind}{within(where)}"
-            yield at.defective("fields.address-types", name, at.having(field.name, {**good, member: value}))
+            yield at.defective(rule, name, at.having(field.name, {**good, member: value}))
 
 
 def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:

@@ -186,6 +186,18 @@ faults["fields.address"] |= {
     ),
 }
 
+#: Operation -> members of addresses that are tried as a boolean, an array or an object there.
+TURNS = {
+    "createBeneficiary": (
+        ("address_line", bool),
+        ("city", list),
+        ("region", dict),
+        ("country", bool),
+    ),
+    "updateBeneficiary": (("postal_code", bool), ("country", list), ("address_line", dict), ("city", dict)),
+    "createVirtualAccount": (("city", bool), ("state", list), ("postal_code", dict)),
+}
+
 faults["fields.address-types"] |= {
     "A member of an address may be a number.": seam(
         "check_type",
@@ -200,5 +212,14 @@ faults["fields.address-types"] |= {
             None if field.name.startswith("address.") and isinstance(value, self.value) else self.usual()
         ),
         each={"object": dict, "array": list, "boolean": bool},
+    ),
+    "One member of an address may be of this type.": seam(
+        "check_type",
+        lambda self, ctx, field, value: (
+            None
+            if field.name == f"address.{self.value[0]}" and isinstance(value, self.value[1])
+            else self.usual()
+        ),
+        each=lambda operation: {f"{name} {kind.__name__}": (name, kind) for name, kind in TURNS[operation]},
     ),
 }

@@ -349,6 +349,10 @@ def _leave_hypothesis_out(config: pytest.Config) -> None:
     """Its plugin imports all of it in order to say that it has nothing to say, which takes as long as judging
     a rule."""
     plugin = config.pluginmanager.get_plugin("hypothesispytest")
-    distributed = bool(getattr(config.option, "tx", None))
-    if plugin is not None and not distributed and "hypothesis" not in sys.modules:
+    if plugin is None or "hypothesis" in sys.modules:
+        return
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    stats = reporter.stats.values() if reporter is not None else ()
+    # Tests of the user's own in other processes say it in attributes of their reports.
+    if not any("_hypothesis_" in name for reports in stats for each in reports for name in vars(each)):
         config.pluginmanager.unregister(plugin)

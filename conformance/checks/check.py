@@ -35,7 +35,7 @@ class Check:
     """A check: its name, the rules it cites, and the operations it runs on, in document order.
 
     One that looks back at what a run sent first runs `last`, after all others. Only runs of effort deep have
-    a `deep` one. One that `waits` lets minutes pass and runs beside the others.
+    a `deep` one, which lets minutes pass. One that `waits` runs beside the others where several run at once.
     """
 
     name: str

@@ -62,7 +62,7 @@ def _looks(ctx: CheckContext, request: Call, what: str) -> list[Exchange]:
     return passed or answers
 
 
-@check("read.equals-create", last=True)
+@check("read.equals-create", last=True, waits=True)
 def test_reads_after_a_while(ctx: CheckContext) -> None:
     """A resource that was made long before, and not changed since, is read several times: each time it shows
     what its create answered."""
@@ -94,7 +94,7 @@ def _unchanged(ctx: CheckContext, create: str) -> Exchange | None:
     return None
 
 
-@check("beneficiary.update", last=True)
+@check("beneficiary.update", last=True, waits=True)
 def test_updates_after_a_while(ctx: CheckContext) -> None:
     """A beneficiary that was read, then changed long before, is read several times: each time it shows what
     its last PATCH answered."""
@@ -139,7 +139,7 @@ def _changed(ctx: CheckContext) -> Exchange | None:
     )
 
 
-@check("list.complete", operations=_LISTS, last=True)
+@check("list.complete", operations=_LISTS, last=True, waits=True)
 def test_lists_after_a_while(ctx: CheckContext) -> None:
     """A list that was read, then grew long before, is read several times: each time it shows everything that
     was made in it."""

@@ -110,9 +110,10 @@ class Executor:
     """Runs the tests of this process. `make` makes a worker by its number within the process; `begin` starts
     ahead of time with the checks that wait, and with more than one lane with all other tests."""
 
-    def __init__(self, make: Callable[[int], Worker], lanes: int = 1) -> None:
+    def __init__(self, make: Callable[[int], Worker], lanes: int = 1, processor: int = 0) -> None:
         self._make = make
         self.lanes = lanes
+        self._processor = processor
         self._ahead: Lanes[Worker] | None = None
         self._waiting: WaitingChecks | None = None
         self._futures: dict[str, Future[Executed]] = {}
@@ -143,13 +144,14 @@ class Executor:
                 ahead=told["ahead"],
             )
 
-        return cls(make, lanes)
+        # Each process of a run on the next one, beginning with another one than other runs.
+        return cls(make, lanes, int(told["started"] * 1000) + process)
 
     def begin(self, tests: Mapping[str, Test]) -> None:
         """Starts with tests by their node ids, in the order of the run."""
         waiting = {nodeid: test for nodeid, test in tests.items() if _waits(test)}
         if waiting:
-            self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), len(waiting))
+            self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), len(waiting), self._processor)
             for nodeid, test in waiting.items():
                 self._futures[nodeid] = self._waiting.submit(_job(test))
         others = [nodeid for nodeid in tests if nodeid not in waiting]
@@ -159,7 +161,7 @@ class Executor:
 
             parse_one_at_a_time()
             sys.setswitchinterval(SWITCH)
-            self._ahead = Lanes(min(self.lanes, len(others)), self._make)
+            self._ahead = Lanes(min(self.lanes, len(others)), self._make, self._processor)
             for nodeid in known.for_lanes(others, self.lanes):
                 self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], _load))
 
@@ -203,11 +205,11 @@ class WaitingChecks(Lanes[Worker]):
     """Runs the checks that wait, each in a thread, so that their waits pass together. They take turns on one
     worker."""
 
-    def __init__(self, worker: Worker, count: int) -> None:
+    def __init__(self, worker: Worker, count: int, processor: int = 0) -> None:
         self._turn = threading.Lock()
         self._over = threading.Event()
         worker.run.pause = self._pause
-        super().__init__(count, lambda lane: worker)
+        super().__init__(count, lambda lane: worker, processor)
 
     def submit(self, job: Callable[[Worker], Any]) -> Future[Any]:
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from typing import Generic, TypeVar
 
+from conformance._threads import keep_to_one_processor
+
 W = TypeVar("W")
 R = TypeVar("R")
 
@@ -41,14 +43,15 @@ def suggested(latency: float, processes: int = 1) -> int:
 
 class Lanes(Generic[W]):
     """Threads that run jobs in the order of submission. `make` makes the worker of a lane, by its number, in
-    the thread of that lane when it has its first job.
+    the thread of that lane when it has its first job. All keep to one processor, chosen by a number.
 
     Not a ThreadPoolExecutor: the interpreter waits for the threads of one before it exits, so that a server
     that does not answer would hold up a run that was interrupted. These are daemons.
     """
 
-    def __init__(self, count: int, make: Callable[[int], W]) -> None:
+    def __init__(self, count: int, make: Callable[[int], W], processor: int = 0) -> None:
         self._make = make
+        self._processor = processor
         self.workers: dict[int, W] = {}
         self._jobs: queue.SimpleQueue[Callable[[int], None]] = queue.SimpleQueue()
         self._futures: list[Future[object]] = []
@@ -81,6 +84,7 @@ class Lanes(Generic[W]):
         return self.workers[lane]
 
     def _run(self, lane: int) -> None:
+        keep_to_one_processor(self._processor)
         while True:
             self._jobs.get()(lane)
 

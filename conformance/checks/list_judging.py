@@ -98,6 +98,14 @@ def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool
         ctx.judge(rule, paging.size_in_range(expected, filled=filled), exchange)
 
 
+def judge_by_query(ctx: CheckContext, exchange: Exchange, *rules: str) -> None:
+    """Judges a page by what its query alone demands, as far as it concerns these rules."""
+    style = ctx.target.array_style
+    for rule, demanded in paging.demanded(ctx.operation.id, exchange.call.query, style):
+        if rule in rules:
+            ctx.judge(rule, demanded, exchange)
+
+
 # ---------------------------------------------------------------------- walks
 
 
@@ -121,8 +129,9 @@ def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[s
 def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int, what: str) -> None:
     """Judges that every page shows this total, up to the first that does not."""
     walked = len({identifier for found in read for identifier in found.ids}) == count
-    sentence = f"{what}: total {count}, as many as there are"
-    expected = paging.total_of_walk(sentence, count=None if walked else count)
+    expected = paging.number_is(what, "total", count)
+    if walked:
+        expected = paging.total_of_walk(f"{what}: total {count}, as many as there are")
     others = [found.exchange for found in read] if walked else []
     for found in read:
         good = ctx.judge(rule, expected, found.exchange, *others)

@@ -10,7 +10,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.races import Rounds
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
-from conformance.judge.paging import Listed, no_element_twice
+from conformance.judge.paging import Listed
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of, walk
 from conformance.world.account import AccountFixture
@@ -93,7 +93,7 @@ class Growth:
                 if isinstance(answer.get("id"), str):
                     self.acknowledged.add(str(answer.get("id")))
             else:
-                once = no_element_twice(f"{answer.call.query} while elements are created: no element twice")
+                once = Listed(f"{answer.call.query} while elements are created", [], once=True)
                 if once.judge([answer]).good is False:
                     self.wrong.append((once, [answer]))
 

@@ -11,6 +11,7 @@ from conformance.checks.list_judging import (
     FAR_PAST,
     active,
     compared,
+    judge_by_query,
     steady,
     stocked,
     usable_page,
@@ -20,7 +21,6 @@ from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
-    DEFAULTS,
     Listed,
     count_of_pages,
     no_items,
@@ -191,8 +191,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             exchange = ctx.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
         _judge_empty(ctx, exchange, what, size)
         if not parameters and page_of(exchange) is not None:
-            for name, default in DEFAULTS.items():
-                ctx.judge("list.defaults", number_is(what, name, default), exchange)
+            judge_by_query(ctx, exchange, "list.defaults")
     made: dict[str, Exchange] = {}
     # Of wallets each needs another pair.
     wallets = TRAITS[ADDS_TO[ctx.operation.id]].unique_pair

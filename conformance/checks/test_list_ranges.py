@@ -9,6 +9,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import (
     active,
     holds,
+    judge_by_query,
     judge_size,
     steady,
     stocked,
@@ -141,11 +142,8 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
 def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk) -> None:
     """Judges what the envelope of a page without items says: the page and size that were asked for, and how
     many pages there are, of which a query that counts what it finds there knows nothing."""
-    asked = queries.read(exchange.call.query)
-    for name in ("page", "size"):
-        if (number := asked.number(name)) is not None:
-            ctx.judge("list.echo", paging.number_is(what, name, number), exchange)
-    size = asked.number("size")
+    judge_by_query(ctx, exchange, "list.echo")
+    size = queries.read(exchange.call.query).number("size")
     if size is not None and done.pages:
         known = pages_of(max(len(set(done.ids)), done.total or 0), size)
         others_add = ctx.operation.traits.others_add
@@ -159,7 +157,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
             lambda: next(counted), lambda answer: holds(fitting, answer, *done.page_exchanges)
         )
         ctx.judge("list.pages", fitting, exchange, *done.page_exchanges)
-    ctx.judge("list.pages", paging.count_of_pages(what, size), exchange)
+    judge_by_query(ctx, exchange, "list.pages")
 
 
 def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
@@ -191,7 +189,7 @@ def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, 
     good = ctx.judge(rule, paging.page_from_one(expected), exchange)
     if good and valid and page_of(valid) is not None:
         sentence = f"{what}, answered as page {found.page}: its items"
-        ctx.judge(rule, paging.same_elements(sentence, refusable=True), exchange, valid)
+        ctx.judge(rule, paging.same_elements(sentence), exchange, valid)
 
 
 def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:

@@ -10,6 +10,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import (
     active,
     compared,
+    judge_by_query,
     judge_size,
     judge_totals,
     judge_whole,
@@ -155,10 +156,9 @@ def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
     ]
     samples = [sample for sample in reading.samples if page_of(sample[2]) is not None]
     for size, number, exchange in [*read, *samples]:
-        what = f"page {number} of size {size}"
-        ctx.judge("list.echo", paging.number_is(what, "page", number), exchange)
-        ctx.judge("list.echo", paging.number_is(what, "size", size), exchange)
-        ctx.judge("list.pages", paging.count_of_pages(what, size, count), exchange)
+        judge_by_query(ctx, exchange, "list.echo")
+        counted = paging.count_of_pages(f"page {number} of size {size}", size, count)
+        ctx.judge("list.pages", counted, exchange)
 
 
 @check("list.defaults", "list.pages")

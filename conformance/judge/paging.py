@@ -182,6 +182,8 @@ def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusab
 
 
 def _listing(what: str, ids: Sequence[str], once: bool) -> str:
+    if once and not ids:
+        return f"{what}: no element twice"
     return f"{what}: {len(ids)} elements, each {'exactly once' if once else 'of them in the list'}"
 
 
@@ -214,12 +216,11 @@ def _places(read: Sequence[Page], identifier: str) -> str:
 
 
 @predicate(walk=True)
-def total_of_walk(exchanges: Sequence[Exchange], count: int | None = None) -> str:
-    """The first page's `total` is the number of different elements on all pages, or `count`."""
-    read = pages(exchanges)
-    expected = len(set(ids_of(read[1:]))) if count is None else count
-    total = _number(read[0], "total")
-    return "" if total == expected else f"total {total}"
+def total_of_walk(exchanges: Sequence[Exchange]) -> str:
+    """The first page's `total` is the number of different elements on the other pages."""
+    page, *walk = pages(exchanges)
+    total = _number(page, "total")
+    return "" if total == len(set(ids_of(walk))) else f"total {total}"
 
 
 @predicate(walk=True)
@@ -280,22 +281,14 @@ def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str |
 
 
 @predicate
-def same_elements(exchanges: Sequence[Exchange], refusable: bool = False) -> str:
-    """Two pages show the same elements, in any order. If `refusable`, a refusal of the first is as good."""
-    if refusable and exchanges[0].refused:
+def same_elements(exchanges: Sequence[Exchange]) -> str:
+    """Two pages show the same elements, in any order; a refusal of the first is as good."""
+    if exchanges[0].refused:
         return ""
     first, second = pages(exchanges[:2])
     others = len(set(first.ids) - set(second.ids))
     same = sorted(first.ids) == sorted(second.ids)
     return "" if same else f"{len(first.items)} items, {others} of them others"
-
-
-@predicate
-def no_element_twice(exchanges: Sequence[Exchange]) -> str:
-    """One page shows no element twice."""
-    shown = Counter(ids_of(pages(exchanges[:1])))
-    twice = sum(times > 1 for times in shown.values())
-    return f"{twice} twice" if twice else ""
 
 
 @predicate

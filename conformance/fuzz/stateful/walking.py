@@ -112,7 +112,7 @@ class Walker(Sender):
         rules = queries.rules_of(filters)
         rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
         expected, last = reading.expected, reading.pages[-1]
-        self.judge("list.walk", operation, Listed("every element", [], once=True), *reading.pages)
+        self.judge("list.walk", operation, Listed("a list", [], once=True), *reading.pages)
         for extra in (item for item in reading.items if item.get("id") not in expected):
             self._unexpected(operation, extra, rule, reading)
         self.judge(rule, operation, Listed("what the requests made", list(expected)), *reading.pages)

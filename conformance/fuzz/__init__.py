@@ -1,6 +1,7 @@
 """Property-based testing: generated requests, and the smallest of them that show a failure.
 
-Three tests, each in parts that lanes and processes share out; nothing is imported before a part runs:
+Three tests, each in parts that lanes and processes share out. Functions of this package import what generates
+requests, as Hypothesis and schemathesis take 0.3 s that no other run need spend:
 
     schema      single requests of one operation. schema_fuzzing sends examples of several cases: from
                 generation (schemathesis) and odd_requests (the corpora of the checks), at the

@@ -28,6 +28,8 @@ from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
+from conformance.replay.format import file_name
+from conformance.replay.record import document_of
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Exchange, call_from_plain
@@ -204,10 +206,6 @@ class LoadProcess:
         return finding
 
     def _replay(self, finding: Finding, run: RunContext) -> str:
-        # Imported with the first failure: most runs have none.
-        from conformance.replay.format import file_name
-        from conformance.replay.record import document_of
-
         name = file_name(finding.rule, finding.operation, finding.check)
         wanted = name not in self._saved and len(self._saved) < REPLAYS
         if wanted and (document := document_of(finding, list(run.record.values()), run, PAUSE)):

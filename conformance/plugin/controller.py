@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
@@ -29,18 +29,16 @@ from conformance.plugin.lanes import FEWEST, generated_time, suggested
 from conformance.plugin.options import Options
 from conformance.plugin.plan import QUICK_WORKERS, Plan, budget, cases
 from conformance.plugin.selection import judged_by
+from conformance.report.building import RunInfo
+from conformance.report.building import build as build_document
 from conformance.report.document import Document
+from conformance.report.known_failures import KnownFailures, write_known
+from conformance.report.pinned_choices import PinnedChoices, write_pinned
 from conformance.target.file import NO_FILES, Target, Tls, build
 from conformance.wire.budget import Quantity
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
 from conformance.world.samples import run_label
-
-if TYPE_CHECKING:
-    from conformance.report.building import RunInfo
-    from conformance.report.known_failures import KnownFailures
-    from conformance.report.pinned_choices import PinnedChoices
-
 
 #: Seconds between two tries to reach a server that is starting, and seconds that one try may last.
 PAUSE, TRY = 0.2, 2.0
@@ -231,7 +229,6 @@ class Controller:
     def finish(self, interrupted: str) -> None:
         """Writes all formats of the results, and the files that the user asked for by option."""
         # Imported while nothing waits for it any more, so that the first check begins sooner.
-        from conformance.report.building import build as build_document
         from conformance.report.write import write_all
 
         try:
@@ -256,9 +253,6 @@ class Controller:
                 path.unlink(missing_ok=True)
 
     def _info(self, interrupted: str) -> RunInfo:
-        # As above.
-        from conformance.report.building import RunInfo
-
         return RunInfo(
             started=self.started,
             ended=time.time(),
@@ -276,14 +270,9 @@ class Controller:
 
     def _write_lists(self) -> None:
         if path := self.options.write_known_failures:
-            # Few runs write one, or read one below.
-            from conformance.report.known_failures import write_known
-
             write_known(self.ledger, path, known=self.known)
             self.lists.append(f"Known failures were written to {path}; give each entry its reason.")
         if path := self.options.write_pinned_choices:
-            from conformance.report.pinned_choices import write_pinned
-
             write_pinned(self.ledger, path)
             self.lists.append(f"Pinned choices were written to {path}.")
 
@@ -307,12 +296,8 @@ def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None
     """The known failures and pinned choices that the user names. Raises InputError."""
     known = pinned = None
     if options.known_failures:
-        from conformance.report.known_failures import KnownFailures
-
         known = KnownFailures.load(options.known_failures)
     if options.pinned_choices:
-        from conformance.report.pinned_choices import PinnedChoices
-
         pinned = PinnedChoices.load(options.pinned_choices)
     return known, pinned
 

@@ -156,9 +156,6 @@ class Executor:
                 self._futures[nodeid] = self._waiting.submit(_job(test))
         others = [nodeid for nodeid in tests if nodeid not in waiting]
         if self.lanes > 1 and len(others) > 1:
-            # What threads import at the same moment they may see half-made, or not at all.
-            import conformance.replay  # noqa: F401
-
             parse_one_at_a_time()
             sys.setswitchinterval(SWITCH)
             self._ahead = Lanes(min(self.lanes, len(others)), self._make, self._processor)

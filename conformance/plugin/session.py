@@ -18,6 +18,7 @@ from conformance.plugin.controller import Controller
 from conformance.plugin.interruption import Interruption
 from conformance.plugin.plan import Plan, bounded, in_part, plan
 from conformance.plugin.progress import Remaining
+from conformance.report.terminal import summary
 
 if TYPE_CHECKING:
     from conformance.plugin.execution import Executor
@@ -258,8 +259,6 @@ class Run:
                     yellow=True,
                 )
             return
-        from conformance.report.terminal import summary
-
         writer = terminal_writer(terminalreporter)
         terminalreporter.section("conformance", sep="=")
         for text, markup in summary(
@@ -274,6 +273,7 @@ class Run:
         for problem in self.controller.problems:
             writer.line(printable(problem), red=True)
         if os.environ.get("GITHUB_ACTIONS") == "true":
+            # Takes a while, which other runs need not spend.
             from conformance.report.write import annotations
 
             for line in annotations(document):

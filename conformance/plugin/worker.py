@@ -19,6 +19,7 @@ from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
+from conformance.replay import save
 from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
@@ -130,9 +131,6 @@ class Worker:
         those of the exchanges of the check, in the record of the run."""
         if self._replay_folder is None:
             return ""
-        # Imported with the first failure: most runs have none.
-        from conformance.replay import save
-
         exchanges = [run.record[number] for number in numbers if number in run.record]
         path = save(finding, exchanges, run, self._replay_folder)
         return f"{self._replay_folder.name}/{path.name}" if path is not None else ""

@@ -27,6 +27,7 @@ from conformance._text import clean, count
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import CreatedRecord, Result, grouped
+from conformance.replay import as_python
 from conformance.report import overview, plots, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import Document, RuleRecord
@@ -362,9 +363,6 @@ def _script(document: Document, finding: Finding) -> str:
     replay = document.replays.get(finding.replay)
     if not finding.replay or replay is None:
         return ""
-    # Takes long to import, and few pages need it.
-    from conformance.replay import as_python
-
     try:
         return as_python(dict(replay))
     except InputError:

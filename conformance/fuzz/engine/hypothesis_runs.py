@@ -13,15 +13,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import hypothesis
+from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
 from conformance._private import keep_examples_apart
 from conformance.fuzz.engine.database import open_database, until_closed
-from conformance.fuzz.engine.recorder import Recorder
+from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.exploration import FuzzSettings
-
-if TYPE_CHECKING:
-    import hypothesis
 
 T = TypeVar("T")
 
@@ -130,8 +130,6 @@ def _settings(
     settings: FuzzSettings, allowed: PartBudget, *, reuses: bool, **more: Any
 ) -> hypothesis.settings:
     """Hypothesis's settings for a run; a profile of the user's or of CI has no say in them."""
-    import hypothesis
-
     return hypothesis.settings(
         max_examples=1,
         deadline=None,
@@ -157,9 +155,6 @@ def contained() -> Iterator[None]:
 
     Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come
     again."""
-    from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
-
-    from conformance.fuzz.engine.recorder import Falsified
 
     def fine(error: BaseException) -> bool:
         if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
@@ -220,7 +215,6 @@ def explore(
 
     `run` raises Falsified when the recorder says so. `name` tells the part's examples from others in the
     database."""
-    import hypothesis
 
     def example(cases: Sequence[T]) -> None:
         allowed.spend(len(cases))

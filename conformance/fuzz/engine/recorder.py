@@ -17,6 +17,7 @@ from conformance.judge.expectations import Expectation, Outcome
 from conformance.judge.findings import Finding, Inconclusive, Judgement
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Entry
+from conformance.replay.slice import closure
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -165,8 +166,6 @@ class Recorder:
 
     def _rest(self, failure: Counterexample) -> list[int]:
         """The exchanges of a failure's example that it depends on."""
-        from conformance.replay.slice import closure
-
         record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
         decisive = [record[number] for number in failure.judgement.exchanges if number in record]

@@ -5,13 +5,20 @@ and 4.8). The must-accept view narrows each field to values that no server may r
 fixes fields without a stated limit to values that this server accepts, and keeps the stated limits, so that a
 request which breaks one of them breaks nothing else. Neither has path parameters or headers, which
 operation_fixtures and odd_requests provide.
+
+Functions import schemathesis, which takes 0.2 s: a replay imports every module here and needs none of it.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import warnings
 from typing import TYPE_CHECKING, Any
+
+import requests
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
@@ -22,9 +29,6 @@ from conformance.judge.oracle.body_rules import FREE_ADDRESS, UNSTATED_LENGTH
 from conformance.world.case import Case
 
 if TYPE_CHECKING:
-    import random
-
-    from hypothesis.strategies import SearchStrategy
     from schemathesis import Case as GeneratedCase
     from schemathesis import GenerationMode
     from schemathesis.schemas import APIOperation
@@ -193,7 +197,6 @@ class Generator:
     def strategies(self) -> dict[str, SearchStrategy[Case]]:
         """Origin -> strategy: plain requests from the must-accept view, mutated ones from the must-reject
         view."""
-        from hypothesis import strategies as st
         from schemathesis import GenerationMode
 
         made = {}
@@ -242,8 +245,6 @@ def _origin(view: str, mode: GenerationMode) -> str:
 
 def _wire(generated: GeneratedCase[Any]) -> tuple[str, bytes | None, str | None]:
     """Raw query, body and Content-Type of a case, serialized by schemathesis and requests."""
-    import requests
-
     prepared = requests.Request(**generated.as_transport_kwargs(base_url=_NOWHERE)).prepare()
     body = prepared.body.encode("utf-8", "surrogatepass") if isinstance(prepared.body, str) else prepared.body
     content_type = prepared.headers.get("Content-Type")

@@ -12,8 +12,11 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.contract import fields
 from conformance.contract.fields import FREE_TEXT
@@ -30,9 +33,6 @@ from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_s
 from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.dates import DATES
 from conformance.world.corpora.value import Bug, values
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
 
 #: Makes a request, with a new key where it has one.
 Maker = Callable[[], Case]
@@ -92,8 +92,6 @@ class OddRequests:
 
     def strategies(self) -> dict[str, SearchStrategy[Case]]:
         """Origin -> strategy."""
-        from hypothesis import strategies as st
-
         made = {origin: _any_of(branches) for origin, branches in self.branches.items()}
         if OPERATIONS[self.base.operation].is_list:
             several = st.lists(made["query"], min_size=1, max_size=3)
@@ -193,8 +191,6 @@ class OddRequests:
 
     def _spoilt(self, valid: ValidBody) -> SearchStrategy[Case]:
         """Valid bodies mutated as bytes."""
-        from hypothesis import strategies as st
-
         body = to_json(valid.body)
         cut = st.integers(1, max(1, len(body) - 1)).map(lambda at: body[:at])
         put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(
@@ -208,7 +204,6 @@ class OddRequests:
 
 def _any_of(branches: Sequence[Branch]) -> SearchStrategy[Case]:
     """A request of any branch, each as likely as the others."""
-    from hypothesis import strategies as st
 
     @st.composite
     def case(draw: DrawFn) -> Case:
@@ -242,8 +237,6 @@ def _values(field: fields.Field) -> Iterator[tuple[str, Sequence[Any]]]:
 
 def _notations(valid: ValidBody) -> SearchStrategy[bytes]:
     """The valid body in other bytes that mean the same, with letters of several bytes in its free text."""
-    from hypothesis import strategies as st
-
     free = [
         field.name
         for field in fields.request_fields(valid.operation)

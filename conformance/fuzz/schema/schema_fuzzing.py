@@ -6,7 +6,10 @@ import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
@@ -37,9 +40,6 @@ from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import Case, call_of
 from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
 
 #: Requests that cost no drawing, for each generated one that is asked for: of branches of odd requests, and
 #: boundary cases.
@@ -271,8 +271,6 @@ def batched(cases: Iterable[Case], size: int) -> Iterator[Sequence[Case]]:
 
 def one_of_each(origins: Sequence[SearchStrategy[Case]]) -> SearchStrategy[Sequence[Case]]:
     """Examples of a case of each origin, some left out: a failure shrinks to the one that it needs."""
-    from hypothesis import strategies as st
-
     kept = st.integers(0, 9)
 
     @st.composite

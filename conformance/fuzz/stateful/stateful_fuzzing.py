@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hypothesis
+from hypothesis.stateful import run_state_machine_as_test
+
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fuzz.engine.hypothesis_runs import budget, contained, runs
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver, elsewhere
+from conformance.fuzz.stateful.state_machine import MACHINES
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.oracle import ValidBody
 from conformance.world.run_context import RunContext
@@ -25,11 +29,6 @@ def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str
 
     Raises Inconclusive when the server refuses what every example rests on.
     """
-    import hypothesis
-    from hypothesis.stateful import run_state_machine_as_test
-
-    from conformance.fuzz.stateful.state_machine import MACHINES
-
     recorder = Recorder(run, check)
     others = elsewhere(run)
     valid = valid_bodies(run)

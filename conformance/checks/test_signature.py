@@ -38,10 +38,24 @@ CHANGED = {
     "other.0": "a signature with another first digit",
 }
 
+#: Other digests and orders of parts, which a server may take beside the right ones; operations have them in
+#: turn.
+TURNS = (
+    "SHA-1",
+    "SHA-512",
+    "hashed secret",
+    "no HMAC",
+    "no secret",
+    "arguments swapped",
+    "nonce before timestamp",
+    "timestamp first",
+)
+
 
 @table("auth.signature", at=AuthProbes)
 def test_signatures_of_another_making(at: Engine) -> Iterator[Case]:
-    """Signatures made with other secrets, and the right one changed in many ways."""
+    """Signatures made with other secrets, digests and orders of parts, and the right one changed in many
+    ways."""
     rule, target = "auth.signature", at.ctx.target
     others = [("a random secret", secrets.token_hex(20)), ("an empty secret", "")]
     if target.secondary is not None:
@@ -49,7 +63,7 @@ def test_signatures_of_another_making(at: Engine) -> Iterator[Case]:
     for what, secret in others:
         if secret != target.primary.secret:
             yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
-    for mistake in ("API key as secret", "base64"):
+    for mistake in ("API key as secret", "base64", at.turn(TURNS)):
         yield at.mistake(rule, mistake)
     for forms, name in CHANGED.items():
         yield at.case(rule, name, auth=Auth(signature_forms=forms))

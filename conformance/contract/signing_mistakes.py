@@ -219,6 +219,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("SHA-512", "uses HMAC-SHA512", digest=lambda key, string: hmac.digest(key, string, "sha512")),
     Mistake("SHA-1", "uses HMAC-SHA1", digest=lambda key, string: hmac.digest(key, string, "sha1")),
     Mistake("no HMAC", "hashes secret and string without HMAC", digest=lambda key, string: hashlib.sha256(key + string).digest()),
+    Mistake("no secret", "hashes the string without the secret", digest=lambda key, string: hashlib.sha256(string).digest()),
     Mistake("arguments swapped", "exchanges key and message of the HMAC", digest=lambda key, string: _hmac(string, key)),
     Mistake("base64", "writes the signature in base64, not in hexadecimal", write=lambda digest: base64.b64encode(digest).decode()),
     Mistake("base64url", "writes the signature in base64url, not in hexadecimal", write=lambda digest: base64.urlsafe_b64encode(digest).decode().rstrip("=")),

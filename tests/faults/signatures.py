@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.contract import signing
+from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
@@ -140,7 +141,41 @@ class GarbageAnsweredOtherwise(Faulty):
         super().check_signature(ctx)
 
 
+def mistaken(ctx: Context, secret: str, name: str) -> str | None:
+    """The signature of a request that is made with a usual mistake."""
+    request = ctx.request
+    return BY_NAME[name].sign(
+        Parts(
+            request.method,
+            request.target,
+            ctx.header(b"x-timestamp") or "",
+            ctx.header(b"x-nonce") or "",
+            request.body,
+        ),
+        secret,
+    )
+
+
+#: Mistakes -> operations that are sent requests with them.
+TURNS = {
+    "SHA-1": ("createAccount", "listPayoutDestinations"),
+    "SHA-512": ("listAccounts", "createPayout"),
+    "hashed secret": ("getAccountBalances", "createVirtualAccount"),
+    "no HMAC": ("createBeneficiary", "listVirtualAccounts"),
+    "no secret": ("getBeneficiary", "getVirtualAccount"),
+    "arguments swapped": ("updateBeneficiary", "createWallet"),
+    "nonce before timestamp": ("disableBeneficiary", "listWallets"),
+    "timestamp first": ("createPayoutDestination",),
+}
+
 faults["auth.signature"] |= {
+    "A signature with this mistake is accepted.": seam(
+        "signatures_equal",
+        lambda self, ctx, expected, presented: (
+            self.usual() or presented == mistaken(ctx, self.signing_secret(ctx), self.value)
+        ),
+        each=lambda operation: [name for name, tried in TURNS.items() if operation in tried],
+    ),
     "A signature is accepted that is not the right one.": seam(
         "signatures_equal",
         lambda self, ctx, expected, presented: self.value(expected, presented) or self.usual(),

@@ -197,7 +197,7 @@ class Values:
         page="judge-my-server.md#be-gentle-with-it",
     )
     max_requests: int | None = _option(
-        "send at most so many requests in all; what they do not suffice for is inconclusive",
+        "send at most so many requests in all; cases that need more are inconclusive",
         "N",
         _positive,
         limit="max_requests",

@@ -1,7 +1,7 @@
 """`conformance compare`: one table of several results.
 
 Compares the results of several implementations, or of two versions of one: the verdict of each, the rules
-that they do not keep alike, the choices that differ. Without --html or --markdown the Markdown goes to
+with different verdicts, the choices that differ. Without --html or --markdown the Markdown goes to
 standard output. Exit status: 0; with --gate 1 when a rule that held in the first results is violated in the
 last.
 """

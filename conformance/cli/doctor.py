@@ -1,7 +1,7 @@
-"""`conformance doctor`: whether a target can be judged, and what is wrong with it if not.
+"""`conformance doctor`: examines a target before a run.
 
-Sends a dozen requests and says whether the target can be judged: what is wrong, and the remedy. Exit status
-0: it can, 4: it cannot, 6: some rules would stay inconclusive.
+Sends a dozen requests and names what keeps the target from being judged, each with its remedy. Exit status
+0: nothing, 4: it cannot be judged, 6: some rules would stay inconclusive.
 """
 
 from __future__ import annotations

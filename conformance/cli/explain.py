@@ -1,6 +1,6 @@
-"""`conformance explain`: all about one rule, offline.
+"""`conformance explain`: describes one rule, offline.
 
-Says all about one rule: its text and level, the checks that test it, and an exchange with the suite's own
+Describes one rule: its text and level, the checks that test it, and an exchange with the suite's own
 reference server as an example.
 """
 

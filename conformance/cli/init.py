@@ -1,6 +1,6 @@
 """`conformance init`: writes a commented target file, by asking or from options.
 
-Writes a target file. What no option says is asked for, where somebody is there to answer.
+Writes a target file. In a terminal it asks for each value that no option gives.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`conformance load`: many users at once, on one machine or on many, each answer judged.
 
-Becomes a Locust process (https://locust.io) with users that judge every answer by the oracle. All options but
+Becomes a Locust process (https://locust.io) whose users judge every answer. All options but
 those below are Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master, --worker,
---locustfile, ... (`locust --help`). Reports are those of any run; Locust's own statistics are kept beside.
+--locustfile, ... (`locust --help`). Reports are those of any run; Locust's own statistics are beside them.
 Exit status: 0 no violation, 1 violations, 2 interrupted, 4 wrong usage or unusable target, 6 incomplete.
 """
 

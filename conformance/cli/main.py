@@ -21,19 +21,19 @@ from conformance._options import OPTIONS
 
 #: Subcommand -> its purpose in a few words.
 COMMANDS: dict[str, str] = {
-    "doctor": "say whether a target can be judged, and what is wrong with it",
+    "doctor": "examine a target: name what keeps it from being judged",
     "init": "write a target file, by asking or from options",
     "test": "judge a server: pytest on the suite, with pytest's options",
     "load": "judge a server under load: many users at once, with Locust's options",
     "serve": "run the reference server, a sandbox for clients",
-    "report": "make the reports of a run anew from its results.json",
-    "merge": "put the parts of one run together (--shard)",
+    "report": "make the reports of a run again, from its results.json",
+    "merge": "merge the results of the parts of one run (--shard)",
     "compare": "compare the results of several implementations or versions",
     "rules": "list the rules",
-    "explain": "say all about one rule: text, checks, an example exchange",
+    "explain": "describe one rule: text, checks, an example exchange",
     "replay": "send the requests of a failure again",
     "sign": "sign a request: the string, the headers, or a curl command",
-    "explain-signature": "say which mistake a wrong signature shows",
+    "explain-signature": "name the mistake that makes a wrong signature",
 }
 
 

@@ -1,7 +1,7 @@
 """`conformance merge`: the results of several parts of one run (--shard) as the results of the whole.
 
-Puts together what the parts of one run found (--shard), and writes all reports of the whole. The verdict is
-that of a run that was never split.
+Merges the results of the parts of one run (--shard), and writes all reports. The verdict is that of the same
+run without parts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`conformance replay FILE`: sends the requests of a failure again, or prints a script that sends them.
 
-Sends the requests of a failure again, signed afresh, with the ids that come up on the way, and says whether
-the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage.
+Sends the requests of a failure again, newly signed, with ids from the new answers, and says if the rule is
+still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage.
 """
 
 from __future__ import annotations

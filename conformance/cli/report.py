@@ -1,4 +1,4 @@
-"""`conformance report`: makes the formats of a run's results anew.
+"""`conformance report`: makes the reports of a run again.
 
 Makes reports from results.json, the same as the run made. Without an option all formats are written beside
 it.

@@ -1,6 +1,6 @@
 """`conformance rules`: the catalogue of rules, to read or as data.
 
-Lists the rules that the suite judges; `conformance explain ID` says all about one.
+Lists the rules that the suite judges; `conformance explain ID` describes one.
 """
 
 from __future__ import annotations

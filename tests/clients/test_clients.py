@@ -111,7 +111,7 @@ def test_every_rule_that_binds_clients_has_a_wrong_one() -> None:
 
 def test_each_mutation_of_half_of_a_right_clients_requests_is_named() -> None:
     named: set[str] = set()
-    for seed in range(4):
+    for seed in range(6):
         rig = Rig()
         mutant = Mutant(rig, seed)
         mutant.work()

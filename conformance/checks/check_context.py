@@ -140,9 +140,9 @@ class CheckContext:
             gap = Gap(reason, stop.cause, stop.remedy, numbers)
         self.entries[rule].gaps.append(gap)
 
-    def not_exercised(self, rule: str, reason: str) -> None:
+    def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server, which other checks may."""
-        self.entries[rule].unless_judged = Gap(reason, left_out=True)
+        self.entries[rule].unless_judged = Gap(reason, remedy=remedy, left_out=True)
 
     def not_applicable(self, rule: str, reason: str) -> None:
         """Notes that the target file declares absent what a rule is about, unless it is judged all the

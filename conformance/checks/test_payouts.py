@@ -26,6 +26,11 @@ from conformance.world.creations import created_in
 from conformance.world.payments import round_of_payouts
 from conformance.world.run_context import refusal_of_valid
 
+#: Remedy where the balances move by more, or less, than the payouts of a round.
+UNDISTURBED = (
+    "Run payout.race alone (--rule payout.race --lanes 1), on a funded account that nobody else pays from."
+)
+
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 
@@ -65,7 +70,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
     suspicions, judged, unclear = Suspicions(), list[Exchange](), ""
     rounds = Rounds(ctx, 2 * LOST)
     for _ in rounds:
-        turn = round_of_payouts(ctx.account(), ctx.send, rounds.race)
+        turn = round_of_payouts(ctx.account(), ctx.send, rounds.race, suspicions.disturbed)
         if refused := next((one for one in turn if one.refused and not one.throttled), None):
             stop = refusal_of_valid(refused)
             ctx.skip_judgement("payout.race", stop.reason, refused, stop=stop)
@@ -81,7 +86,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
         if not suspicions.turns and (judged or suspicions.disturbed == MOST_DISTURBED):
             break
     if unclear:
-        ctx.not_exercised("payout.race", unclear)
+        ctx.not_exercised("payout.race", unclear, UNDISTURBED)
     elif judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
         ctx.judge("payout.race", conserved(what), *judged)

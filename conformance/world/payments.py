@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
-from conformance.judge.conservation import SINGLE, TOGETHER, taken
+from conformance.judge.conservation import MOST_DISTURBED, SINGLE, TOGETHER, taken
 from conformance.judge.expectations import CannotTell
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.account import AccountFixture, call
-from conformance.world.habits import eventually
+from conformance.world.habits import eventually, within
 
 #: Sends several requests at once for a purpose.
 SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
 
 
-def round_of_payouts(fixture: AccountFixture, send: Send, at_once: SendAtOnce) -> list[Exchange]:
+def round_of_payouts(
+    fixture: AccountFixture, send: Send, at_once: SendAtOnce, disturbed: int = 0
+) -> list[Exchange]:
     """Makes payouts one after the other and at once, and reads the balances until they show them, or are not
     waited for any more; the exchanges that are judged.
 
-    Raises Inconclusive where the fixture's payee cannot be made."""
+    After so many `disturbed` rounds it first waits, longer each time: for payouts of before to show in reads,
+    and for those of other lanes to end. Raises Inconclusive where the fixture's payee cannot be made."""
+    if disturbed:
+        time.sleep(within(fixture.run.cache) / 2 ** max(0, MOST_DISTURBED - 1 - disturbed))
     look = call("getAccountBalances", {"customer_id": fixture.customer_id, "account_id": fixture.account_id})
     calls = [fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
     before = send(look, "the balances before payouts")

@@ -95,3 +95,27 @@ def test_nothing_is_told_where_something_else_moves_the_balance(behaviour: type[
 @pytest.mark.parametrize("behaviour", [RefundsSeldom, Deposits])
 def test_few_other_moves_are_no_loss(behaviour: type[Behaviour]) -> None:
     assert not judged(behaviour()).verdict.is_violation
+
+
+class OthersPayAtFirst(OthersPay):
+    """Another client pays whenever anybody looks, for two seconds after the first look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._until = 0
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        self._until = self._until or ctx.now + 2_000_000
+        return (
+            super().balances(ctx, record) if ctx.now < self._until else Behaviour.balances(self, ctx, record)
+        )
+
+
+def test_a_round_after_a_disturbed_one_waits() -> None:
+    assert judged(OthersPayAtFirst()).verdict is Verdict.PASSED
+
+
+def test_the_cure_of_disturbed_rounds_is_told() -> None:
+    found = judged(OthersPay())
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "--lanes 1" in found.remedy

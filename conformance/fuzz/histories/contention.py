@@ -276,7 +276,7 @@ def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicion
         return [answer for _, answer in history.perform(scripts, purpose, whole=True)]
 
     for _ in range(ROUNDS if suspicions.disturbed < MOST_DISTURBED else 0):
-        turn = round_of_payouts(fixture, history.send, at_once)
+        turn = round_of_payouts(fixture, history.send, at_once, suspicions.disturbed)
         try:
             judged = suspicions.add(turn)
         except CannotTell:

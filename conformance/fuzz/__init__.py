@@ -7,7 +7,7 @@ requests, as Hypothesis and schemathesis take 0.3 s that no other run need spend
                 generation (schemathesis) and odd_requests (the corpora of the checks), at the
                 resources of operation_fixtures, with own_values where a server may want them unique.
                 conformance.judge.oracle says what each answer must be.
-    stateful    sequences of requests. state_machine draws them, executor sends them (with walking and sender)
+    stateful    sequences of requests. state_machine draws them, executor sends them (with sender)
                 and compares the answers with reference_model.
     histories   concurrent requests. history records them, linearizability looks for a legal order; contention
                 has the kinds of them.

@@ -102,6 +102,11 @@ class Walk:
     cut: bool = False
 
     @property
+    def whole(self) -> bool:
+        """True if each answer was a page."""
+        return bool(self.pages) and self.broken is None
+
+    @property
     def items(self) -> list[Any]:
         return [item for page in self.pages for item in page.items]
 

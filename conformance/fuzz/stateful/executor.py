@@ -9,8 +9,7 @@ from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
-from conformance.fuzz.stateful.sender import ExampleOver
-from conformance.fuzz.stateful.walking import Walker
+from conformance.fuzz.stateful.sender import ExampleOver, Sender
 from conformance.judge.comparison import alike, objects, same, shown
 from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judge.findings import Inconclusive, NotApplicable
@@ -22,7 +21,7 @@ from conformance.world.habits import eventually, within
 from conformance.world.run_context import RunContext
 
 
-class Driver(Walker):
+class Driver(Sender):
     """One example: an account of its own, the model of what it holds, and requests that change both."""
 
     # ------------------------------------------------------------------ creating

@@ -1,18 +1,24 @@
-"""Base of an example of the model: its own account, the model of it, and judged requests.
+"""Base of an example of the model: its own account, the model of it, judged requests and lists.
 
-Replays (section 4.0) and requests for what belongs to others (section 5.5) are judged by their answers alone.
+Replays (section 4.0) and requests for what belongs to others (section 5.5) are judged by their answers alone,
+lists (section 8) by the model. conformance.wire.pages walks them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.stateful.reference_model import Document, Model, Payee, Post, Thing
+from conformance.judge import paging, queries
+from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import (
+    Accepted,
+    At,
     Authenticated,
     Expectation,
     Refused,
@@ -21,10 +27,18 @@ from conformance.judge.expectations import (
     predicate,
 )
 from conformance.judge.oracle import ValidBody
+from conformance.judge.paging import Listed, element_shows, no_other_labelled, none_of_another, number_is
 from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.pages import Parameters, Walk, walk
 from conformance.world.account import AccountFixture, call, unknown_like
-from conformance.world.habits import eventually, found
+from conformance.world.habits import added, eventually, found
 from conformance.world.run_context import RunContext
+
+#: Most pages that one walk reads.
+MAX_PAGES = 12
+
+#: A list as it was read, and the elements that the model expects in it.
+Reading = tuple[Walk, dict[str, Thing]]
 
 
 class ExampleOver(Exception):
@@ -172,3 +186,126 @@ class Sender:
         body = {"note": "misplaced"} if TRAITS[operation].subset_of else None
         exchange = self.send(call(operation, ids, body), f"a child that is not there ({where})")
         self.judge(rule, operation, Status(what, (404,)), exchange)
+
+    # ------------------------------------------------------------------ lists (section 8)
+
+    def judge_list(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> None:
+        """Walks a list and compares it with the model, for a bounded time until both agree: lists may be
+        eventually consistent, in their elements and in their totals."""
+
+        def readings() -> Iterator[Reading]:
+            while True:
+                yield self._read(operation, size, filters, payee)
+                if any(name.startswith("status") for name, _ in filters):
+                    # A job may have given an element another status meanwhile.
+                    self.learn(operation, payee)
+
+        read = functools.partial(next, readings())
+        done, expected = eventually(
+            self.run.cache, operation, read, lambda seen: not seen[0].whole or _agree(*seen)
+        )
+        for exchange in done.exchanges:
+            style = self.run.target.array_style
+            for rule, demanded in paging.demanded(operation, exchange.call.query, style):
+                self.judge(rule, operation, demanded, exchange)
+        if done.whole:
+            self._compare(operation, done, expected, filters)
+
+    def learn(self, operation: str, payee: Payee | None = None) -> None:
+        """Copies each element's status into the model, and `created` in the precision of lists."""
+        done, expected = eventually(
+            self.run.cache,
+            operation,
+            lambda: self._read(operation, 100, [], payee),
+            lambda seen: not seen[0].whole or set(seen[1]) <= set(seen[0].ids),
+        )
+        for item in objects(done.items) if done.whole else ():
+            thing = expected.get(str(item.get("id")))
+            created = item.get("created")
+            if thing is not None and alike(thing.operation, "created", created, thing.shown.get("created")):
+                moved: Document = {name: item[name] for name in ("created", "status") if name in item}
+                # The answer to the create stays as it is: a replay is compared with it.
+                thing.shown = {**thing.shown, **moved}
+                thing.listed = True
+
+    def _read(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> Reading:
+        """Reads a list from its first page to its last."""
+        things = self.model.listed(operation, payee)
+        expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
+        listing = call(operation, self.ids_of(payee))
+        read = walk(self.shown, listing, size=size, filters=filters, most=MAX_PAGES, beyond_last=False)
+        items = objects(read.items)
+        own = added(self.run, operation, items, expected)
+        for item in items:
+            if item.get("id") in own and item.get("label") not in self.model.refused:
+                expected[item["id"]] = Thing(ADDS_TO[operation], item["id"], item)
+        rule = next(iter(queries.rules_of(filters)), "list.walk") if things else "list.empty"
+        for exchange in read.exchanges:
+            self.judge(rule, operation, Accepted("a valid query"), exchange)
+        return read, expected
+
+    def _compare(self, operation: str, done: Walk, expected: dict[str, Thing], filters: Parameters) -> None:
+        rules = queries.rules_of(filters)
+        rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
+        pages, items = done.page_exchanges, objects(done.items)
+        self.judge("list.walk", operation, Listed("a list", [], once=True), *pages)
+        for extra in (item for item in items if item.get("id") not in expected):
+            self._unexpected(operation, extra, rule, done, expected)
+        self.judge(rule, operation, Listed("what the requests made", list(expected)), *pages)
+        total = number_is("a list of what the requests made", "total", len(expected))
+        self.judge(rule, operation, total, pages[-1])
+        for item in items:
+            thing = expected.get(str(item.get("id")))
+            known = thing.steady() if thing is not None else {}
+            for name in (name for name in known if name in item and thing is not None):
+                answer = thing.told_by(name, known[name]) if thing else None
+                as_known = element_shows(
+                    f"{name} {show(known[name])}",
+                    identifier=str(item.get("id")),
+                    name=name,
+                    value=At(name) if answer else known[name],
+                    operation=thing.operation if thing else "",
+                )
+                told = [answer] if answer else []
+                self.judge("list.complete", operation, as_known, *told, *pages)
+
+    def _unexpected(
+        self, operation: str, item: Document, rule: str, done: Walk, expected: dict[str, Thing]
+    ) -> None:
+        """Judges an element that the model does not have, by the rule about the request that made it."""
+        label, shown = str(item.get("label")), done.page_exchanges
+        if label in self.model.refused:
+            nothing = no_other_labelled("nothing of a refused request in the list", label=label, known=[])
+            self.judge("refusal.changes-nothing", self.model.refused[label], nothing, *shown)
+        twins = [
+            post
+            for post in self.model.posts
+            if post.answer.get("label") == label and post.answer.get("id") != item.get("id")
+        ]
+        if twins:
+            known = [str(post.answer.get("id")) for post in twins]
+            once = no_other_labelled("a replayed request done once", label=label, known=known)
+            self.judge("idempotency.replay", str(twins[0].call.operation), once, *shown)
+        belongs = none_of_another(
+            "a list of what the requests made: only elements that were created there",
+            created=[each for each in expected if each in done.ids],
+            strangers=[],
+            exact=True,
+        )
+        self.judge(rule, operation, belongs, *shown)
+
+    def final(self, operation: str, payee: Payee | None = None) -> None:
+        """Walks a list whole, then from and up to the moment in which one element was created."""
+        self.learn(operation, payee)
+        self.judge_list(operation, 100, [], payee)
+        things = self.model.listed(operation, payee)
+        if things and all(thing.listed for thing in things):
+            created = str(things[self.model.changes % len(things)].shown.get("created"))
+            self.judge_list(operation, 100, [("start_date", created)], payee)
+            self.judge_list(operation, 100, [("end_date", created)], payee)
+
+
+def _agree(done: Walk, expected: Mapping[str, Thing]) -> bool:
+    """True if a list holds the elements of the model, and counts them on each page."""
+    counted = all(page.total == len(expected) for page in done.pages)
+    return counted and sorted(done.ids) == sorted(expected)

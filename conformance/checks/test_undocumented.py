@@ -14,6 +14,7 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
 from conformance.wire.json_text import all_objects
 from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.pages import MAX_SIZE
 from conformance.world.account import identifier, unknown_like
 from conformance.world.creations import creations
 
@@ -26,7 +27,8 @@ NOT_IMPLEMENTED = 501
 @check(RULE)
 def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
     """The addresses at which a created resource is likely to be read, alone and in a list, show it neither to
-    a request without authentication nor to another organization."""
+    a request without authentication nor to another organization; nor do documented ones without the id of its
+    customer or account."""
     made = creations(ctx.run, ctx.operation.id)[0].exchange
     members = documented(ctx.operation.id)
     for what, call in _reads(made):
@@ -35,6 +37,9 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
             _judge(ctx, ctx.send(unsigned, f"{what} without authentication"), made, members)
         if ctx.target.secondary is not None and ctx.wanted(f"{what} by another organization"):
             _judge(ctx, ctx.send(call, f"{what} by another organization", "secondary"), made, members)
+    for what, call in _without_parent(made) if ctx.target.secondary is not None else ():
+        if ctx.wanted(what):
+            _judge(ctx, ctx.send(call, what, "secondary"), made, members)
 
 
 @check(RULE)
@@ -93,6 +98,19 @@ def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
     for target in (*targets, f"/v1/{collection.rpartition('/')[2]}/{own}"):
         path = target.replace(own, "{id}").split("/")
         yield f"GET {'/'.join(path[-2:])}", Call(None, "GET", target)
+
+
+def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
+    """GETs of a created resource, alone and in its list, with an empty first id: a guard may pass over it."""
+    described = OPERATIONS[made.call.operation or ""]
+    version, top, _, *rest = made.call.path.strip("/").split("/")
+    collection = "/".join(["", version, top, "", *rest])
+    for operation in OPERATIONS.values():
+        single = operation.path.endswith("}") and operation.path.rpartition("/")[0] == described.path
+        if operation.method == "GET" and (single or operation.path == described.path):
+            target = f"{collection}/{identifier(made)}" if single else f"{collection}?size={MAX_SIZE}"
+            what = f"{operation.id} with an empty id of the {top[:-1]}, by another organization"
+            yield what, Call(None, "GET", target)
 
 
 def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
@@ -195,3 +195,30 @@ class UnscopedChanges(OpenChanges):
 
     def admit(self, ctx: Context) -> None:
         self.authenticate(ctx)
+
+
+@fault(
+    "auth.undocumented-reads",
+    operations=(
+        "createAccount",
+        "createBeneficiary",
+        "createPayoutDestination",
+        "createVirtualAccount",
+        "createWallet",
+    ),
+)
+class EmptyParents(Faulty):
+    """A path whose first id is empty leads to the resources of everybody."""
+
+    everywhere = True
+
+    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
+        if identifier == "" and KINDS[ctx.operation] == KINDS[self.operation]:
+            return {"id": ""}
+        return super().on_unknown_parent(ctx, kind, identifier)
+
+    def is_under(self, ctx: Context, record: Record, parent: Record) -> bool:
+        return parent["id"] == "" or super().is_under(ctx, record, parent)
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None if "" in ctx.params.values() else super().list_parent(ctx)

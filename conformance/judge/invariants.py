@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from conformance.contract import signing
@@ -14,7 +15,6 @@ from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.judge.findings import EVERY_RESPONSE, Judgement
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judge.ledger import Entry
-from conformance.judge.losses import SeldomLost, telling, too_many_lost
 from conformance.judge.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
@@ -53,6 +53,12 @@ INVARIANTS = (
 
 #: Violations of one rule on one operation that are told, each with another text.
 TOLD = 11
+
+#: Requests of an operation from which on its rate of lost ones is judged.
+ENOUGH = 100
+
+#: Most requests that a replay sends to see a lost one again.
+MOST = 300
 
 
 @predicate(name="invariant")
@@ -327,3 +333,37 @@ class Invariants:
         shown = right not in sent.lower() and right.encode() in exchange.response_body.lower()
         broken = "a refusal that shows the signature that would have been right" if shown else ""
         self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")
+
+
+# ---------------------------------------------------------------------- lost requests
+
+
+def too_many_lost(lost: int, requests: int) -> bool:
+    """True if so many lost requests are more than one in a hundred beyond chance: by three standard
+    deviations."""
+    allowed = requests / 100
+    return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
+
+
+def telling(lost: int, requests: int) -> int:
+    """Number of requests of which, at this rate, one is lost with a probability of 1 - e**-5."""
+    return min(MOST, max(ENOUGH, math.ceil(5 * requests / max(1, lost))))
+
+
+def was_lost(exchange: Exchange) -> bool:
+    """True if a request had to be sent again, or was not answered the second time either."""
+    return exchange.lost or (exchange.attempts == 1 and 0 < exchange.begun < exchange.started)
+
+
+@predicate(name="seldom-lost", times="requests")
+def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | Outcome:
+    """Of so many requests like one that was lost, one in a hundred at most has to be sent again.
+
+    A few lost ones tell nothing."""
+    lost = [at for at, exchange in enumerate(exchanges) if was_lost(exchange)]
+    told = f"{len(lost)} of {len(exchanges)} had to be sent again"
+    if too_many_lost(len(lost), len(exchanges)):
+        return Outcome(False, told, shows=tuple(lost[:3]))
+    if lost or len(exchanges) < requests:
+        raise CannotTell(f"{told}: too few to tell how often requests are lost")
+    return ""

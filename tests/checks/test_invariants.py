@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.judge.invariants import LOST, Invariants, telling_secrets
-from conformance.judge.losses import ENOUGH, SeldomLost, too_many_lost
+from conformance.judge.invariants import ENOUGH, LOST, Invariants, SeldomLost, telling_secrets, too_many_lost
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.support.runs import run_on

@@ -26,7 +26,7 @@ import conformance
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.test_histories import RACES
-from conformance.judge import invariants, ledger, losses
+from conformance.judge import invariants, ledger
 from conformance.judge.findings import Judgement
 from conformance.judge.invariants import INVARIANTS, Invariants
 from conformance.wire.messages import Exchange
@@ -106,7 +106,7 @@ class Measure:
         self.tripped += other.tripped
 
 
-_judge, _inspect, _too_many_lost = ledger.judge, Invariants._judge, losses.too_many_lost
+_judge, _inspect, _too_many_lost = ledger.judge, Invariants._judge, invariants.too_many_lost
 
 
 @contextlib.contextmanager

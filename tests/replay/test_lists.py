@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.judge.expectations import Accepted, Outcome
-from conformance.judge.losses import ENOUGH, MOST, SeldomLost, telling
+from conformance.judge.invariants import ENOUGH, MOST, SeldomLost, telling
 from conformance.judge.paging import Listed, full_pages, no_items
 from conformance.replay import document_of, perform
 from conformance.replay.reading import still_past

@@ -16,12 +16,22 @@ from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state,
 from conformance.contract.operations import response_rules
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, same, show
+from conformance.judge.comparison import (
+    MOVING,
+    document,
+    found_again,
+    normalized,
+    objects,
+    same,
+    same_account,
+    show,
+)
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, Member, predicate
 from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
-from conformance.judge.timeliness import untimely
+from conformance.judge.timeliness import no_older_than_account, tells_the_time
 from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.samples import marker
@@ -344,6 +354,19 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
             no_balance(ctx, rule, answer)
             continue
         ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
+        if TRAITS[operation].shows_balances:
+            _judge_balances_time(ctx, rule, answer)
+
+
+def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> None:
+    """Judges the times of balances by when their account was created, where a first page of accounts shows
+    it."""
+    accounts = ctx.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
+    listing = ctx.send(accounts, "when was the account created?")
+    if any(same_account(item.get("id"), balances.get("id")) for item in objects(listing.get("items"))):
+        ctx.judge(
+            rule, no_older_than_account("updated_at not before the account's created"), balances, listing
+        )
 
 
 @predicate
@@ -351,12 +374,6 @@ def another_time(exchanges: Sequence[Exchange], member: str = "created") -> str:
     """Two resources that were made seconds apart, the later one first, show different times."""
     later, earlier = (exchange.get(member) for exchange in exchanges[:2])
     return show(later) if isinstance(later, str) and later == earlier else ""
-
-
-@predicate
-def tells_the_time(exchanges: Sequence[Exchange]) -> str:
-    """The timestamps of an answer tell the time."""
-    return untimely(exchanges[0])
 
 
 @check(*FORMATS, operations=OPERATION_SETS["all"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from conformance.contract import timestamps
 from conformance.contract.timestamps import http_date
 from conformance.contract.traits import TRAITS, traits_of
-from conformance.judge.comparison import objects, same_instant, show
+from conformance.judge.comparison import objects, same_account, same_instant, show
+from conformance.judge.expectations import predicate
 from conformance.wire.messages import Exchange
 
 #: Seconds that what a request sets to the time may lie from the server's clock.
@@ -16,6 +19,31 @@ _SET = ("created", "initiated_at")
 
 #: Added where no Date tells the server's clock: its requests are accepted, so it is that near the local one.
 _UNTOLD = 300
+
+
+@predicate
+def tells_the_time(exchanges: Sequence[Exchange]) -> str:
+    """The timestamps of an answer tell the time."""
+    return untimely(exchanges[0])
+
+
+@predicate
+def no_older_than_account(exchanges: Sequence[Exchange]) -> str:
+    """No balance, first, was updated before its account was created, as a list, second, shows."""
+    balances, listing = exchanges[:2]
+    created = next(
+        (
+            timestamps.parse(item.get("created"))
+            for item in objects(listing.get("items"))
+            if same_account(item.get("id"), balances.get("id"))
+        ),
+        None,
+    )
+    for balance in objects(balances.get("balances")):
+        updated = timestamps.parse(balance.get("updated_at"))
+        if created is not None and updated is not None and created - updated > MARGIN:
+            return f"updated_at {show(balance.get('updated_at'))}"
+    return ""
 
 
 def untimely(exchange: Exchange) -> str:

@@ -307,6 +307,10 @@ faults["format.timestamp-current"] |= {
     "initiated_at is the time at which the process started.": showing(
         lambda self, ctx, document: {**document, "initiated_at": STARTED}, operations=("createPayout",)
     ),
+    "updated_at of a balance is the beginning of the epoch.": balance(
+        lambda self, ctx, element: {**element, "updated_at": "1970-01-01T00:00:00Z"},
+        operations=("getAccountBalances",),
+    ),
     "updated_at of a balance is local time, hours ahead, that calls itself UTC.": balance(
         lambda self, ctx, element: {**element, "updated_at": shifted(element["updated_at"], hours=2)},
         operations=("getAccountBalances",),

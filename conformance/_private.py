@@ -130,3 +130,10 @@ def keep_examples_apart(test: Callable[..., Any], name: str) -> None:
     _hypothesis_internal_database_key is that place; without it parts share one, and run each other's examples
     first."""
     test._hypothesis_internal_database_key = name.encode()  # type: ignore[attr-defined]
+
+
+def has_words_of_hypothesis(reporter: Any) -> bool:
+    """True if a report of some process carries what hypothesis's plugin prints at the end. Assumes attributes
+    that begin with _hypothesis_; without them the plugin prints nothing of other processes' tests."""
+    reports = (report for reports in getattr(reporter, "stats", {}).values() for report in reports)
+    return any(name.startswith("_hypothesis_") for report in reports for name in vars(report))

@@ -6,6 +6,7 @@ imports inside its functions are of what only the suite's own runs need.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -17,7 +18,7 @@ import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
 from conformance._options import Effort
-from conformance._private import choose_root_again, keep_cache_in, option_names
+from conformance._private import choose_root_again, has_words_of_hypothesis, keep_cache_in, option_names
 from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ _PLAN: pytest.StashKey[Plan] = pytest.StashKey()
 _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
+
+#: Objects, and younger collections, after which garbage is looked for while the suite's tests run. A run
+#: keeps most of what it makes, and with Python's own numbers spends a tenth of its time on that.
+_GARBAGE = 10_000, 10, 10
 
 #: Names the folder in which hypothesis keeps what it remembers.
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
@@ -177,6 +182,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
     if not tests or not judges or _workers_run_them(config):
         return None
+    config.add_cleanup(functools.partial(gc.set_threshold, *gc.get_threshold()))
+    gc.set_threshold(*_GARBAGE)
     executor = _executor(config)
     if executor.lanes > 1 or config.stash[_OPTIONS].effort is Effort.DEEP:
         if hasattr(config, "workerinput"):
@@ -349,10 +356,6 @@ def _leave_hypothesis_out(config: pytest.Config) -> None:
     """Its plugin imports all of it in order to say that it has nothing to say, which takes as long as judging
     a rule."""
     plugin = config.pluginmanager.get_plugin("hypothesispytest")
-    if plugin is None or "hypothesis" in sys.modules:
-        return
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    stats = reporter.stats.values() if reporter is not None else ()
-    # Tests of the user's own in other processes say it in attributes of their reports.
-    if not any("_hypothesis_" in name for reports in stats for each in reports for name in vars(each)):
+    if plugin is not None and "hypothesis" not in sys.modules and not has_words_of_hypothesis(reporter):
         config.pluginmanager.unregister(plugin)

@@ -117,6 +117,15 @@ def test_hypothesis_keeps_the_examples_of_each_name_apart() -> None:
     assert first and not first & second
 
 
+@pytest.mark.parametrize("name", ["STATS_KEY", "FAILING_EXAMPLES_KEY"])
+def test_hypothesis_leaves_its_words_in_reports(name: str) -> None:
+    plugin = importlib.import_module("_hypothesis_pytestplugin")
+    silent, speaking = SimpleNamespace(), SimpleNamespace(**{getattr(plugin, name): "words"})
+    assert not _private.has_words_of_hypothesis(None)
+    assert not _private.has_words_of_hypothesis(SimpleNamespace(stats={"passed": [silent]}))
+    assert _private.has_words_of_hypothesis(SimpleNamespace(stats={"passed": [silent], "": [speaking]}))
+
+
 def test_nothing_else_uses_private_parts() -> None:
     """No import of a private module of others, and no private member by its known name."""
     known = re.compile(

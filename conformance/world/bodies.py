@@ -72,12 +72,12 @@ def _address_abroad(sample: Body) -> Body:
     return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": _abroad(sample)}
 
 
-#: With a space in each of its members.
+#: With a space in each of its members, and words that begin small.
 _ENGLISH_ADDRESS = {
-    "address_line": "10 High Street",
-    "city": "Leighton Buzzard",
-    "region": "Central Bedfordshire",
-    "postal_code": "LU7 1AA",
+    "address_line": "10 McAdam Street, flat 2b",
+    "city": "Newcastle upon Tyne",
+    "region": "Tyne and Wear",
+    "postal_code": "NE1 4ST",
     "country": "GB",
 }
 

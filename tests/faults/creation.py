@@ -159,6 +159,14 @@ faults["create.echo"] |= {
     "A field of a beneficiary is taken for another one, or for something else.": keeping(
         lambda self, fields: self.value(fields), operations=("createBeneficiary",), each=CONFUSIONS
     ),
+    "The words of this member of an address begin with capitals.": keeping(
+        lambda self, fields: {
+            **fields,
+            "address": {**fields["address"], self.value: fields["address"][self.value].title()},
+        },
+        operations=("createBeneficiary",),
+        each=("address_line", "city", "region"),
+    ),
     "A text without a maximum length is cut.": keeping(
         lambda self, fields: {
             name: value[: self.value] if name in ("note", "label") and isinstance(value, str) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 
 import pytest
@@ -110,8 +111,10 @@ def test_every_rule_that_binds_clients_has_a_wrong_one() -> None:
 
 
 def test_each_mutation_of_half_of_a_right_clients_requests_is_named() -> None:
+    signed = {rule for rule in CLIENT_RULES if rule.startswith("auth.signed-")} | {"auth.no-separators"}
     named: set[str] = set()
-    for seed in range(6):
+    # Each seed draws about 30 mistakes; a new row in their table draws others.
+    for seed in itertools.takewhile(lambda seed: seed < 6 or not signed <= named, range(60)):
         rig = Rig()
         mutant = Mutant(rig, seed)
         mutant.work()
@@ -119,5 +122,4 @@ def test_each_mutation_of_half_of_a_right_clients_requests_is_named() -> None:
         for rule, broken in mutant.changes:
             assert len(broken) == 1 and re.fullmatch(rule, broken[0]), (rule, broken)
             named.update(broken)
-    assert {rule for rule in CLIENT_RULES if rule.startswith("auth.signed-")} <= named
-    assert "auth.no-separators" in named
+    assert signed <= named

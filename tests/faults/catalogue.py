@@ -36,8 +36,6 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
-from .bugs import Bug, bug_of
-
 SECTIONS = (
     "authentication",
     "timestamps",
@@ -122,9 +120,9 @@ class Fault:
         return f"{self.rule}[{self.operation}]: {self.kind}"
 
     @property
-    def bug(self) -> Bug:
-        """The class of bugs that it is one of."""
-        return bug_of(self.rule, self.description)
+    def area(self) -> str:
+        """The part of its rule's id before the point."""
+        return self.rule.partition(".")[0]
 
     def make(self) -> Faulty:
         """A new faulty server's behaviour."""

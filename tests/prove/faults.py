@@ -11,7 +11,7 @@ import argparse
 from collections import Counter
 
 from conformance.checks import plan
-from tests.faults.bugs import Bug
+from conformance.judge.ledger import grouped
 from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, catch, judge
 from tests.prove import pool, selection
@@ -77,16 +77,14 @@ def _kinds(faults: list[Fault]) -> set[tuple[str, str]]:
 
 
 def _summary(faults: list[Fault], survivors: list[Fault]) -> None:
-    """Prints, for each class of bugs, how many faults and kinds there are, and the kinds that survive."""
+    """Prints, for each area of rules, how many faults and kinds there are, and the kinds that survive."""
     operations: dict[tuple[str, str], list[str]] = {}
     for fault in survivors:
         operations.setdefault((fault.rule, fault.kind), []).append(fault.operation)
-    print(f"{'bug':<18}{'faults':>8}{'kinds':>8}{'caught':>8}")
-    for bug in Bug:
-        those = [fault for fault in faults if fault.bug is bug]
-        if those:
-            caught = len(those) - sum(fault.bug is bug for fault in survivors)
-            print(f"{bug.name:<18}{len(those):>8}{len(_kinds(those)):>8}{caught:>8}")
+    survived = Counter(fault.area for fault in survivors)
+    print(f"{'area':<18}{'faults':>8}{'kinds':>8}{'caught':>8}")
+    for area, those in grouped((fault.area, fault) for fault in faults).items():
+        print(f"{area:<18}{len(those):>8}{len(_kinds(those)):>8}{len(those) - survived[area]:>8}")
     for (rule, kind), where in operations.items():
         print(f"survives on {', '.join(where)}: {rule}: {kind}")
 

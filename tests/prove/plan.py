@@ -268,6 +268,11 @@ def add() -> None:
     for (name, part), numbers in generated(parts & there).items():
         tables["generated"].setdefault(name, {})[part] = {"sends": numbers}
     _write(tables)
+    new, gone = (checks | parts) - there, there - checks - parts
+    print(
+        f"{len(new)} tests added, {len(gone)} dropped: commit plan.json. Quick runs have what is added "
+        "from the next `plan --write` on."
+    )
 
 
 def _write(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from conformance.judge.findings import Inconclusive
 from tests.faults import catalogue
-from tests.faults.bugs import Bug
 from tests.faults.catalogue import Fault, faults, seam
 from tests.faults.crashes import crashing
 from tests.support.runs import run_on
@@ -38,7 +37,7 @@ def test_a_sentence_is_the_name_of_the_kind(registered: list[Fault]) -> None:
     row = seam("parse_timestamp", lambda *_: 0, operations=("listWallets",), each={"zero": 0})
     faults[RULE] |= {"All times are one.": row}
     assert [row.id for row in registered] == [f"{RULE}[listWallets]: All times are one: zero"]
-    assert registered[0].bug is Bug.AUTH_BYPASS
+    assert registered[0].area == "auth"
 
 
 def test_unknown_names_are_refused(registered: list[Fault]) -> None:

@@ -1,7 +1,8 @@
 """Reproduces the replay file of each fault on the faulty server, and on no other.
 
 The first violation of a fault's rule becomes a replay file. Sent again to the faulty server it must say
-"reproduced". Sent twice to the reference server it must say "not reproduced". Five conforming variants, which
+"reproduced". Sent twice to the reference server, with the conforming choices that the faulty one makes, it
+must say "not reproduced". Five conforming variants, which
 serve all files of a process and so have long lists and many used keys, must never get "reproduced".
 "undecided" is counted apart, with its reasons.
 """
@@ -29,6 +30,7 @@ from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, 
 from tests.prove import pool, selection
 from tests.support.runs import run_on
 from tests.variants.catalogue import VARIANTS
+from tests.variants.choice import CHOICES, compose
 from tests.variants.hurry import hurried
 from tests.variants.judging import new_run
 from tests.variants.variant import Variant
@@ -128,6 +130,11 @@ def _violation(fault: Fault, findings: list[Finding]) -> Finding | None:
     return next((finding for finding in broken if finding.rule == fault.rule), None)
 
 
+def mended(fault: Fault) -> Behaviour:
+    """The reference server with the choices of variants on which a fault is built."""
+    return compose(*(base for base in fault.behaviour.__mro__ if base in CHOICES.values()))
+
+
 @hurried()
 def tried(fault: Fault) -> Tried:
     """Verdicts of the replay file of a fault's first violation."""
@@ -142,7 +149,7 @@ def tried(fault: Fault) -> Tried:
     document = json.loads(json.dumps(document))
     check_document(document, fault.id)
     faulty = perform(document, same_server(run))
-    run = run_on(Behaviour())
+    run = run_on(mended(fault))
     first, second = perform(document, run), perform(document, same_server(run))
     reference = min(first, second, key=lambda replayed: _WORST.index(replayed.verdict))
     told = [replayed.got for replayed in (faulty, reference) if replayed.verdict in (UNDECIDED, REPRODUCED)]

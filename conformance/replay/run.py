@@ -142,15 +142,18 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
     unsent = unprepared = ""
 
     def send(steps: list[Step]) -> list[Exchange]:
-        exchanges = _send(steps, values, run)
-        for step, exchange in zip(steps, exchanges, strict=True):
-            answers[step["id"]] = exchange
-            shown(step, exchange)
-        if len(steps) > 1:
-            return exchanges
-        [step], [exchange] = steps, exchanges
-        other = still_past(step, exchange) or shorter(document, step, exchange)
-        return send([other]) if other else exchanges
+        """The answers to steps; a read of a page is sent again for the one that the list has here."""
+        while True:
+            exchanges = _send(steps, values, run)
+            for step, exchange in zip(steps, exchanges, strict=True):
+                answers[step["id"]] = exchange
+                shown(step, exchange)
+            if len(steps) > 1:
+                return exchanges
+            other = still_past(steps[0], exchanges[0]) or shorter(document, steps[0], exchanges[0])
+            if other is None:
+                return exchanges
+            steps = [other]
 
     further: list[Exchange] = []
     try:

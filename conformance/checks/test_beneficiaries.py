@@ -165,10 +165,15 @@ def _judge_second(ctx: CheckContext, person: Beneficiary, aside: list[str]) -> N
 # ---------------------------------------------------------------------- destinations
 
 
-@check("beneficiary.destinations")
+@check(
+    "beneficiary.destinations",
+    "read.equals-create",
+    operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+)
 def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     """A beneficiary shows none, then one, then all of its destinations, more than fit on a page of a list,
-    each as it was created, and never one of another beneficiary; a default moves as in their list."""
+    each as it was created, and never one of another beneficiary; a default moves as in their list. A read
+    shows the beneficiary itself as it was created."""
     rule, fixture = "beneficiary.destinations", ctx.account(fresh=True)
     owner, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
     foreign = _destination(ctx, fixture, other)
@@ -177,11 +182,12 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
             "the server accepts no payout destination",
             "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
         )
-    act = {
+    acts: dict[str, Callable[[str], Exchange]] = {
         "getBeneficiary": owner.read,
-        "updateBeneficiary": lambda purpose: owner.patch({"note": samples.marker()}, purpose),
+        "updateBeneficiary": functools.partial(_move, owner),
         "disableBeneficiary": owner.disable,
-    }[ctx.operation.id]
+    }
+    act = acts[ctx.operation.id]
     mine: list[Exchange] = []
     # Disabling is final, as far as is known: it shows all of them once.
     for count in (0, 1, 2, MANY) if not ctx.operation.traits.disables else (MANY,):
@@ -201,12 +207,23 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         answer = ctx.eventually(functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
+            if "read.equals-create" in ctx.rules:
+                aside = MOVING.union(("payout_destinations",))
+                created = document(owner.created)
+                judge_members(ctx, "read.equals-create", answer, created, what, but=aside)
     if ctx.operation.traits.disables:
         return
     if ctx.wanted("another default"):
         _judge_defaults(ctx, fixture, owner, act)
     if ctx.wanted("more destinations than a page holds"):
         _judge_many_destinations(ctx)
+
+
+def _move(owner: Beneficiary, purpose: str) -> Exchange:
+    """Changes the note and, where the server allows it, the country that payouts to a beneficiary go to."""
+    country = samples.other_value("country_code", str(owner.created.get("country_code")))
+    moved = owner.patch({"note": samples.marker(), "country_code": country}, purpose)
+    return owner.patch({"note": samples.marker()}, purpose) if moved.refused else moved
 
 
 def _judge_defaults(

@@ -310,3 +310,13 @@ faults["beneficiary.disable"] |= {
     ),
     "Disabling a second time empties the note.": seam("disabled", _again),
 }
+
+
+@fault("beneficiary.destinations", operations=("updateBeneficiary",))
+class CountryOfDestinations(Faulty):
+    """A beneficiary's new country becomes that of its destinations."""
+
+    def write_beneficiary(self, ctx: Context, record: Record) -> None:
+        super().write_beneficiary(ctx, record)
+        for each in ctx.store.select("payout_destination", record["id"]):
+            ctx.store.update({**each, "country": record["country_code"]})

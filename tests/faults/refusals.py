@@ -340,3 +340,12 @@ class NamelessAllTheSame(Faulty):
             assert ctx.beneficiary is not None
             ctx.store.update(self.patched(ctx, ctx.beneficiary))
             raise
+
+
+@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
+class DefaultLostToConflicts(Faulty):
+    """A used key with another body is refused, and the beneficiary has no default any more."""
+
+    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
+        self.clear_default(ctx)
+        return super().on_other_body(ctx, answer)

@@ -259,3 +259,14 @@ faults["balances.of-account"] |= {
         lambda self, ctx, document: {**document, "id": document["id"][::-1]}
     ),
 }
+
+
+@fault("read.equals-create", operations=("getBeneficiary",))
+class NoteLostToDestinations(Faulty):
+    """A new destination empties the note of its beneficiary."""
+
+    everywhere = True
+
+    def create_destination(self, ctx: Context) -> None:
+        super().create_destination(ctx)
+        ctx.store.update({**(ctx.beneficiary or {}), "note": None})

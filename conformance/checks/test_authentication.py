@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 
 from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, margins, replayed, sound
@@ -294,7 +293,7 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
     for rule, question, auth in (
         ("auth.nonce-after-failure", "a nonce used before with a wrong signature", Auth(nonce=failed)),
         (form, "a UUID as the nonce", Auth(nonce=new_key())),
-        (form, "a nonce of 64 hexadecimal digits", Auth(nonce=secrets.token_hex(32))),
+        (form, "a nonce of 64 hexadecimal digits", Auth(nonce=fresh("hex", length=64))),
         ("auth.signature-upper-case", "a signature in upper case", Auth(signature_forms="upper")),
         (order, "no X-Nonce and an old timestamp", Auth(omit=(signing.NONCE,), timestamp_offset=-3600)),
         (

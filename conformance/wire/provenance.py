@@ -8,6 +8,7 @@ is one for a process and bounded; a value that it has forgotten stands literally
 from __future__ import annotations
 
 import functools
+import secrets
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -72,8 +73,8 @@ def derive(value: str, form: str) -> str:
 
 def new_key(**recipe: Any) -> str:
     """A new Idempotency-Key: a version 4 UUID in lower case (section 4.0), or one of another `version` or
-    `variant`."""
-    return fresh("uuid", **recipe)
+    `variant`. A replay makes one of the same variant, which is all that keys of one version differ in."""
+    return fresh("uuid", **{"variant": secrets.choice("89ab"), **recipe})
 
 
 def new_nonce() -> str:

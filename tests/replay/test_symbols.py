@@ -95,7 +95,7 @@ def test_values_are_registered_where_they_are_made() -> None:
     key = new_key(version=1)
     made = derive(derive(key, "upper"), "but.1")
     known = origin(key)
-    assert known is not None and known.recipe == {"kind": "uuid", "version": 1}
+    assert known is not None and known.recipe == {"kind": "uuid", "variant": key[19], "version": 1}
     assert root(made) == key and origin("nothing of this run") is None
 
 
@@ -164,7 +164,10 @@ def test_random_values_are_made_anew() -> None:
     assert names.text(near) == "{{key_1|other.-1}}"
     assert names.text("{" + key + "}0") == "{{{key_1}}}0"
     assert names.text(nonce) == "%00 '\u0436{{nonce_1}}" and names.text("not a nonce") == "not a nonce"
-    assert names.fresh == {"key_1": {"kind": "uuid"}, "nonce_1": {"kind": "hex", "length": 12}}
+    assert names.fresh == {
+        "key_1": {"kind": "uuid", "variant": key[19]},
+        "nonce_1": {"kind": "hex", "length": 12},
+    }
 
 
 def test_a_signed_part_of_a_body_is_a_form_of_the_body() -> None:

@@ -60,7 +60,6 @@ RATE_REMEDY = (
 #: A request that is not HTTP, however often it is sent.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
-
 #: Name of the header with the nonce, as names are compared.
 _NONCE = signing.NONCE.lower()
 

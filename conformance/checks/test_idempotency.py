@@ -30,7 +30,7 @@ from conformance.judge.comparison import document
 from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
-from conformance.wire.messages import Exchange, to_json
+from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.provenance import derive, new_key
 from conformance.world.account import renewed
 from conformance.world.bodies import Body
@@ -169,12 +169,14 @@ def _outcome(answer: Exchange) -> str:
 @check("idempotency.replay")
 def test_replay(ctx: CheckContext) -> None:
     """The same key and body on the same path bring the original status and body, also after another key was
-    used, and nothing is done again."""
+    used, and nothing is done again, or undone."""
     rule = "idempotency.replay"
     original = IdempotentRequest(ctx)
+    disabled = False
     if ctx.operation.traits.disables:
         # Doing it again shows in `updated`, once the server's clock has moved on.
         wait_past(original.exchange.get("updated"))
+        disabled = _disabled(ctx, original, "a disabled beneficiary").get("status") == "disabled"
     effects = SideEffects(ctx, original.fixture).start()
     effects.accepted.add(original.id)
     answer = original.replay(rule, "the same key and body again")
@@ -186,6 +188,21 @@ def test_replay(ctx: CheckContext) -> None:
     )
     original.another()
     original.replay(rule, "the same key and body a third time, after another request with another key")
+    if disabled:
+        what = "a disabled beneficiary, after the same key and body came again"
+        later = _disabled(ctx, original, what)
+        if ctx.usable(rule, later) and later.succeeded:
+            judge_members(ctx, rule, later, _DISABLED, what)
+
+
+#: The member of a beneficiary that shows that it was disabled.
+_DISABLED = {"status": "disabled"}
+
+
+def _disabled(ctx: CheckContext, original: IdempotentRequest, what: str) -> Exchange:
+    """A read of the beneficiary that a request has disabled, once it shows that."""
+    path = original.exchange.call.path.rpartition("/")[0]
+    return look_for(ctx, Call("getBeneficiary", "GET", path), what, _DISABLED)
 
 
 @check("idempotency.replay-after-change")

@@ -229,6 +229,17 @@ class RendersOneAnew(Faulty):
         return Response.of(answer.status, {**document, self.value: now[self.value]})
 
 
+@fault("idempotency.replay", operations=("disableBeneficiary",))
+class EnabledAgain(Faulty):
+    """A repeated disable is answered as the first was, and the beneficiary is active again."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
+        assert record is not None
+        ctx.store.update({**record, "status": "active"})
+        return super().replayed(ctx, answer)
+
+
 def _world(ctx: Context) -> Any:
     """Something that differs after any resource was created or changed."""
     return ctx.store.query(

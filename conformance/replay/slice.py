@@ -104,8 +104,8 @@ class _Dependencies:
         return [exchange for _, _, exchange in found if exchange.number < before]
 
     def _sharing(self, later: Exchange) -> Iterator[Exchange]:
-        """The earlier exchanges with the same key, nonce or signature, and what was accepted since: a server
-        may remember the latest only."""
+        """The earlier exchanges with the same key, nonce or signature, and what was accepted since; where a
+        nonce came again, also what was refused with another one: a server may remember the latest only."""
         auth = later.call.auth
         taken = (later.call.idempotency_key, auth.nonce, auth.signed_nonce, auth.signature)
         senders = [
@@ -119,7 +119,8 @@ class _Dependencies:
         yield from (
             exchange
             for exchange in self._own
-            if since < exchange.number < later.number and exchange.succeeded
+            if since < exchange.number < later.number
+            and (exchange.succeeded or (auth.nonce and exchange.refused and exchange.status != 401))
         )
 
 

@@ -40,6 +40,8 @@ def test_replays_tell_faulty_servers_from_right_ones(monkeypatch: pytest.MonkeyP
     [
         # A value that an answer took over from its own request is what was sent, not what the server said.
         "create.server-owned[createVirtualAccount]: A member that the server assigns is taken",
+        # A refused request between two with one nonce has used another.
+        "auth.nonce-replay[createWallet]: Of the nonces used here only the last one is remembered",
         # A judged answer that cannot come is not stood in for by the next one.
         "create.server-owned[createBeneficiary]: A new resource is put under the account that the body names",
         "beneficiary.update-server-owned[updateBeneficiary]: updated is what a PATCH names",

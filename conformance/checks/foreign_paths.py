@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from conformance.checks.engine import Engine
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
+from conformance.wire.forms import sparse
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import query, status_filter
 from conformance.wire.provenance import derive
@@ -154,12 +155,12 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
     rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
         yield "an existing id in another letter case", derive(known, "tailswapped")
-    if len(rest) < 12 or rest.isdigit():
+    if not sparse(known):
         return
-    yield "an id with one character more than an existing one", known + "0"
-    yield "an id that lacks the last character of an existing one", derive(known, "but.1")
+    yield "an id with one character more than an existing one", derive(known, "sparse|and.0")
+    yield "an id that lacks the last character of an existing one", derive(known, "sparse|but.1")
     prefix = max(1, len(known) - len(rest))
-    yield "an id that lacks the prefix of an existing one", derive(known, f"from.{prefix}")
+    yield "an id that lacks the prefix of an existing one", derive(known, f"sparse|from.{prefix}")
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:

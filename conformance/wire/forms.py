@@ -21,8 +21,25 @@ from conformance.contract.timestamps import just_after, parse, whole_second, wit
 _IN_A_SEGMENT = "%!$&'()*+,;=:@"
 
 
+#: Characters behind the last underscore from which on an id that is no number has no neighbours by chance.
+_SPARSE = 12
+
+
 class SameText(ValueError):
-    """A form of letter case was asked of a text without letters, so it makes no other text of it."""
+    """A form makes no other text of a text, or none that surely names nothing."""
+
+
+def sparse(identifier: str) -> bool:
+    """True for an id that is not so short or so regular that one which resembles it may exist as well."""
+    tail = identifier.rpartition("_")[2]
+    return len(tail) >= _SPARSE and not tail.isdigit()
+
+
+def _sparse(text: str, argument: str) -> str:
+    """The text itself. Raises SameText where others that resemble it may exist."""
+    if not sparse(text):
+        raise SameText(f"ids that resemble {text[:60]!r} may exist as well")
+    return text
 
 
 def _recased(text: str, other: str) -> str:
@@ -87,6 +104,7 @@ def _iso(text: str, argument: str) -> str:
 
 #: Name -> what makes a text of another text and the argument.
 FORMS: Mapping[str, Callable[[str, str], str]] = {
+    "sparse": _sparse,
     "upper": lambda text, argument: _recased(text, text.upper()),
     "swapped": lambda text, argument: _recased(text, text.swapcase()),
     "tailswapped": _tail_swapped,

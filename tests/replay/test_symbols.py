@@ -42,6 +42,7 @@ MADE = [
     (KEY, "bare", KEY.replace("-", "")),
     (KEY, "shifted", "f3c6f0e-08d5b-4c55-9d3f-1c2b3a4d5e6f"),
     ("acc_0a1B", "swapped", "ACC_0A1b"),
+    ("acc_0123456789ab", "sparse", "acc_0123456789ab"),
     ("acc_123", "from.1", "cc_123"),
     ("acc_123", "and.0", "acc_1230"),
     ("acc_0a1B", "tailswapped", "acc_0A1b"),
@@ -71,6 +72,9 @@ def test_each_form_is_tried() -> None:
 def test_a_text_without_letters_has_no_other_letter_case() -> None:
     with pytest.raises(SameText):
         changed("acc_123", "tailswapped")
+    for near in ("acc_0a1b", "1234567890123"):
+        with pytest.raises(SameText):
+            changed(near, "sparse|but.1")
     assert derive("12345678", "swapped") == "12345678"
     assert changed("abc", "set.9.x|unknown|but.x") == "abc", "other forms that do not fit change nothing"
 

@@ -15,6 +15,7 @@ from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
 from conformance.contract.schemas import nullable
 from conformance.judge.comparison import document
+from conformance.wire.messages import Exchange
 from conformance.world.account import call
 from conformance.world.case import Case
 from conformance.world.samples import marker
@@ -52,7 +53,7 @@ def test_optional_field_null(ctx: CheckContext) -> None:
     """Records if null for an optional field empties it, is ignored or refused, where a response shows it
     as null; a beneficiary that is read after updates shows what these have answered."""
     invalid = DefectiveBodies(ctx)
-    update, answered = ctx.operation.traits.subset_of, dict[str, Any]()
+    update, answered = ctx.operation.traits.subset_of, dict[str, Exchange]()
     ids = Beneficiary(ctx, ctx.account()).ids if update else invalid.ids
     shown = response_schema("getBeneficiary")["properties"]
     for field in request_fields(ctx.operation.id):
@@ -65,12 +66,13 @@ def test_optional_field_null(ctx: CheckContext) -> None:
             seen = taken if answer.succeeded else "refused"
             ctx.record("fields.null-optional", f"{field.name} null", answer, seen)
             if answer.succeeded and field.name in document(answer):
-                answered[field.name] = answer.get(field.name)
+                answered[field.name] = answer
     if answered and update:
         what = "a read after updates with null"
-        later = look_for(ctx, call("getBeneficiary", ids), what, answered)
-        if later.succeeded:
-            judge_members(ctx, "beneficiary.update", later, answered, what)
+        expected = {name: answer.get(name) for name, answer in answered.items()}
+        later = look_for(ctx, call("getBeneficiary", ids), what, expected)
+        for name, answer in answered.items() if later.succeeded else ():
+            judge_members(ctx, "beneficiary.update", later, {name: expected[name]}, what, shown_by=answer)
 
 
 @table("fields.address-members", at=DefectiveBodies)

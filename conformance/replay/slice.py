@@ -160,6 +160,14 @@ def _state(judged: Sequence[Exchange], exchanges: Sequence[Exchange]) -> Iterato
         (change for change in reversed(changes) if change.number < last.get(_account(change), 0)),
         MOST_CHANGES,
     )
+    latest = max(last.values(), default=0)
+    # An update may reach what is in other accounts.
+    yield from (
+        change
+        for change in changes
+        if change.number < latest
+        and (traits_of(change.operation).changes or traits_of(change.operation).disables)
+    )
     reads: dict[str, Exchange] = {}
     for exchange in exchanges:
         if exchange.method == "GET":

@@ -137,3 +137,24 @@ LIMITS = {
     for operation, resource in ANSWERS.items()
     if operation.startswith(("create", "update"))
 }
+
+#: Sections 4.1 to 4.7: the fields of each body; those behind the slash may be left out.
+_BENEFICIARY = """first_name last_name display_name email phone address country_code
+    / beneficiary_type title middle_name company_name tax_id note"""
+_BODIES = {
+    "createAccount": "name",
+    "createBeneficiary": _BENEFICIARY,
+    "updateBeneficiary": f"/ {_BENEFICIARY.replace('/', '')}",
+    "createPayoutDestination": """country type currency / label network account_number account_name
+        routing_number account_type iban swift_code wallet_address is_default""",
+    "createPayout": "beneficiary_id payout_destination_id amount currency / note",
+    "createVirtualAccount": "currency label / address",
+    "createWallet": "currency network label",
+    "createPayin": "amount currency payment_method / description",
+}
+
+#: Operation -> the fields that its body must have, and all that it may have.
+BODIES = {
+    operation: (set(text.partition("/")[0].split()), set(text.replace("/", " ").split()))
+    for operation, text in _BODIES.items()
+}

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from conformance.contract.operations import OPERATIONS, Operation, response_schema
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, OPERATION_SETS, RULES, SPEC, Level
 from tests import schemas
-from tests.specification import ITEMS, LIMITS, RESOURCES
+from tests.specification import BODIES, ITEMS, LIMITS, RESOURCES
 from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, walk
 
 
@@ -300,6 +300,19 @@ def test_embedded_destinations_are_list_items_with_every_further_field_typed() -
         item["properties"] | further["properties"] == response_schema("createPayoutDestination")["properties"]
     )
     assert "required" not in further
+
+
+def test_bodies_have_the_fields_of_section_4() -> None:
+    for name, operation in OPERATIONS.items():
+        found = set(operation.required_fields), set(fields(operation))
+        assert found == BODIES.get(name, (set(), set())), name
+        resource = RESOURCES[operation.resource]
+        choices = {field: schema["enum"] for field, schema in fields(operation).items() if "enum" in schema}
+        assert choices == {
+            field: list(resource[field].values)
+            for field in found[1]
+            if field in resource and resource[field].values
+        }, name
 
 
 # ---------------------------------------------------------------------- limits

@@ -1,9 +1,12 @@
-"""The request fields of each operation, as tabled in sections 4 and 8 of the specification."""
+"""The request fields of each operation, as the reference server reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,86 +27,31 @@ class FieldRule:
 #: Kind of field -> the Python type of its JSON value; all others are strings.
 TYPES: dict[str, type] = {"boolean": bool, "address": dict, "optional_address": dict}
 
-BENEFICIARY_ADDRESS = ("address_line", "city", "region", "postal_code", "country")
-VIRTUAL_ACCOUNT_ADDRESS = ("address_line", "city", "state", "postal_code", "country")
 
-ACCOUNT = (FieldRule("name", required=True, max_length=255),)
-
-BENEFICIARY = (
-    FieldRule("beneficiary_type", "enum", choices=("individual", "business")),
-    FieldRule("title", max_length=20),
-    FieldRule("first_name", required=True, max_length=100),
-    FieldRule("middle_name", max_length=100),
-    FieldRule("last_name", required=True, max_length=100),
-    FieldRule("display_name", required=True, max_length=255),
-    FieldRule("company_name", max_length=255),
-    FieldRule("email", required=True, max_length=255),
-    FieldRule("phone", required=True, max_length=50),
-    FieldRule("address", "address", required=True, members=BENEFICIARY_ADDRESS),
-    FieldRule("tax_id", max_length=50),
-    FieldRule("country_code", "country", required=True),
-    FieldRule("note"),
-)
-
-PAYOUT_DESTINATION = (
-    FieldRule("country", "country", required=True),
-    FieldRule("type", "enum", required=True, choices=("bank_account", "wallet", "card")),
-    FieldRule("currency", "destination_currency", required=True),
-    FieldRule("label"),
-    FieldRule("network"),
-    FieldRule("account_number"),
-    FieldRule("account_name"),
-    FieldRule("routing_number"),
-    FieldRule("account_type", "enum", choices=("checking", "savings")),
-    FieldRule("iban", max_length=34),
-    FieldRule("swift_code", max_length=11),
-    FieldRule("wallet_address"),
-    FieldRule("is_default", "boolean"),
-)
-
-PAYOUT = (
-    FieldRule("beneficiary_id", required=True),
-    FieldRule("payout_destination_id", required=True),
-    FieldRule("amount", "amount", required=True),
-    FieldRule("currency", "currency", required=True),
-    FieldRule("note", max_length=500),
-)
-
-VIRTUAL_ACCOUNT = (
-    FieldRule("currency", "currency", required=True),
-    FieldRule("label", required=True, max_length=255),
-    FieldRule("address", "optional_address", members=VIRTUAL_ACCOUNT_ADDRESS),
-)
-
-WALLET = (
-    FieldRule("currency", required=True),
-    FieldRule("network", required=True),
-    FieldRule("label", required=True, max_length=255),
-)
-
-PAYIN = (
-    FieldRule("amount", "amount", required=True),
-    FieldRule("currency", "currency", required=True),
-    FieldRule("payment_method", required=True),
-    FieldRule("description"),
-)
+def _kind(operation: str, field: Field) -> str:
+    if field.type == "object":
+        needed = field.required or TRAITS[operation].subset_of
+        return "address" if needed else "optional_address"
+    if field.code == "currency" and TRAITS[operation].creates == "payout_destination":
+        return "destination_currency"
+    kind = "amount" if field.name == "amount" else "enum" if field.choices else "text"
+    return field.code or (kind if field.type == "string" else field.type)
 
 
-def _optional(fields: Iterable[FieldRule]) -> tuple[FieldRule, ...]:
-    return tuple(replace(field, required=False) for field in fields)
+def _rule(operation: str, field: Field) -> FieldRule:
+    required = field.required and not TRAITS[operation].subset_of
+    kind = _kind(operation, field)
+    return FieldRule(field.name, kind, required, field.max_length, field.choices, field.members)
 
 
 #: operationId -> the fields of its body; operations without a body are missing.
 FIELDS: dict[str, tuple[FieldRule, ...]] = {
-    "createAccount": ACCOUNT,
-    "createBeneficiary": BENEFICIARY,
-    "updateBeneficiary": _optional(BENEFICIARY),
-    "createPayoutDestination": PAYOUT_DESTINATION,
-    "createPayout": PAYOUT,
-    "createVirtualAccount": VIRTUAL_ACCOUNT,
-    "createWallet": WALLET,
-    "createPayin": PAYIN,
+    operation: tuple(_rule(operation, field) for field in request_fields(operation))
+    for operation, described in OPERATIONS.items()
+    if described.request_schema is not None
 }
+
+BENEFICIARY = FIELDS["createBeneficiary"]
 
 #: Beneficiary fields that null empties; on all others null is refused.
 NULLABLE = frozenset(field.name for field in BENEFICIARY if not field.required and field.kind == "text")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from conformance.contract import timestamps
+from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.rendering import Rendering
@@ -17,49 +19,29 @@ from conformance.reference.store import Condition
 
 #: operationId of each list -> the filters that it takes.
 FILTERS = {
-    "listAccounts": (),
-    "listPayoutDestinations": ("statuses", "start_date", "end_date"),
-    "listVirtualAccounts": ("currency", "statuses", "start_date", "end_date"),
-    "listWallets": ("currency", "status", "start_date", "end_date"),
+    operation.id: tuple(name for name in operation.query_parameters if name not in ("page", "size"))
+    for operation in OPERATIONS.values()
+    if operation.is_list
 }
 
-#: Kind of resource -> the states that it can be in (section 3).
-STATES = {
-    "payout_destination": ("active", "disabled", "inactive"),
-    "virtual_account": ("active", "suspended", "inactive"),
-    "wallet": ("active", "suspended", "inactive"),
+#: Kind of resource -> the documented members of its list items, each with its schema.
+_ITEMS = {
+    KINDS[operation]: response_schema(operation)["properties"]["items"]["items"]["properties"]
+    for operation in FILTERS
 }
 
 #: Kind of resource -> what its list items carry (sections 2.4, 2.6, 2.7 and 4.1).
 ITEM_FIELDS = {
-    "account": ("id", "object", "name", "status", "created"),
-    "payout_destination": (
-        "id",
-        "object",
-        "country",
-        "payout_method",
-        "type",
-        "label",
-        "currency",
-        "network",
-        "status",
-        "account_number_last4",
-        "is_default",
-        "created",
-    ),
-    "virtual_account": ("id", "object", "account_id", "currency", "label", "status", "created"),
-    "wallet": ("id", "object", "account_id", "currency", "network", "label", "status", "created"),
+    kind: tuple(name for name, schema in members.items() if "not" not in schema)
+    for kind, members in _ITEMS.items()
 }
 
 Query = Mapping[str, list[str]]
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{1,31}")
-_INSTANT = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
-    r"(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,30}))?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ZONE = re.compile("(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
 def parse_query(raw: bytes) -> dict[str, list[str]]:
@@ -83,27 +65,10 @@ def parse_instant(text: str) -> int | None:
 
     Without an offset it is UTC. For whole microseconds c, c >= t and c < t say the same of t rounded up.
     """
-    found = _INSTANT.fullmatch(text)
-    if found is None:
-        return None
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
-    try:
-        start = datetime(
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
-        )
-    except ValueError:
-        return None
-    elapsed = start - _EPOCH
-    micros = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000
-    digits = (fraction or "").ljust(6, "0")
-    micros += int(digits[:6]) + (1 if digits[6:].strip("0") else 0)
-    if zone and zone != "Z":
-        hours, minutes = int(zone[1:3]), int(zone[-2:])
-        if hours > 23 or minutes > 59:
-            return None
-        offset = (hours * 60 + minutes) * 60_000_000
-        micros += offset if zone[0] == "-" else -offset
-    return micros
+    if _DATE.fullmatch(text):
+        text += "T00:00:00"
+    instant = timestamps.parse(text if _ZONE.search(text) else f"{text}Z")
+    return None if instant is None else math.ceil(instant * 1_000_000)
 
 
 class Lists(Validation, Resources, Rendering):
@@ -208,7 +173,7 @@ class Lists(Validation, Resources, Rendering):
 
     def status_among(self, ctx: Context, name: str, statuses: Sequence[str]) -> Condition | None:
         """Elements of these statuses; an unknown one is open (list.odd-filters), here it is refused."""
-        if not set(statuses) <= set(STATES[KINDS[ctx.operation]]):
+        if not set(statuses) <= set(_ITEMS[KINDS[ctx.operation]]["status"]["enum"]):
             raise self.invalid_parameter(ctx, name, "holds an unknown status")
         return Condition("status", "IN", sorted(set(statuses)))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.codes import DOLLARS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
@@ -15,24 +16,7 @@ from conformance.reference.seams.validation import EXACT, decimal_of
 from conformance.reference.store import Balance
 
 #: operationId -> the kind of resource that it is about.
-KINDS = {
-    "createAccount": "account",
-    "listAccounts": "account",
-    "getAccountBalances": "account",
-    "createBeneficiary": "beneficiary",
-    "getBeneficiary": "beneficiary",
-    "updateBeneficiary": "beneficiary",
-    "disableBeneficiary": "beneficiary",
-    "createPayoutDestination": "payout_destination",
-    "listPayoutDestinations": "payout_destination",
-    "createPayout": "payout",
-    "createVirtualAccount": "virtual_account",
-    "listVirtualAccounts": "virtual_account",
-    "getVirtualAccount": "virtual_account",
-    "createWallet": "wallet",
-    "listWallets": "wallet",
-    "createPayin": "payin",
-}
+KINDS = {operation.id: operation.resource.removesuffix("_balances") for operation in OPERATIONS.values()}
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"

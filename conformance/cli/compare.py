@@ -14,8 +14,13 @@ from pathlib import Path
 
 from conformance._files import InputError, written
 from conformance.cli.main import add_results
-from conformance.report.compared_results import compare, names
-from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
+from conformance.report.comparison import (
+    compare,
+    comparison_html,
+    comparison_markdown,
+    comparison_pages,
+    names,
+)
 from conformance.report.view import load
 
 

@@ -1,10 +1,11 @@
-"""Writes the formats of a results document, and what GitHub Actions takes of it."""
+"""Writes the formats of a results document (the badge is made here), and what GitHub Actions takes of it."""
 
 import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import msgspec
 from conformance._files import written
 from conformance._text import clean, one_line, printable
 from conformance.report import view
-from conformance.report.badge import badge
 from conformance.report.document import Document
 from conformance.report.html import pieces
 from conformance.report.junit import junit
@@ -26,7 +26,6 @@ ANNOTATIONS = 10
 
 #: GitHub takes this many bytes of a step's summary.
 STEP_SUMMARY = 1024 * 1024
-
 
 #: The cure of a format that could not be made where results.json is missing, too.
 _WITHOUT_RESULTS = (
@@ -64,6 +63,47 @@ def _ascii(text: bytes) -> str:
     # ASCII only, so that no reader trips over what a server sent.
     return _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text).decode()
 
+
+# ---------------------------------------------------------------------- the badge
+
+#: Grey says that the run was a part: neither good nor bad.
+_COLOURS = {
+    "good": "#1a7f37",
+    "part": "#6e7781",
+    "known": "#8a6d00",
+    "unsure": "#8a5a00",
+    "suite": "#6e3fa3",
+    "bad": "#c5221f",
+}
+
+#: Width of a letter in 11 px Verdana, about.
+_LETTER = 6.6
+
+
+def badge(document: Document) -> str:
+    """The badge as SVG text."""
+    colour = _COLOURS[view.tone(document)]
+    left, right = "conformance", document.verdict.title or document.verdict.name
+    widths = [round(len(text) * _LETTER) + 12 for text in (left, right)]
+    total = sum(widths)
+    title = escape(f"{left}: {right}")
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{title}">
+<title>{title}</title>
+<clipPath id="r"><rect width="{total}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#r)">
+<rect width="{widths[0]}" height="20" fill="#444c56"/>
+<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{colour}"/>
+</g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">
+<text x="{widths[0] / 2:g}" y="14" textLength="{widths[0] - 12}">{escape(left)}</text>
+<text x="{widths[0] + widths[1] / 2:g}" y="14" textLength="{widths[1] - 12}">{escape(right)}</text>
+</g>
+</svg>
+"""
+
+
+# ---------------------------------------------------------------------- all formats
 
 #: Name of a format -> its file in the folder of the report, and what makes it, or its pieces, from the
 #: document.

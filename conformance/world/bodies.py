@@ -16,7 +16,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world.account import AccountFixture, identifier
-from conformance.world.payees import paid
+from conformance.world.payments import paid
 from conformance.world.samples import (
     LETTERS,
     LINES,

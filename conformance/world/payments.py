@@ -1,19 +1,59 @@
-"""Rounds of payouts between reads of the balances, as `judge.conservation` takes them."""
+"""Payouts to other payees than the sample's, and rounds of payouts between reads of the balances, as
+`judge.conservation` takes them."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from conformance.judge.conservation import MOST_DISTURBED, SINGLE, TOGETHER, taken
 from conformance.judge.expectations import CannotTell
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.cache import Key
 from conformance.world.habits import eventually, within
+
+#: Account and currency -> the beneficiary, destination and currency of payouts unlike the sample.
+_PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")
 
 #: Sends several requests at once for a purpose.
 SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
+
+
+def paid(
+    destinations: Callable[[AccountFixture], list[dict[str, Any]]],
+    beneficiary: Callable[[AccountFixture], str],
+    currency: str = "",
+) -> Callable[[AccountFixture], list[dict[str, Any]]]:
+    """A payout to the first of a beneficiary's destinations that the server accepts, in a currency or in the
+    destination's."""
+
+    def made(fixture: AccountFixture) -> tuple[str, str, str]:
+        """A beneficiary, a destination of it, and a currency. Raises Inconclusive where there are none."""
+        ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
+        for details in destinations(fixture):
+            attempt = call("createPayoutDestination", ids, details)
+            made = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
+            code = currency or made.get("currency")
+            if made.succeeded and isinstance(code, str):
+                return ids["beneficiary_id"], identifier(made), code
+        raise Inconclusive("the server accepts no destination of another kind")
+
+    def make(fixture: AccountFixture) -> list[dict[str, Any]]:
+        with contextlib.suppress(Inconclusive):
+            key = _PAID.of(f"{fixture.account_id} {currency}")
+            payee = fixture.run.cache.get(key, lambda: made(fixture))
+            return [{**fixture.run.samples.payout(*payee), "currency": payee[2]}]
+        return []
+
+    return make
+
+
+# ---------------------------------------------------------------------- rounds
 
 
 def round_of_payouts(

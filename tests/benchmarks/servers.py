@@ -18,8 +18,7 @@ import uvicorn
 
 from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.asgi import Application, Message
-from conformance.reference.serving.listener import base_url, configuration, listen
+from conformance.reference.serving.listener import Application, Message, base_url, configuration, listen
 from tests.support.running import ROOT, environment, write_target
 
 

@@ -12,8 +12,13 @@ from msgspec.structs import replace
 from conformance._files import written
 from conformance.cli.main import main
 from conformance.judge.findings import Verdict
-from conformance.report.compared_results import Comparison, compare
-from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
+from conformance.report.comparison import (
+    Comparison,
+    compare,
+    comparison_html,
+    comparison_markdown,
+    comparison_pages,
+)
 from conformance.report.document import Document
 from conformance.report.write import results
 from tests.support.report_samples import document, finding, whole_run

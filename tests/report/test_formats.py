@@ -300,7 +300,7 @@ def test_tables_have_as_many_columns_in_every_row(made: Document) -> None:
 
 
 def test_the_badge_says_how_many_rules_are_broken() -> None:
-    from conformance.report.badge import badge
+    from conformance.report.write import badge
 
     cells = {("list.walk", operation): Verdict.FAILED for operation in RULES["list.walk"].operations}
     assert "1 rule broken" in badge(document(whole_run(cells)))

@@ -1,4 +1,4 @@
-"""`python -m conformance.reference.embedded`: a server that ends with the process that wants it.
+"""`python -m conformance.reference.serving.embedded`: a server that ends with the process that wants it.
 
 It listens on a free port, keeps its state in memory, and writes a JSON file when it accepts requests:
 `{"base_url": ..., "pid": ..., "target": {tables of the target file}}`.
@@ -21,7 +21,7 @@ HOST = "127.0.0.1"
 
 def main(arguments: list[str] | None = None) -> int:
     """Serves until SIGTERM, SIGINT or the end of the parent process."""
-    parser = argparse.ArgumentParser(prog="python -m conformance.reference.embedded")
+    parser = argparse.ArgumentParser(prog="python -m conformance.reference.serving.embedded")
     parser.add_argument("--state", type=Path, required=True, help="the JSON file to write when ready")
     parser.add_argument("--parent", type=int, required=True, help="the process to end with")
     parser.add_argument("--prefix", default="", help="a path before /v1, such as /api")

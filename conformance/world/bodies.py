@@ -333,8 +333,12 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": f"{LETTERS} {SIGNS}"},
         ],
         "a long note": [{"note": _DIGITS * 50}],
+        # To the default destination, which a beneficiary's first may be.
         "another beneficiary and currency": paid(
-            lambda fixture: [*_european(fixture), fixture.run.bank_account(fixture)],
+            lambda fixture: [
+                body | {"is_default": True}
+                for body in (*_european(fixture), fixture.run.bank_account(fixture))
+            ],
             _other_payee,
         ),
         # The text wants a code of ISO 4217, also where the money goes to a wallet.

@@ -366,9 +366,14 @@ faults["http.no-server-error"] |= {
 }
 
 
-def paid_to_wallet(ctx: Context) -> bool:
+def paid_to(ctx: Context, name: str) -> Any:
+    """A member of the destination that a payout goes to."""
     paid = ctx.store.get("payout_destination", str(ctx.values["payout_destination_id"])) or {}
-    return paid.get("type") == "wallet"
+    return paid.get(name)
+
+
+def paid_to_wallet(ctx: Context) -> bool:
+    return bool(paid_to(ctx, "type") == "wallet")
 
 
 faults["http.no-server-error"] |= {

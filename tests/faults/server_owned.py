@@ -13,7 +13,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.specification import ANSWERS, RESOURCES
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
-from .crashes import paid_to_wallet
+from .crashes import paid_to, paid_to_wallet
 from .formats import document
 from .kinds import OTHERS
 from .resources import EMPTY_BALANCE, Shows, showing
@@ -112,6 +112,14 @@ faults["create.initial-state"] |= {
     "A payout to a wallet is processed as soon as it is made.": seam(
         "initial_state",
         lambda self, ctx: {**self.usual(), **({"status": "processing"} if paid_to_wallet(ctx) else {})},
+        operations=("createPayout",),
+    ),
+}
+
+faults["create.initial-state"] |= {
+    "A payout to the default destination is approved as soon as it is made.": seam(
+        "initial_state",
+        lambda self, ctx: {**self.usual(), **({"status": "pending"} if paid_to(ctx, "is_default") else {})},
         operations=("createPayout",),
     ),
 }

@@ -1,46 +1,20 @@
-"""The first page of the report, and the facts of the run at its end.
-
-The first page stays on one sheet of paper whatever the run: lists are cut, and what is cut off stands further
-below.
-"""
+"""Facts of the run: in short for the first page of the report, and whole for its end."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from conformance._text import count, duration, listed, one_line
+from conformance._text import count, duration, listed
 from conformance.contract.rules import Side
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import QUICK
-from conformance.report import commands, view
+from conformance.report import view
 from conformance.report.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
 
-#: Causes, and reasons for which something was not judged, that the first page names.
-CAUSES, REASONS = 8, 4
 
-
-def values(document: Document) -> dict[str, Any]:
-    causes = [_cause(cause, document) for cause in view.causes(document)]
-    missing = view.inconclusive(document)
-    return {
-        "facts": _facts(document),
-        "causes": causes[:CAUSES],
-        "more": causes[CAUSES:],
-        "unjudged": [
-            {"cases": count(len(group.cases), "case"), "reason": one_line(group.reason, 180)}
-            for group in missing[:REASONS]
-        ],
-        "reasons": len(missing),
-        "left_out": _left_out(document),
-        "again": commands.again(document.run.options, document.run.seed),
-        "one": _one(document),
-    }
-
-
-def _facts(document: Document) -> list[tuple[str, str]]:
+def facts(document: Document) -> list[tuple[str, str]]:
+    """Names and values of the run in short, for the first page."""
     run = document.run
     processes = f" by {count(run.workers, 'process', 'processes')}" if run.workers > 1 else ""
-    facts = [
+    found = [
         (run.side.capitalize(), view.label(document)),
         ("Judged", f"{run.started[:16].replace('T', ' ')} UTC, in {duration(run.seconds)}{processes}"),
         ("Requests", f"{run.requests:,}"),
@@ -48,23 +22,10 @@ def _facts(document: Document) -> list[tuple[str, str]]:
         ("Seed", "" if run.seed is None else str(run.seed)),
         ("Only", run.selection),
     ]
-    return [(name, value) for name, value in facts if value]
+    return [(name, value) for name, value in found if value]
 
 
-def _cause(cause: view.Cause, document: Document) -> dict[str, Any]:
-    return {
-        "rule": cause.rule,
-        "where": view.where(cause.record.operations, document.operations),
-        "tone": "known" if cause.known else cause.first.verdict,
-        "verdict": cause.first.verdict,
-        "known": bool(cause.known),
-        "expected": one_line(cause.first.decisive.expected, 120),
-        "got": one_line(cause.first.decisive.got, 120),
-        "consequences": len({case.rule for case in cause.consequences}),
-    }
-
-
-def _left_out(document: Document) -> str:
+def left_out(document: Document) -> str:
     """Size of what the user's selection left out, in words; empty for a whole run."""
     number = sum(case.verdict is Verdict.NOT_RUN for case in document.cells)
     if not document.run.selection or not number:
@@ -72,12 +33,6 @@ def _left_out(document: Document) -> str:
     if document.run.side is Side.CLIENT:
         return f"{count(number, 'case')} not exercised by {document.run.selection}"
     return f"{count(number, 'case')} left out by {document.run.selection}"
-
-
-def _one(document: Document) -> str:
-    """The command that repeats the first failure alone; empty where nothing is broken."""
-    first = next(iter(view.causes(document)), None)
-    return view.reproduction(document, first.first) if first else ""
 
 
 # ---------------------------------------------------------------------- the run

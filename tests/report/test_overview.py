@@ -6,7 +6,9 @@ import pytest
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
-from conformance.report import commands, overview
+from conformance.report import commands
+from conformance.report.document import Document
+from conformance.report.html import CAUSES, html
 from tests.support.report_samples import document, finding, whole_run
 
 WALK = ("list.walk", "listWallets")
@@ -46,18 +48,21 @@ def test_a_replay_file_is_named_from_where_the_run_was_started() -> None:
         assert commands.replay("replays/a.json", {}, here) == "conformance replay replays/a.json"
 
 
+def first_page(results: Document) -> str:
+    """The first page of the report."""
+    return html(results).partition('<div class="first">')[2].partition('id="broken"')[0]
+
+
 def test_the_first_page_names_what_is_broken_and_what_was_not_judged() -> None:
     results = whole_run(
         {("list.pages", "listWallets"): Verdict.INCONCLUSIVE},
         finding(*WALK, Verdict.FAILED, got="one twice", replay="replays/walk.json"),
     )
-    shown = overview.values(document(results, options={"target": "server.toml"}))
-    [cause] = shown["causes"]
-    assert (cause["rule"].id, cause["got"], shown["more"]) == ("list.walk", "one twice", [])
-    assert shown["unjudged"] == [
-        {"cases": "1 case", "reason": "the target file names no second organization"}
-    ]
-    assert shown["one"] == "conformance replay replays/walk.json --target server.toml"
+    shown = first_page(document(results, options={"target": "server.toml"}))
+    assert shown.count('<a href="#cause-') == shown.count('<a href="#cause-list.walk">list.walk</a>') == 1
+    assert "<b>one twice</b>" in shown and "<summary>and" not in shown
+    assert "<li><b>1 case:</b> the target file names no second organization</li>" in shown
+    assert ">conformance replay replays/walk.json --target server.toml</code>" in shown
 
 
 def test_the_first_page_is_cut() -> None:
@@ -66,11 +71,11 @@ def test_the_first_page_is_cut() -> None:
         for rule in RULES.values()
         if rule.level is Level.REQUIRED and not rule.follows
     }
-    shown = overview.values(document(whole_run(cells)))
-    assert len(shown["causes"]) == overview.CAUSES and len(shown["more"]) > 20
+    shown, more = first_page(document(whole_run(cells))).split("<summary>and ")
+    assert shown.count('<a href="#cause-') == CAUSES and more.count('<a href="#cause-') > 20
 
 
 def test_what_the_user_left_out_is_told() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
     results.narrowed = ["-m 'not fuzz'"]
-    assert overview.values(document(results))["left_out"] == "1 case left out by -m 'not fuzz'"
+    assert "<li>1 case left out by -m &#39;not fuzz&#39;</li>" in first_page(document(results))

@@ -21,8 +21,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.case import Case
-from conformance.world.corpora import amounts
-from conformance.world.corpora.value import values
+from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
 from conformance.world.run_context import SAMPLE_REMEDIES
 

@@ -11,8 +11,8 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
 from conformance.world.case import Case
+from conformance.world.corpora import values
 from conformance.world.corpora.texts import WRONG_CODES
-from conformance.world.corpora.value import values
 from conformance.world.corpora.wrong_values import wrong_choices
 
 

@@ -20,9 +20,8 @@ from conformance.wire.messages import Auth, Call, Exchange, Failure
 from conformance.wire.provenance import fresh
 from conformance.world.account import call, parameters, renewed, unknown_like
 from conformance.world.case import Case
-from conformance.world.corpora import headers, ids, query_strings
+from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
-from conformance.world.corpora.value import values
 from conformance.world.run_context import refusal_of_valid
 
 SURVIVES = "http.no-server-error"

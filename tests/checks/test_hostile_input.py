@@ -10,9 +10,8 @@ import pytest
 from conformance.checks.test_signature import reworded
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.world.corpora import headers, ids, query_strings
+from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
-from conformance.world.corpora.value import values
 
 SAMPLES: dict[str, Derived] = {
     "one member": Derived({"name": "Conformance 1"}, "name"),

@@ -29,10 +29,9 @@ from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Va
 from conformance.wire.messages import to_json
 from conformance.wire.provenance import derive, new_key
 from conformance.world.case import Case
-from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_strings, texts
+from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_strings, texts, values
 from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.dates import DATES
-from conformance.world.corpora.value import Bug, values
 
 #: Makes a request, with a new key where it has one.
 Maker = Callable[[], Case]
@@ -155,9 +154,8 @@ class OddRequests:
         filled = [name for name, value in valid.body.items() if isinstance(value, str)]
         free = [name for name in filled if name in FREE_TEXT and name not in valid.pinned]
         for name in (free or filled)[:1]:
-            for text in texts.TEXTS:
-                if text.bug is Bug.ENCODING:
-                    yield [self._having("odd", name, text.value)]
+            for text in values(texts.HARD_TO_ENCODE):
+                yield [self._having("odd", name, text)]
         for name in free[:1]:
             yield [self._having("plain", name, value) for value in values(texts.PLAIN)]
 

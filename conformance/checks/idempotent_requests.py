@@ -219,6 +219,9 @@ def other_forms(original: IdempotentRequest) -> Iterator[tuple[str, Body]]:
             yield f"another Cyrillic letter in {name}", {**body, name: value.replace(LETTER, "\u0448")}
     # Changed values come last: of several effects on one resource, that of the last request stays.
     text = next((name for name in FREE if isinstance(body.get(name), str)), None)
+    words = next((name for name in FREE if " " in str(body.get(name)).strip()), None)
+    if words is not None:
+        yield f"{words} without its spaces", {**body, words: body[words].replace(" ", "")}
     if text is not None:
         upper = re.sub("[0-9A-Za-z]+", lambda word: derive(word[0], "upper"), body[text])
         if upper != body[text]:

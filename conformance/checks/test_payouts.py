@@ -7,8 +7,11 @@ from decimal import Decimal
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import compared
+from conformance.checks.members import judge_members, look_for
 from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.conservation import (
     LOST,
     MOST_DISTURBED,
@@ -19,7 +22,9 @@ from conformance.judge.conservation import (
     taken,
 )
 from conformance.judge.effects import sent_amount
-from conformance.judge.expectations import CannotTell, Documented
+from conformance.judge.expectations import Accepted, CannotTell, Documented
+from conformance.judge.findings import Inconclusive
+from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in
@@ -61,6 +66,38 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     answer = ctx.send(payout, "a payout to a disabled beneficiary")
     seen = "accepted" if answer.succeeded else answer.described()
     ctx.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", seen, disabled, answer)
+
+
+@check("read.equals-create", "list.complete", operations=("getBeneficiary", "listPayoutDestinations"))
+def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
+    """After a payout to a destination that is not the default, a read of its beneficiary and the list of its
+    destinations show them as their creates answered them."""
+    (rule,) = ctx.rules
+    payer = ctx.run.account("payouts")
+    payee = AccountFixture(ctx.run, account_id=payer.account_id)
+    try:
+        person, paid = payee.beneficiary, payee.destination
+        default = payee.create(
+            "createPayoutDestination", payee.body("createPayoutDestination") | {"is_default": True}
+        )
+        ctx.accept(payee.call("createPayout"), "a payout to another destination than the default")
+    except Inconclusive as stop:
+        ctx.not_exercised(rule, stop.reason)
+        return
+    what, looking = "after a payout to it", payee.call(ctx.operation.id)
+    if ctx.operation.is_list:
+        made = {identifier(each): each for each in (paid, default)}
+        seen = ctx.eventually(
+            lambda: ctx.shown(looking, f"the destinations of a beneficiary, {what}"),
+            lambda answer: made.keys() <= {item.get("id") for item in objects(answer.get("items"))},
+        )
+        ctx.judge(rule, Listed(f"the destinations of a beneficiary, {what}", list(made)), seen)
+        compared(ctx, objects(seen.get("items")), made, [seen])
+        return
+    created, but = document(person), (*MOVING, "payout_destinations")
+    seen = look_for(ctx, looking, f"the beneficiary, {what}", created, but=but)
+    if ctx.judge(rule, Accepted(f"read {what}"), seen):
+        judge_members(ctx, rule, seen, created, f"read {what}", but=but, shown_by=person)
 
 
 @check("payout.race", "payout.insufficient-funds")

@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -50,9 +49,6 @@ FORMATS = (
     "format.iban",
 )
 
-#: Looks at two accounts whose balances others may change in between.
-LOOKS = 2
-
 #: Seconds between two resources whose timestamps must differ.
 APART = 2.0
 
@@ -76,8 +72,9 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
         ctx.judge("create.echo", Member(what, parent, made.fixture.ids(operation)[parent]), made.exchange)
 
 
-#: A character outside the basic plane, a letter composed and decomposed, a ligature that NFKC takes apart.
-PRECISE = "\U0001f3e6 \u00e9 e\u0301 \ufb01"
+#: A character outside the basic plane, a letter composed and decomposed, a ligature that NFKC takes apart, a
+#: space that it widens, and the joiner that Persian words need.
+PRECISE = "\U0001f3e6 \u00e9 e\u0301 \ufb01 5\u00a0kg \u0645\u06cc\u200c\u062e"
 
 
 @check("create.text-exact")
@@ -212,82 +209,6 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
             otherwise=truth,
             shown_by=made.exchange,
         )
-
-
-@check("balances.of-account")
-def test_balances_are_of_the_account(ctx: CheckContext) -> None:
-    """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
-    once."""
-    fixtures = [
-        ("a new account", ctx.run.account(fresh=True)),
-        ("another new account", ctx.run.account(fresh=True)),
-    ]
-    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
-        fixtures.append(("the funded account", ctx.run.account("payouts")))
-    if ctx.target.secondary is not None:
-        with contextlib.suppress(Inconclusive):
-            fixture = ctx.run.account(owner="secondary")
-            fixture.ids("getAccountBalances")
-            fixtures.append(("an account of another organization", fixture))
-    # All accounts are there before the first is read: a server may show the newest one's balances.
-    for _, fixture in fixtures:
-        fixture.ids("getAccountBalances")
-    for name, fixture in [*fixtures, fixtures[0]]:
-        organization = fixture.client.organization.name
-        what = f"balances of {name}"
-        answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
-        ctx.judge("balances.of-account", Member(what, "id", fixture.account_id), answer)
-        ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
-    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
-        _judge_neighbour(ctx, ctx.run.account("payouts"), fixtures[0][1])
-
-
-def _judge_neighbour(ctx: CheckContext, funded: AccountFixture, neighbour: AccountFixture) -> None:
-    """Judges that what a payout takes from one account shows in no other one's balances."""
-    reading = funded.call("getAccountBalances")
-    before = ctx.send(reading, "balances of the funded account, before a payout")
-    paid = ctx.send(funded.call("createPayout"), "a payout from the funded account")
-    if not paid.succeeded:
-        return
-    what = "balances of an account that pays nothing, beside one that does"
-    for _ in range(LOOKS):
-        after = ctx.send(reading, "balances of the funded account, after a payout")
-        once = each_currency_once("balances of an account that pays: one element for each currency")
-        ctx.judge("balances.of-account", once, after)
-        beside = ctx.send(neighbour.call("getAccountBalances"), what)
-        if not ctx.judge("balances.of-account", not_the_payers(what), beside, after, before):
-            return
-
-
-@predicate
-def not_the_payers(exchanges: Sequence[Exchange]) -> str:
-    """An account's balances, first, are not those of another account, which a payout has just changed from
-    what they were, last."""
-    beside, after, before = (_money(exchange) for exchange in exchanges[:3])
-    for currency, money in after.items():
-        if money != before.get(currency) and beside.get(currency) == money:
-            return f"{currency} {', '.join(map(show, money))}, as in the account that paid"
-    return ""
-
-
-def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
-    """Currency -> its amounts in an account's balances."""
-    names = ("available_balance", "pending_payout")
-    return {
-        str(balance.get("currency")): tuple(balance.get(name) for name in names)
-        for balance in objects(exchange.get("balances"))
-    }
-
-
-@predicate
-def each_currency_once(exchanges: Sequence[Exchange]) -> str:
-    """An account's balances have one element for each currency."""
-    balances = exchanges[0].get("balances")
-    if not isinstance(balances, list):
-        raise CannotTell(f"{exchanges[0].purpose}: balances is not an array", "format.fields")
-    currencies = [str(balance.get("currency")) for balance in objects(balances)]
-    twice = sorted({currency for currency in currencies if currencies.count(currency) > 1})
-    return f"{', '.join(twice)} more than once" if twice else ""
 
 
 # ---------------------------------------------------------------------- formats

@@ -191,6 +191,10 @@ def _other_network(fixture: AccountFixture) -> list[Body]:
     return [changed(body, other) for other in others for body in _wallet(fixture)]
 
 
+def _defaults(destinations: list[Body]) -> list[Body]:
+    return [*(body | {"is_default": True} for body in destinations), *destinations]
+
+
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
@@ -202,11 +206,11 @@ def _other_payee(fixture: AccountFixture) -> str:
     return identifier(fixture.create("createBeneficiary"))
 
 
-def _other_currencies(operation: str, **more: Any) -> Row:
+def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any) -> Row:
     def make(fixture: AccountFixture) -> list[Body]:
         body = fixture.body(operation) | more
         others = [{**body, "currency": code} for code in OTHER_CURRENCIES if code != body["currency"]]
-        return [*others, body] if more else others
+        return [*others, body] if or_the_same else others
 
     return make
 
@@ -236,6 +240,8 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _BUSINESS,
         ],
         "another person": [
+            {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")}
+            | {"tax_id": lambda _: f"00Ab{digits(5)}"},
             {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")},
             {**_PERSON, **_ENGLISH, "email": _email},
             {**_PERSON, "email": _email},
@@ -342,11 +348,13 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _other_payee,
         ),
         # The text wants a code of ISO 4217, also where the money goes to a wallet.
-        "a wallet to pay to": paid(_wallet, lambda fixture: fixture.beneficiary_id, "USD"),
+        "a wallet to pay to": paid(
+            lambda fixture: _defaults(_wallet(fixture)), lambda fixture: fixture.beneficiary_id, "USD"
+        ),
     },
     "createVirtualAccount": {
         "an address": [{"address": address("state")}],
-        "another currency": _other_currencies("createVirtualAccount"),
+        "another currency": _other_currencies("createVirtualAccount", address=address("state")),
         "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
         "the longest label": [{"label": _longest("label")}],
         "the sample's currency once more": [{}],
@@ -366,7 +374,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "the amount 10.1": [{"amount": "10.1"}],
         "no description": [{"description": MISSING, "payment_method": "crypto"}, {"description": MISSING}],
         "another currency": _other_currencies("createPayin"),
-        "another payment method": _other_currencies("createPayin", payment_method="card"),
+        "another payment method": _other_currencies("createPayin", or_the_same=True, payment_method="card"),
     },
 }
 

@@ -14,7 +14,7 @@ from conformance.reference.seams.resources import KINDS
 from .catalogue import Faulty, fault, faults, seam
 from .crashes import Finishes, succeeded, third, without_the_last
 from .lists import LONG_LISTS, item
-from .resources import other
+from .resources import other, paid
 from .walks import Filtered
 
 
@@ -328,3 +328,17 @@ class LosesThoseOfDisabled(Faulty):
             ctx.record = self.new_record(ctx)
         else:
             super().create(ctx)
+
+
+faults["list.complete"] |= {
+    "This member of a destination changes with the first payout to it.": seam(
+        "item",
+        lambda self, ctx, kind, record: (
+            {**self.usual(), self.value: other(self.value, self.usual()[self.value])}
+            if paid(ctx, "payout_destination_id", record)
+            else self.usual()
+        ),
+        operations=("listPayoutDestinations",),
+        each=("is_default", "label"),
+    ),
+}

@@ -88,6 +88,7 @@ FINGERPRINTS = {
     "ASCII letters": lambda ctx: re.sub(rb"[^A-Za-z]", b"", ctx.request.body),
     "all but digits": lambda ctx: re.sub(rb"[0-9]", b"", ctx.request.body),
     "letters and digits": lambda ctx: re.sub(r"[\W_]", "", ctx.request.body.decode("utf-8", "replace")),
+    "all but white space": lambda ctx: re.sub(rb"\s", b"", ctx.request.body),
     "the first 128 bytes": lambda ctx: ctx.request.body[:128],
     "the first 1,000 bytes": lambda ctx: ctx.request.body[:1000],
     "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),

@@ -183,6 +183,13 @@ def _told_from(name: str, known: Mapping[str, str], other: str) -> Callable[[Any
     return lambda self, fields: {**fields, name: known.get(str(fields.get(other)), fields.get(name))}
 
 
+def _default_of_payee(ctx: Context) -> Any:
+    """The default destination of the beneficiary that is paid, or else the one that was sent."""
+    made = ctx.store.select("payout_destination", str(ctx.values["beneficiary_id"]))
+    default = [each["id"] for each in made if each.get("is_default")]
+    return default[0] if default else ctx.values["payout_destination_id"]
+
+
 faults["create.echo"] |= {
     "The currency of a destination is told from its country.": keeping(
         _told_from("currency", {"US": "USD", "DE": "EUR", "GB": "GBP", "MX": "MXN"}, "country"),
@@ -195,9 +202,19 @@ faults["create.echo"] |= {
     "All wallets are on one network.": keeping(
         lambda self, fields: {**fields, "network": "solana_devnet"}, operations=("createWallet",)
     ),
+    "A virtual account with an address is in the currency of that country.": keeping(
+        lambda self, fields: {**fields, **({"currency": self.value} if fields.get("address") else {})},
+        operations=("createVirtualAccount",),
+        each=("EUR", "USD"),
+    ),
     "The currency of a payin is told from its method.": keeping(
         _told_from("currency", {"card": "USD", "crypto": "EUR"}, "payment_method"),
         operations=("createPayin",),
+    ),
+    "A payout is booked to the beneficiary's default destination, if there is one.": seam(
+        "kept_fields",
+        lambda self, ctx: {**self.usual(), "payout_destination_id": _default_of_payee(ctx)},
+        operations=("createPayout",),
     ),
     "A payout is booked to the beneficiary that was made last.": seam(
         "kept_fields",
@@ -268,6 +285,7 @@ faults["create.echo"] |= {
             "tax id of digits alone": ("tax_id", lambda text: re.sub(r"\D", "", text)),
             "name with a capital": ("last_name", str.capitalize),
             "tax id as a number": ("tax_id", lambda text: text.lstrip("0") if text.isdigit() else text),
+            "tax id in capitals": ("tax_id", str.upper),
             "title without its dot": ("title", lambda text: text.rstrip(".")),
         },
     ),

@@ -65,6 +65,10 @@ LOSSES: dict[str, Callable[[str], str]] = {
     "composed": lambda text: unicodedata.normalize("NFC", text),
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
     "compatible": lambda text: unicodedata.normalize("NFKC", text),
+    "any space as a space": lambda text: re.sub(r"\s", " ", text),
+    "without characters that are not seen": lambda text: "".join(
+        letter for letter in text if unicodedata.category(letter) != "Cf"
+    ),
 }
 
 faults["create.text-exact"] |= {

@@ -205,6 +205,28 @@ class BalancesOfTheCustomer(Faulty):
         return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
 
 
+@fault("balances.of-account", each=("pending_payout", "available_balance"))
+class MovesWithOthers(Faulty):
+    """What one account pays moves the balances of the customer's other accounts as well."""
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        if ctx.store.balances(record["id"]):
+            return super().balances(ctx, record)
+        accounts = ctx.store.select("account", record["parent"])
+        held = [held for account in accounts for held in ctx.store.balances(account["id"])]
+        sign = "-" if self.value == "available_balance" else ""
+        return [
+            {
+                **EMPTY_BALANCE,
+                **self.balance(ctx, each),
+                "available_balance": "0.00",
+                "pending_payout": "0.00",
+            }
+            | {self.value: f"{sign}{each.pending_payout}"}
+            for each in held
+        ]
+
+
 #: The balance of a currency that an account does not have.
 EMPTY_BALANCE = {
     "currency": "USD",
@@ -270,3 +292,22 @@ class NoteLostToDestinations(Faulty):
     def create_destination(self, ctx: Context) -> None:
         super().create_destination(ctx)
         ctx.store.update({**(ctx.beneficiary or {}), "note": None})
+
+
+def paid(ctx: Context, member: str, record: Record) -> bool:
+    """True if a payout of the account names a resource."""
+    account = ctx.params["account_id"]
+    return any(payout[member] == record["id"] for payout in ctx.store.select("payout", account))
+
+
+faults["read.equals-create"] |= {
+    "This member of a beneficiary changes with the first payout to it.": showing(
+        lambda self, ctx, document: (
+            {**document, self.value: other(self.value, document[self.value])}
+            if paid(ctx, "beneficiary_id", document)
+            else document
+        ),
+        operations=("getBeneficiary",),
+        each=("note", "display_name"),
+    ),
+}

@@ -98,6 +98,8 @@ def _approved(self: Any, ctx: Context) -> dict[str, Any]:
 UNAPPROVED: dict[str, Callable[[Decimal], bool]] = {
     "below one": lambda amount: amount < 1,
     "ten and more": lambda amount: amount >= 10,
+    "ten thousand and more": lambda amount: amount >= 10_000,
+    "of some thousands": lambda amount: 1000 <= amount < 100_000,
     "of cents": lambda amount: amount % 1 != 0,
     "of a whole number": lambda amount: amount % 1 == 0,
 }

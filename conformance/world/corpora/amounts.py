@@ -83,6 +83,7 @@ EXACT = (
     Value("0.29", "0.29 * 100 is below 29 in a double"),
     Value("19.99", "19.99 * 100 is below 1999 in a double"),
     Value("100", "no decimals"),
+    Value("12345.67", "above amounts that somebody has to approve"),
     Value("1.005", "half a cent, below it in a double"),
     Value("0.00000001", "far below a cent"),
     Value("1.0000000000000000001", "19 decimals"),

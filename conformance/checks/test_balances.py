@@ -1,0 +1,113 @@
+"""Balances (sections 2.2 and 4.1): those of the account that is asked for, and of no other."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.checks.check import check
+from conformance.checks.check_context import CheckContext
+from conformance.judge.comparison import objects, show
+from conformance.judge.effects import amounts, movement, sent_amount
+from conformance.judge.expectations import CannotTell, Member, predicate
+from conformance.judge.findings import Inconclusive
+from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture
+
+#: Looks at two accounts whose balances others may change in between.
+LOOKS = 2
+
+
+@check("balances.of-account")
+def test_balances_are_of_the_account(ctx: CheckContext) -> None:
+    """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
+    once."""
+    fixtures = [
+        ("a new account", ctx.run.account(fresh=True)),
+        ("another new account", ctx.run.account(fresh=True)),
+    ]
+    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
+        fixtures.append(("the funded account", ctx.run.account("payouts")))
+    if ctx.target.secondary is not None:
+        with contextlib.suppress(Inconclusive):
+            fixture = ctx.run.account(owner="secondary")
+            fixture.ids("getAccountBalances")
+            fixtures.append(("an account of another organization", fixture))
+    # All accounts are there before the first is read: a server may show the newest one's balances.
+    for _, fixture in fixtures:
+        fixture.ids("getAccountBalances")
+    for name, fixture in [*fixtures, fixtures[0]]:
+        organization = fixture.client.organization.name
+        what = f"balances of {name}"
+        answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
+        ctx.judge("balances.of-account", Member(what, "id", fixture.account_id), answer)
+        ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
+    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
+        neighbours = [
+            fixtures[0],
+            *(each for each in fixtures if each[1].client is not fixtures[0][1].client),
+        ]
+        _judge_neighbours(ctx, ctx.run.account("payouts"), neighbours)
+
+
+def _judge_neighbours(
+    ctx: CheckContext, funded: AccountFixture, neighbours: Sequence[tuple[str, AccountFixture]]
+) -> None:
+    """Judges that what a payout takes from one account shows in no other one's balances."""
+
+    def look(name: str, fixture: AccountFixture) -> Exchange:
+        purpose = f"balances of {name}, which pays nothing, beside one that does"
+        return ctx.send(fixture.call("getAccountBalances"), purpose, fixture.client.organization.name)
+
+    reading = funded.call("getAccountBalances")
+    untouched = [look(*neighbour) for neighbour in neighbours]
+    before = ctx.send(reading, "balances of the funded account, before a payout")
+    paid = ctx.send(funded.call("createPayout"), "a payout from the funded account")
+    if not paid.succeeded:
+        return
+    for _ in range(LOOKS):
+        after = ctx.send(reading, "balances of the funded account, after a payout")
+        once = each_currency_once("balances of an account that pays: one element for each currency")
+        ctx.judge("balances.of-account", once, after)
+        for neighbour, earlier in zip(neighbours, untouched, strict=True):
+            later = look(*neighbour)
+            expected = not_the_payers(later.purpose)
+            if not ctx.judge("balances.of-account", expected, later, after, before, earlier, paid):
+                return
+
+
+@predicate
+def not_the_payers(exchanges: Sequence[Exchange]) -> str:
+    """An account's balances, first, are not those of another account, which a payout, last, has just changed
+    from what they were, third; and they have not moved by that payout's amount, from what is fourth."""
+    beside, after, before = (_money(exchange) for exchange in exchanges[:3])
+    for currency, money in after.items():
+        if money != before.get(currency) and beside.get(currency) == money:
+            return f"{currency} {', '.join(map(show, money))}, as in the account that paid"
+    now, earlier = (amounts(exchanges[at].get("balances")) or {} for at in (0, 3))
+    paid = sent_amount(exchanges[4].call)
+    for (currency, member), moved in movement("createPayout", earlier, now).items():
+        if moved == paid:
+            return f"{member} in {currency} moved by {moved}, which the other account paid"
+    return ""
+
+
+def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
+    """Currency -> its amounts in an account's balances."""
+    names = ("available_balance", "pending_payout")
+    return {
+        str(balance.get("currency")): tuple(balance.get(name) for name in names)
+        for balance in objects(exchange.get("balances"))
+    }
+
+
+@predicate
+def each_currency_once(exchanges: Sequence[Exchange]) -> str:
+    """An account's balances have one element for each currency."""
+    balances = exchanges[0].get("balances")
+    if not isinstance(balances, list):
+        raise CannotTell(f"{exchanges[0].purpose}: balances is not an array", "format.fields")
+    currencies = [str(balance.get("currency")) for balance in objects(balances)]
+    twice = sorted({currency for currency in currencies if currencies.count(currency) > 1})
+    return f"{', '.join(twice)} more than once" if twice else ""

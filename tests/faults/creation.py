@@ -225,8 +225,8 @@ faults["create.echo"] |= {
         operations=("createPayout",),
     ),
     "An account shows the first customer of its organization.": seam(
-        "account_fields",
-        lambda self, ctx, record: {
+        "members",
+        lambda self, ctx, kind, record: {
             **self.usual(),
             "customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"],
         },

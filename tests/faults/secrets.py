@@ -224,10 +224,14 @@ faults["secrets.hidden"] |= {
 
 faults["secrets.hidden"] |= {
     "A beneficiary shows the full numbers of destinations of some kind.": seam(
-        "payout_destination_fields",
-        lambda self, ctx, record: {
+        "members",
+        lambda self, ctx, kind, record: {
             **self.usual(),
-            **({name: record.get(name) for name in ("account_number", "iban")} if self.value(record) else {}),
+            **(
+                {name: record.get(name) for name in ("account_number", "iban")}
+                if kind == "payout_destination" and self.value(record)
+                else {}
+            ),
         },
         operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
         each={

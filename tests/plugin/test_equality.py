@@ -24,8 +24,8 @@ OPTIONS = ("--operation", "getVirtualAccount", "-m", "not fuzz")
 class SlipsOnRead(Behaviour):
     """Shows another label than it keeps."""
 
-    def virtual_account_fields(self, ctx: Context, record: Record) -> dict[str, object]:
-        shown = super().virtual_account_fields(ctx, record)
+    def members(self, ctx: Context, kind: str, record: Record) -> dict[str, object]:
+        shown = super().members(ctx, kind, record)
         return {**shown, "label": "Eve"} if ctx.operation == "getVirtualAccount" else shown
 
 

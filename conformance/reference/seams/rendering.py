@@ -6,13 +6,26 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.fields import documented
+from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.field_tables import BENEFICIARY
 from conformance.reference.seams.base import Base
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Balance
+
+#: Kind of resource -> its documented members beside those that every resource has.
+_MEMBERS = {
+    KINDS[operation]: [
+        name for name in documented(operation) if name not in ("id", "object", "created", "updated")
+    ]
+    for operation, traits in TRAITS.items()
+    if traits.creates
+}
+
+#: Kind of resource -> the member that names its parent; of all others, "account_id".
+_PARENTS = {"account": "customer_id", "payout_destination": "beneficiary_id"}
 
 
 class Rendering(Base):
@@ -40,17 +53,37 @@ class Rendering(Base):
 
     def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
         """A resource as answers show it: format.fields, format.object, read.equals-create."""
-        fields = getattr(self, f"{kind}_fields")
         return self.shape(
             ctx,
             kind,
             {
                 "id": record["id"],
                 "object": self.object_name(ctx, kind),
-                **fields(ctx, record),
+                **self.members(ctx, kind, record),
                 **self.stamps(ctx, kind, record),
             },
         )
+
+    def members(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
+        """The documented members of a resource beside id, type and times (section 2): format.nullable,
+        format.bank-details, wallet.addresses, payout.amount-in-usd. Those of a payout destination that do not
+        apply are null (open: format.inapplicable-fields)."""
+        return {name: self.member(ctx, kind, name, record) for name in _MEMBERS[kind]}
+
+    def member(self, ctx: Context, kind: str, name: str, record: Record) -> Any:
+        """One of these members, as it was sent or assigned, or as it is shown of that: create.echo."""
+        match name:
+            case "balances":
+                return self.balances(ctx, record)
+            case "payout_destinations":
+                return self.destinations(ctx, record)
+            case "amount":
+                return self.amount_text(ctx, record)
+            case "account_number_last4" | "clabe_last4" | "iban_masked" | "wallet_address_masked":
+                return getattr(self, name)(ctx, record)
+            case "initiated_at" | "submitted_at" | "completed_at" | "failed_at":
+                return self.timestamp_text(ctx, record.get(name))
+        return record["parent"] if name == _PARENTS.get(kind, "account_id") else record.get(name)
 
     def object_name(self, ctx: Context, kind: str) -> str:
         """The constant that names the type: format.object."""
@@ -65,15 +98,6 @@ class Rendering(Base):
         return stamps
 
     # ------------------------------------------------------------------ accounts and balances
-
-    def account_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of an account (section 2.1)."""
-        return {
-            "customer_id": record["parent"],
-            "name": record.get("name"),
-            "status": record["status"],
-            "balances": self.balances(ctx, record),
-        }
 
     def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
         """Account balances (section 2.2): balances.of-account."""
@@ -103,44 +127,12 @@ class Rendering(Base):
 
     # ------------------------------------------------------------------ beneficiaries and destinations
 
-    def beneficiary_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of a beneficiary (section 2.3): format.nullable, beneficiary.destinations."""
-        return {
-            "account_id": record["parent"],
-            **{field.name: record.get(field.name) for field in BENEFICIARY},
-            "status": record["status"],
-            "verified": record["verified"],
-            "payout_destinations": self.destinations(ctx, record),
-        }
-
     def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
         """All payout destinations of a beneficiary, masked: beneficiary.destinations, secrets.hidden."""
         return [
             self.resource(ctx, "payout_destination", destination)
             for destination in ctx.store.select("payout_destination", record["id"])
         ]
-
-    def payout_destination_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of a payout destination (section 2.4); those that do not apply are null (open:
-        format.inapplicable-fields)."""
-        return {
-            "beneficiary_id": record["parent"],
-            "country": record.get("country"),
-            "payout_method": record["payout_method"],
-            "type": record.get("type"),
-            "label": record.get("label"),
-            "currency": record.get("currency"),
-            "network": record.get("network"),
-            "status": record["status"],
-            "account_number_last4": self.account_number_last4(ctx, record),
-            "routing_number": record.get("routing_number"),
-            "account_type": record.get("account_type"),
-            "clabe_last4": self.clabe_last4(ctx, record),
-            "iban_masked": self.iban_masked(ctx, record),
-            "swift_code": record.get("swift_code"),
-            "wallet_address_masked": self.wallet_address_masked(ctx, record),
-            "is_default": record.get("is_default"),
-        }
 
     def account_number_last4(self, ctx: Context, record: Record) -> str | None:
         """The last four characters of the account number: destination.last4, secrets.hidden."""
@@ -171,60 +163,8 @@ class Rendering(Base):
 
     # ------------------------------------------------------------------ payouts and payins
 
-    def payout_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of a payout (section 2.5): create.amount-exact, payout.amount-in-usd."""
-        return {
-            "account_id": record["parent"],
-            "beneficiary_id": record.get("beneficiary_id"),
-            "payout_destination_id": record.get("payout_destination_id"),
-            "amount": self.amount_text(ctx, record),
-            "currency": record.get("currency"),
-            "amount_in_usd": record["amount_in_usd"],
-            "status": record["status"],
-            "provider": record.get("provider"),
-            "provider_reference_id": record.get("provider_reference_id"),
-            "initiated_at": self.timestamp_text(ctx, record["initiated_at"]),
-            "submitted_at": self.timestamp_text(ctx, record.get("submitted_at")),
-            "completed_at": self.timestamp_text(ctx, record.get("completed_at")),
-            "failed_at": self.timestamp_text(ctx, record.get("failed_at")),
-            "failed_reason": record.get("failed_reason"),
-            "note": record.get("note"),
-        }
-
-    def payin_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of a payin (section 2.8): create.amount-exact."""
-        return {
-            "account_id": record["parent"],
-            "amount": self.amount_text(ctx, record),
-            "currency": record.get("currency"),
-            "status": record["status"],
-        }
-
     def amount_text(self, ctx: Context, record: Record) -> Any:
         """The amount as it was sent, to the last digit: create.amount-exact, format.money."""
         return record.get("amount")
 
     # ------------------------------------------------------------------ virtual accounts and wallets
-
-    def virtual_account_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of a virtual account (section 2.6): format.bank-details."""
-        return {
-            "account_id": record["parent"],
-            "currency": record.get("currency"),
-            "bank_details": record["bank_details"],
-            "reference": record["reference"],
-            "provider_reference_id": record["provider_reference_id"],
-            "label": record.get("label"),
-            "status": record["status"],
-        }
-
-    def wallet_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
-        """The fields of a wallet (section 2.7): wallet.addresses."""
-        return {
-            "account_id": record["parent"],
-            "currency": record.get("currency"),
-            "network": record.get("network"),
-            "addresses": record["addresses"],
-            "label": record.get("label"),
-            "status": record["status"],
-        }

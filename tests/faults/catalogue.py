@@ -31,10 +31,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from conformance.contract.rules import RULES
+from conformance.contract.rules import OPERATION_SETS, RULES
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+
+#: Creates of what a documented read or list shows afterwards.
+SHOWN_LATER = tuple(
+    name for name in OPERATION_SETS["create"] if TRAITS[name].read_by or name in ADDS_TO.values()
+)
 
 SECTIONS = (
     "authentication",

@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ANSWERS, RESOURCES
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import SHOWN_LATER, Faulty, fault, faults, refusal, refuse, seam
 from .crashes import paid_to, paid_to_wallet
 from .formats import document
 from .kinds import OTHERS
@@ -161,13 +161,7 @@ faults["create.server-owned"] |= {
 
 @fault(
     "create.server-owned",
-    operations=(
-        "createAccount",
-        "createBeneficiary",
-        "createPayoutDestination",
-        "createVirtualAccount",
-        "createWallet",
-    ),
+    operations=SHOWN_LATER,
 )
 class TakesOwnedUnseen(Faulty):
     """The status is taken from the body; the answer to the create does not show it, later ones do."""

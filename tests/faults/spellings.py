@@ -17,7 +17,7 @@ from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
 
 from .authentication import first_organization
-from .catalogue import Faulty, fault
+from .catalogue import SHOWN_LATER, Faulty, fault
 
 
 def _usual(spelling: str, operation: str, ctx: Context) -> bytes:
@@ -199,13 +199,7 @@ class UnscopedChanges(OpenChanges):
 
 @fault(
     "auth.undocumented-reads",
-    operations=(
-        "createAccount",
-        "createBeneficiary",
-        "createPayoutDestination",
-        "createVirtualAccount",
-        "createWallet",
-    ),
+    operations=SHOWN_LATER,
 )
 class EmptyParents(Faulty):
     """A path whose first id is empty leads to the resources of everybody."""

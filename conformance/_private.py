@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import contextvars
 import functools
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,12 +125,61 @@ def parse_one_at_a_time() -> None:
 
 # ---------------------------------------------------------------------- hypothesis
 
+#: First and last code points of the characters before and after the surrogates.
+_UTF_8 = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+
 
 def keep_examples_apart(test: Callable[..., Any], name: str) -> None:
     """Gives a test of hypothesis.given a place of its own in hypothesis' database. Assumes that
     _hypothesis_internal_database_key is that place; without it parts share one, and run each other's examples
     first."""
     test._hypothesis_internal_database_key = name.encode()  # type: ignore[attr-defined]
+
+
+def know_utf_8() -> None:
+    """Tells hypothesis which characters UTF-8 has: all but the surrogates. It would try all 1,114,112 in each
+    process that finds no folder of an earlier one, for seconds and in 180 MB. Assumes intervals_from_codec,
+    which answers those that can be encoded and, of these, those that come back as others, and IntervalSet;
+    without them hypothesis tries."""
+    try:
+        from hypothesis.internal import charmap
+        from hypothesis.internal.intervalsets import IntervalSet
+
+        tried, known = charmap.intervals_from_codec, (IntervalSet(_UTF_8), IntervalSet([]))
+    except (ImportError, AttributeError, TypeError):
+        return
+
+    @functools.wraps(tried)
+    def intervals_from_codec(codec_name: str) -> Any:
+        return known if codec_name == "utf-8" else tried(codec_name)
+
+    charmap.intervals_from_codec = intervals_from_codec  # type: ignore[assignment]
+
+
+def know_words_of_source() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Lets hypothesis draw no strings and numbers that stand in the source of local modules, within what this
+    returns: the suite's are local in a checkout and not where it is installed, so that one seed would draw
+    different cases. Assumes that a provider asks _get_local_constants, and Constants; without them it draws
+    them."""
+    try:
+        from hypothesis.internal.conjecture import providers
+        from hypothesis.internal.constants_ast import Constants
+
+        ask, none = providers._get_local_constants, Constants()
+    except (ImportError, AttributeError, TypeError):
+        return contextlib.nullcontext
+    left_out = contextvars.ContextVar("words of source are left out", default=False)
+
+    @contextlib.contextmanager
+    def without() -> Iterator[None]:
+        before = left_out.set(True)
+        try:
+            yield
+        finally:
+            left_out.reset(before)
+
+    providers._get_local_constants = lambda: none if left_out.get() else ask()
+    return without
 
 
 def has_words_of_hypothesis(reporter: Any) -> bool:

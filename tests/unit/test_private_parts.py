@@ -16,6 +16,8 @@ from _pytest.assertion import AssertionState
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
+from hypothesis.internal import charmap
+from hypothesis.internal.conjecture import providers
 
 from conformance import _private
 from tests.support.sources import PACKAGE, trees
@@ -124,6 +126,36 @@ def test_hypothesis_leaves_its_words_in_reports(name: str) -> None:
     assert not _private.has_words_of_hypothesis(None)
     assert not _private.has_words_of_hypothesis(SimpleNamespace(stats={"passed": [silent]}))
     assert _private.has_words_of_hypothesis(SimpleNamespace(stats={"passed": [silent], "": [speaking]}))
+
+
+def test_hypothesis_is_told_the_characters_of_utf_8(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tried(codec_name: str) -> None:
+        raise LookupError(codec_name)
+
+    monkeypatch.setattr(charmap, "intervals_from_codec", tried)
+    _private.know_utf_8()
+    encodable, changed = charmap.intervals_from_codec("utf-8")
+    assert not list(changed)
+    assert all(ord(character) in encodable for character in "\0\ud7ff\ue000\U0010ffff")
+    assert not any(code in encodable for code in (0xD800, 0xDFFF))
+    st.characters(codec="utf-8").validate()
+    with pytest.raises(LookupError, match="koi8-r"):
+        st.characters(codec="koi8-r").validate()
+
+
+def test_hypothesis_draws_no_words_of_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = object()
+    monkeypatch.setattr(providers, "_get_local_constants", lambda: words)
+    without = _private.know_words_of_source()
+
+    def drawn() -> bool:
+        return providers.HypothesisProvider(None)._local_constants is words
+
+    assert drawn()
+    with without():
+        assert not drawn()
+        assert not len(providers.HypothesisProvider(None)._local_constants)
+    assert drawn()
 
 
 def test_nothing_else_uses_private_parts() -> None:

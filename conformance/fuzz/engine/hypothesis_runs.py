@@ -18,12 +18,15 @@ from typing import Any, TypeVar
 import hypothesis
 from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
-from conformance._private import keep_examples_apart
+from conformance._private import keep_examples_apart, know_utf_8, know_words_of_source
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.exploration import FuzzSettings
 
 T = TypeVar("T")
+
+know_utf_8()
+_without_words_of_source = know_words_of_source()
 
 #: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.
 SHRINK_EXAMPLES = 200
@@ -163,7 +166,7 @@ def contained() -> Iterator[None]:
             isinstance(error, HypothesisException) and "Flaky" in type(error).__name__
         )
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_words_of_source():
         warnings.simplefilter("ignore")
         try:
             yield

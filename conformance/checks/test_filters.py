@@ -23,7 +23,7 @@ from conformance.checks.list_judging import (
 )
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell, predicate
-from conformance.judge.paging import count_of_pages, keeps_what_fits, number_is
+from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, status_filter, walk
@@ -295,8 +295,8 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None:
     if known:
         judge_totals(ctx, _COMBINE, done.pages, len(kept), what)
     for number, found in enumerate(done.pages, 1):
-        ctx.judge("list.echo", number_is(what, "page", number), found.exchange)
-        ctx.judge("list.echo", number_is(what, "size", size), found.exchange)
+        ctx.judge("list.echo", echoes(what, "page", number), found.exchange)
+        ctx.judge("list.echo", echoes(what, "size", size), found.exchange)
         ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)

@@ -76,7 +76,7 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
         return
     for name, default in DEFAULTS.items():
         if (asked := query.number(name)) is not None:
-            yield "list.echo", number_is(f"{name}={asked}", name, asked)
+            yield "list.echo", echoes(f"{name}={asked}", name, asked)
         elif query.leaves_out(name):
             yield "list.defaults", number_is(f"no {name} in the query", name, default)
     for rule, name, value in queries.filters(operation, query, array_style):
@@ -88,6 +88,15 @@ def number_is(exchanges: Sequence[Exchange], name: str, value: int) -> str:
     """A number of the envelope is this one; `what` names the request."""
     shown = _number(pages(exchanges[:1])[0], name)
     return "" if shown == value else f"{name} {shown}"
+
+
+@predicate(sentence="{what}: {name} {value}")
+def echoes(exchanges: Sequence[Exchange], name: str, value: int) -> str:
+    """The page or size of the envelope is the one that the query asks for, `value` when this was recorded: a
+    replay asks for another page where the list has grown."""
+    asked = queries.read(exchanges[0].call.query).number(name)
+    shown = _number(pages(exchanges[:1])[0], name)
+    return "" if shown == (value if asked is None else asked) else f"{name} {shown}"
 
 
 @predicate

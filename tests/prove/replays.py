@@ -24,6 +24,7 @@ from conformance.replay import document_of, perform
 from conformance.replay.format import check as check_document
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.wire.messages import Call
+from conformance.world.known_lists import listed_customer
 from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
@@ -45,8 +46,9 @@ USED = ("frameworks", "strict", "lenient", "keys of the organization", "signatur
 #: The request by whose answer a replay learns the server's time, as the command does.
 SERVER_TIME = Call(None, "GET", "/")
 
-#: Accounts that each of them has before the first file.
-GROWN = 120
+#: Accounts that each of them has before the first file, of either customer: a page past the last of a file
+#: is none there.
+GROWN = 150
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def used_variants() -> tuple[tuple[Variant, RunContext], ...]:
         run = new_run(variant, Onward(variant.clock))
         for _ in range(GROWN):
             run.account(fresh=True).create("createAccount")
+            listed_customer(run).create("createAccount")
         runs.append((variant, run))
     return tuple(runs)
 

@@ -32,7 +32,7 @@ _READ = ("content-type", "content-encoding", "date", "retry-after", "location", 
 _CODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(512)
 def header_text(name: bytes, value: bytes) -> tuple[str, str]:
     """A header as text. Most headers of a run are alike: they are kept once."""
     return name.decode("latin-1"), value.decode("latin-1")

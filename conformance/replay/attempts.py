@@ -13,14 +13,11 @@ from conformance.world.run_context import RunContext
 #: The rule whose failures may depend on the number of creates before.
 COUNTED = "format.id-unique"
 
-#: Prefixes of the rules whose failures may depend on the process that answers, which may keep nonces, keys or
-#: lists in its memory.
-_REMEMBERED = ("auth.nonce", "idempotency.", "list.")
+#: Attempts at any failure, as each of several processes may answer; at one that depends on chance, and at one
+#: that depends on the number of creates.
+_TURNS_ATTEMPTS, _ATTEMPTS, _COUNTED_ATTEMPTS = 4, 9, 5
 
-#: Attempts at a failure that depends on chance, and at one that depends on the number of creates.
-_ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
-
-#: Seconds of waiting that further attempts take in all, and steps if the process may matter.
+#: Seconds of waiting that further attempts take in all, and steps, but of a race.
 _MOST_WAITING, _MOST_STEPS = 30.0, 200
 
 #: Divided by the number of processes that answer by turns, if it is 2, 3, 4 or 6.
@@ -30,22 +27,20 @@ _TURNS = 12
 def attempts(document: Document) -> int:
     """The number of attempts before a failure counts as not reproduced."""
     rule, steps = document["rule"], document["steps"]
-    most = 1
+    most = min(_TURNS_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
     if rule == COUNTED:
         most = _COUNTED_ATTEMPTS
     # Requests that must be simultaneous, or elements whose times lie near to one another.
     elif any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
         most = _ATTEMPTS
-    elif rule.startswith(_REMEMBERED):
-        most = min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
     waiting = sum(step.get("wait", 0.0) for step in steps) or 1.0
     return min(most, 1 + int(_MOST_WAITING / waiting))
 
 
 def shift(answers: Sequence[Exchange], run: RunContext) -> None:
-    """Reads a list until the next attempt begins one read later: several processes that answer by turns would
-    else be met in the same order each time. `answers` are those of the attempt before."""
-    if read := next((exchange for exchange in reversed(answers) if exchange.method == "GET"), None):
+    """Repeats the last read or update until the next attempt begins one of them later: several processes that
+    answer by turns would else be met in the same order each time. `answers` are of the attempt before."""
+    if last := next((exchange for exchange in reversed(answers) if exchange.method != "POST"), None):
         sent = [exchange for number, exchange in run.record.items() if number >= answers[0].number]
-        for _ in range((1 - sum(one.operation == read.operation for one in sent)) % _TURNS):
-            run.send(run.client(read.organization), read.call, read.purpose)
+        for _ in range((1 - sum(one.operation == last.operation for one in sent)) % _TURNS):
+            run.send(run.client(last.organization), last.call, last.purpose)

@@ -100,10 +100,10 @@ class _Values:
 def perform(document: Document, run: RunContext, shown: Shown = lambda step, exchange: None) -> Replayed:
     """Sends every step and judges the answers.
 
-    A failure that depends on simultaneity, on times, on the number of requests or on the process that answers
-    is tried several times before it counts as not reproduced; the first attempt is shown, and the last if it
-    decides. Raises InputError for a predicate that no imported module registers, for a step that cannot be
-    sent, and for one whose organization the target does not have.
+    A failure is tried several times before it counts as not reproduced, as it may depend on simultaneity, on
+    times, on the number of requests or on the process that answers; the first attempt is shown, and the last
+    if it decides. Raises InputError for a predicate that no imported module registers, for a step that cannot
+    be sent, and for one whose organization the target does not have.
     """
     expectation = from_plain(document["expectation"])
     if expectation.name not in PREDICATES:
@@ -119,8 +119,7 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
             # The next attempt comes at another count.
             for _ in range(number):
                 _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
-        if document["rule"].startswith("list."):
-            shift(list(replayed.answers.values()), run)
+        shift(list(replayed.answers.values()), run)
         again, sent = _aside(document, run)
         if again.got != NOT_SIMULTANEOUS:
             # An attempt without a race says less than those before.

@@ -20,8 +20,8 @@ from conformance.wire.provenance import root
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
 
-#: Steps of a file, and of these the ones that only changed an account.
-MOST_STEPS, MOST_CHANGES = 600, 520
+#: Steps of a file, and of these the ones that only changed an account, and the first reads of one path.
+MOST_STEPS, MOST_CHANGES, MOST_READS = 600, 520, 4
 
 #: Number of exchanges of the record that were read, id -> the exchange that created it, and resource or list
 #: -> the requests that changed it or were refused: a total may count those, too.
@@ -152,30 +152,24 @@ def _sent(exchange: Exchange) -> set[str]:
 
 
 def _state(judged: Sequence[Exchange], exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
-    """The exchanges of the check that changed an account before it was judged, the latest first, and the
-    first reads of each judged path and target: a server may remember an answer."""
+    """The exchanges of the check that changed an account before it was judged, or updated anything before
+    the last judgement, as an update may reach other accounts, the latest first; and the first reads of each
+    judged path and target: a server, or each of its processes, may remember an answer."""
     last = {_account(exchange): exchange.number for exchange in sorted(judged, key=lambda one: one.number)}
-    changes = [exchange for exchange in exchanges if exchange.method != "GET" and not exchange.refused]
-    yield from itertools.islice(
-        (change for change in reversed(changes) if change.number < last.get(_account(change), 0)),
-        MOST_CHANGES,
-    )
     latest = max(last.values(), default=0)
-    # An update may reach what is in other accounts.
-    yield from (
-        change
-        for change in changes
-        if change.number < latest
-        and (traits_of(change.operation).changes or traits_of(change.operation).disables)
-    )
-    reads: dict[str, Exchange] = {}
-    for exchange in exchanges:
-        if exchange.method == "GET":
-            reads.setdefault(exchange.call.path, exchange)
-            reads.setdefault(exchange.call.target, exchange)
+
+    def matters(change: Exchange) -> bool:
+        traits = traits_of(change.operation)
+        updates = traits.changes or traits.disables
+        return change.number < (latest if updates else last.get(_account(change), 0))
+
+    changes = [exchange for exchange in exchanges if exchange.method != "GET" and not exchange.refused]
+    yield from itertools.islice(filter(matters, reversed(changes)), MOST_CHANGES)
     for exchange in judged:
-        first = (reads.get(exchange.call.path), reads.get(exchange.call.target))
-        yield from (read for read in first if read is not None and read.number < exchange.number)
+        reads = [one for one in exchanges if one.method == "GET" and one.number < exchange.number]
+        call = exchange.call
+        yield from [read for read in reads if read.call.path == call.path][:MOST_READS]
+        yield from [read for read in reads if read.call.target == call.target][:MOST_READS]
 
 
 def subject(exchange: Exchange) -> str:
@@ -185,8 +179,9 @@ def subject(exchange: Exchange) -> str:
 
 
 def _account(exchange: Exchange) -> str:
-    """The part of a path that names the account or the customer."""
-    return "/".join(subject(exchange).split("/")[:4])
+    """The part of a path that names the account, or else the customer."""
+    before, accounts, after = subject(exchange).partition("/accounts/")
+    return accounts + after.split("/")[0] if after else before
 
 
 def request_text(exchange: Exchange) -> str:

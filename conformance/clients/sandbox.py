@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from conformance._text import clean, count, listed, printable
+from conformance._text import count, listed, printable
 from conformance.clients.judging import ClientJudge, Seen, exchange
 from conformance.clients.provocations import PROVOCATIONS, Provocations, Provoking, refusal
 from conformance.clients.received import explanation
@@ -111,13 +111,12 @@ def render(judge: ClientJudge, provocations: Provocations, number: str = "", sti
         "refresh": not still,
         "address": judge.target.base_url,
         "told": f"{count(judge.sent, 'request')}, {count(len(broken), 'broken rule')}",
-        "provocations": [
-            {"name": name, "text": text, "on": name in provocations.names}
-            for name, text in PROVOCATIONS.items()
-        ],
+        "provocations": PROVOCATIONS,
+        "on": provocations.names,
         "broken": [_broken(judge, broken[rule]) for rule in worst],
-        "requests": [_line(seen) for seen in list(judge.recent)[: -LISTED - 1 : -1]],
-        "chosen": _whole(judge, chosen) if chosen else None,
+        "requests": list(judge.recent)[: -LISTED - 1 : -1],
+        "chosen": chosen,
+        "whole": _whole(judge, chosen) if chosen else None,
     }
     return "".join(rendered("sandbox.html.j2", values, forms="'self'"))
 
@@ -136,32 +135,16 @@ def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _line(seen: Seen) -> dict[str, Any]:
-    return {
-        "number": seen.request.number,
-        "name": clean(seen.request.name),
-        "operation": seen.request.operation,
-        "status": seen.response.status if seen.response.delivered else "lost",
-        "provoked": ", ".join(seen.provoked),
-        "broken": [said.rule for said in seen.broken],
-    }
-
-
 def _whole(judge: ClientJudge, seen: Seen) -> dict[str, Any]:
-    """A request with its answer, what it breaks, and the strings that server and client signed."""
+    """The transcript of a request, what it breaks, and the strings that server and client signed."""
     text = judge.redactor.clean
-    said = [
-        {"rule": CLIENT_RULES[one.rule], "got": text(one.got), "remedy": text(one.remedy)}
-        for one in seen.broken
-    ]
     found = explanation(seen.request)
     sides = []
     if found and found.signed is not None:
         pairs = (("server", found.string, found.signed), ("client", found.signed, found.string))
         sides = [(name, *map(judge.redactor.text, _marked(one, other))) for name, one, other in pairs]
     return {
-        **_line(seen),
-        "said": said,
+        "said": [(CLIENT_RULES[one.rule], text(one.got), text(one.remedy)) for one in seen.broken],
         "transcript": transcript(exchange_record(exchange(seen), judge.redactor)),
         "sides": sides,
     }

@@ -136,34 +136,16 @@ def comparison_markdown(found: Comparison) -> str:
 
 def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
     """The comparison as a page that loads nothing; `pages` are the reports of the results, to link to."""
-    rules = [
-        {"rule": rule, "cells": [_column(column) for column in columns]} for rule, columns in found.rules
-    ]
     values = {
-        "headline": found.headline,
-        "names": found.names,
+        "found": found,
         "columns": ["exit", *_NUMBERS],
         "results": [
-            {
-                "name": name,
-                "page": page,
-                "tone": view.tone(document),
-                "title": document.verdict.title or document.verdict.name,
-                "sentence": document.verdict.sentence,
-                "numbers": [document.verdict.exit_status, *_numbers(document)],
-                "started": document.run.started[:16].replace("T", " "),
-                "suite": document.suite.version,
-            }
+            (name, page, document, view.tone(document), [document.verdict.exit_status, *_numbers(document)])
             for name, document, page in zip(
                 found.names, found.documents, pages or [""] * len(found.names), strict=True
             )
         ],
-        "two": found.two,
-        "rules": rules,
-        "choices": found.choices,
-        "broke": found.broke,
-        "mended": found.mended,
-        "moved": found.moved,
+        "rules": [(rule, [_column(column) for column in columns]) for rule, columns in found.rules],
         "operations": found.documents[0].operations,
     }
     return "".join(rendered("compare.html.j2", values))
@@ -194,12 +176,11 @@ def _numbers(document: Document) -> tuple[int, ...]:
 def _column(column: dict[str, list[str]]) -> dict[str, object]:
     """One document's verdicts on a rule: the most severe, its sign, and on what."""
     worst = min(column, key=_SEVERITY.index)
-    many = len(column) > 1 or len(column[worst]) > 1
     text = worst if len(column) == 1 else f"{worst} on {listed(column[worst], 3)}"
     return {
         "verdict": worst,
         "sign": _SIGNS[worst],
-        "text": text if many else worst,
+        "text": text,
         "broken": worst in VIOLATIONS,
     }
 

@@ -84,7 +84,7 @@ def _environment() -> Environment:
     )
     environment.filters["where"] = _where
     environment.filters["slug"] = lambda text: str(text).replace(" ", "-")
-    environment.filters["line"] = one_line
+    environment.filters |= {"line": one_line, "clean": clean}
     environment.filters["counted"] = lambda things, noun: count(len(things), noun)
     return environment
 

@@ -13,16 +13,20 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.schema.schema_fuzzing import Fuzzer
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.findings import Verdict
+from conformance.judge.oracle import own_path
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.replay import perform
 from conformance.wire.messages import to_json
+from conformance.wire.provenance import new_key
 from conformance.world.case import Case
 from conformance.world.run_context import RunContext
 from tests.replay.samples import generated
 from tests.support.runs import broken, run_on
+from tests.variants.authentication import KeysOfOrganization
 from tests.variants.choice import compose
 from tests.variants.replicas import ReadsBehind
 
@@ -199,3 +203,14 @@ def test_time_is_kept() -> None:
 def test_unusable_database(name: str) -> None:
     with pytest.raises(InputError, match=name):
         open_database(name)
+
+
+def test_a_key_that_comes_again_while_an_example_is_shrunk_need_not_be_accepted() -> None:
+    fuzzer = Fuzzer(run_on(KeysOfOrganization()), "disableBeneficiary", "test")
+    case = Case(
+        "disableBeneficiary", "its own key", path=own_path("disableBeneficiary"), key=new_key(version=1)
+    )
+    fuzzer.perform([case])
+    fuzzer.perform([case])
+    assert [exchange.status for exchange in fuzzer.run.record.values()][-1] == 409
+    assert not fuzzer.recorder.failures

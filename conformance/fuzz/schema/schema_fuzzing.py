@@ -57,6 +57,9 @@ class Fuzzer:
         self.operation = operation
         self.recorder = Recorder(run, check)
         self.fixtures = OperationFixtures(run, operation)
+        #: The Idempotency-Keys of accepted requests: a case with a key of its own is sent again while its
+        #: example is shrunk, in another place.
+        self._keys: set[str] = set()
 
     # ------------------------------------------------------------------ one example
 
@@ -108,7 +111,7 @@ class Fuzzer:
         its values are such as no other request had."""
         call = call_of(case, self.fixtures.ids(case), self.fixtures.body_of(case))
         valid, body, target = self.fixtures.valid, call.body, self.run.target
-        known = Known(case.path, payees_of(case.body), valid)
+        known = Known(case.path, payees_of(case.body), valid, keys=self._keys)
         if valid is None or not body:
             return call, expect(call, target, known)
         valid, body = renewed(valid, body, self.fixtures.fresh_body())
@@ -134,6 +137,7 @@ class Fuzzer:
     def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
         judge, operation = self.recorder.judge, self.operation
         if exchange.succeeded:
+            self._keys.add(exchange.call.idempotency_key or "")
             self._used(expected)
         if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
             passes = expected.passes[0]

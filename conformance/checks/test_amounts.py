@@ -93,6 +93,13 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
             if answer.succeeded:
                 odd.append(answer)
                 _judge_amount(ctx, answer)
+    for code, amount in amounts.OF_OTHER_COINS.items() if unlimited else ():
+        what = f"the amount {amount} in {code}"
+        if ctx.wanted(what):
+            body = {**fixture.body(ctx.operation.id), "currency": code, "amount": amount}
+            answer = ctx.send(fixture.call(ctx.operation.id, body), what)
+            if answer.succeeded:
+                ctx.judge("create.amount-exact", Member(f"{what}, as it was sent", "amount", amount), answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(ctx.operation.id, ""))

@@ -354,6 +354,8 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         if ctx.wanted(what):
             answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
             ctx.judge("idempotency.conflict", Refused(what), answer)
+    if ctx.wanted(what := "a used key, but no body"):
+        ctx.judge("idempotency.conflict", Refused(what), ctx.send(original.call.but(body=None), what))
 
 
 @check("idempotency.other-path")

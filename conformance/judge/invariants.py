@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from conformance.contract import signing
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.schemas import Problem
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import found_again
+from conformance.judge.comparison import found_again, same, sent_document, show
 from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.judge.findings import EVERY_RESPONSE, Judgement
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
@@ -45,6 +46,7 @@ INVARIANTS = (
     "format.enum",
     "format.bank-details",
     "format.iban",
+    "create.initial-state",
     "list.envelope",
     "list.item-fields",
     "list.wallet-items",
@@ -257,10 +259,8 @@ class Invariants:
                 f"{problem.pointer or 'the body'}: {problem.message}",
                 RULES[problem.rule].statement,
             )
+        found = str(exchange.get("id")) in self._ids
         self._unique(exchange)
-        self._timely(exchange)
-
-    def _timely(self, exchange: Exchange) -> None:
         key = exchange.call.idempotency_key
         # What comes again for a used key is as old as its first answer.
         if key is not None and (exchange.organization, key.lower()) in self._keys:
@@ -269,6 +269,9 @@ class Invariants:
             self._keys.add((exchange.organization, key.lower()))
         rule = "format.timestamp-current"
         self._judge(rule, exchange, untimely(exchange), RULES[rule].statement)
+        if TRAITS[operation].creates and not found and not problems:
+            rule = "create.initial-state"
+            self._judge(rule, exchange, _begins_otherwise(exchange), RULES[rule].statement)
 
     def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list[Problem]]) -> None:
         problems = find() if exchange.document is not MISSING else None
@@ -366,4 +369,16 @@ def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | O
         return Outcome(False, told, shows=tuple(lost[:3]))
     if lost or len(exchanges) < requests:
         raise CannotTell(f"{told}: too few to tell how often requests are lost")
+    return ""
+
+
+def _begins_otherwise(exchange: Exchange) -> str:
+    """The member by which a new resource is not in its initial state; "" without one, or where the request
+    has members that are not documented (create.server-owned)."""
+    operation = str(exchange.operation)
+    if not sent_document(exchange.call).keys() <= {field.name for field in request_fields(operation)}:
+        return ""
+    for name, value in TRAITS[operation].initial.items():
+        if not same(shown := exchange.get(name), value):
+            return f"{name} {show(shown)}"
     return ""

@@ -259,7 +259,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
         "names with apostrophes": _apostrophes,
         "signs": [
-            {"display_name": SIGNS, "company_name": SIGNS, "note": SIGNS + LINES},
+            {"last_name": "Null", "display_name": SIGNS, "company_name": SIGNS, "note": SIGNS + LINES},
             {"display_name": SIGNS, "note": SIGNS + LINES},
             {"display_name": SIGNS, "note": SIGNS},
         ],

@@ -100,6 +100,9 @@ faults["idempotency.conflict"] |= {
     "A used key is answered with the stored response whatever the body is.": seam(
         "same_body", lambda *_: True
     ),
+    "A used key without a body is answered with the stored response.": seam(
+        "same_body", lambda self, ctx, *_: self.usual() if ctx.request.body else True
+    ),
     "A used key with another body is a new request.": seam("on_other_body", lambda *_: None),
     "Two bodies that differ count as the same.": seam(
         "fingerprint",

@@ -285,6 +285,7 @@ faults["create.echo"] |= {
             "tax id of digits alone": ("tax_id", lambda text: re.sub(r"\D", "", text)),
             "name with a capital": ("last_name", str.capitalize),
             "tax id as a number": ("tax_id", lambda text: text.lstrip("0") if text.isdigit() else text),
+            "last name as no value": ("last_name", lambda text: "" if text.lower() == "null" else text),
             "tax id in capitals": ("tax_id", str.upper),
             "title without its dot": ("title", lambda text: text.rstrip(".")),
         },

@@ -59,6 +59,22 @@ faults["create.amount-exact"] |= {
     ),
 }
 
+faults["create.amount-exact"] |= {
+    "Amounts are rounded to coins, of which not every currency has a hundred.": seam(
+        "kept_fields",
+        lambda self, ctx: {
+            **self.usual(),
+            **(
+                {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")}
+                if ctx.values["currency"] == self.value[0]
+                else {}
+            ),
+        },
+        operations=("createPayin",),
+        each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
+    ),
+}
+
 #: Kind -> what becomes of a text that is stored.
 LOSSES: dict[str, Callable[[str], str]] = {
     "three bytes at most": lambda text: "".join(letter if ord(letter) < 0x10000 else "?" for letter in text),

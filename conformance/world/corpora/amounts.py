@@ -93,6 +93,10 @@ EXACT = (
 )
 
 
+#: Currency -> an amount with more decimals than its coins have, or with three of them.
+OF_OTHER_COINS = {"JPY": "1.50", "KWD": "1.005"}
+
+
 #: Amounts that are 1.00 after a wrap of their minor or major units: refused beyond the funds, or taken
 #: exactly.
 WRAPPING = (

@@ -190,13 +190,13 @@ class AccountsSnapshot(ListSnapshot):
         if "name" in watch.run.samples.over("account"):
             raise NotSeen("the target file says how accounts are named, so they cannot be told apart")
         came = newest_accounts(watch.run, watch.send, watch.fixture, since, page.total)
-        if not came.found:
+        if came.cut:
             reason = "has too many pages to look for what a request may have added"
-            raise NotSeen(reason, came.last, FEWER_ACCOUNTS)
+            raise NotSeen(reason, came.exchanges[-1], FEWER_ACCOUNTS)
         # An old account may stand among the new ones if the list has another order than it seemed.
         fresh = objects(came.items if before.complete else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in watch.seen]
-        return cls([look, *(each.exchange for each in came.pages)], new)
+        return cls([look, *came.page_exchanges], new)
 
     @property
     def page(self) -> Page | None:

@@ -12,7 +12,7 @@ from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.paging import Listed
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import Page, page_of, walk
+from conformance.wire.pages import Walk, page_of, walk
 from conformance.world.account import AccountFixture
 from conformance.world.habits import FEWER_ACCOUNTS, newest_accounts
 from conformance.world.run_context import refusal_of_valid
@@ -102,41 +102,39 @@ class Growth:
     def walk(self) -> None:
         """Reads the list, and keeps its pages where nothing is amiss. It may grow meanwhile, and show new
         elements late, so that it is looked at again."""
-        pages, complete, last = self.ctx.eventually(self._read, lambda read: not self._amiss(read[0]))
-        missing, repeated = self._amiss(pages) or (0, 0)
-        if not pages:
+        done = self.ctx.eventually(self._read, lambda read: not self._amiss(read))
+        last = done.exchanges[-1]
+        missing, repeated = self._amiss(done) or (0, 0)
+        if not done.pages:
             self.ctx.skip_judgement(RULE, f"the walk was answered {last.described()}", last)
             return
-        if missing and not complete:
+        if missing and done.cut:
             reason = "the list is so long that not all elements that were created could be looked for"
             self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
             return
         # Elements that others add while it is read may move any element to another page.
-        steady = len({page.total for page in pages}) == 1
+        steady = len({page.total for page in done.pages}) == 1
         whole = Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=steady)
-        judged = whole, [page.exchange for page in pages]
+        judged = whole, done.page_exchanges
         if missing or (repeated and steady):
             self.wrong.append(judged)
         else:
             self.right = judged
 
-    def _amiss(self, pages: list[Page]) -> tuple[int, int] | None:
+    def _amiss(self, done: Walk) -> tuple[int, int] | None:
         """Number of acknowledged elements that pages do not show, and show repeatedly; None where neither."""
-        seen = Counter(identifier for page in pages for identifier in page.ids)
+        seen = Counter(done.ids)
         missing = sum(1 for identifier in self.acknowledged if not seen[identifier])
         repeated = sum(1 for identifier in self.acknowledged if seen[identifier] > 1)
         return (missing, repeated) if missing or repeated else None
 
-    def _read(self) -> tuple[list[Page], bool, Exchange]:
-        """The pages of the list, whether they are all that count, and the last answer; of a customer's
-        accounts, those where new ones show."""
+    def _read(self) -> Walk:
+        """The pages of the list; of a customer's accounts, those where new ones show."""
         if TRAITS[self.create].creates == "account":
             page = page_of(self.ctx.send(self.fixture.call("listAccounts"), "how many are there?"))
             total = page.total if page and page.total is not None else self.since
-            came = newest_accounts(self.ctx.run, self._look, self.fixture, self.since, total)
-            return came.pages, came.found, came.last
-        done = walk(self.ctx.send, self.fixture.call(self.ctx.operation.id), size=5)
-        return done.pages, not done.cut, done.exchanges[-1]
+            return newest_accounts(self.ctx.run, self._look, self.fixture, self.since, total)
+        return walk(self.ctx.send, self.fixture.call(self.ctx.operation.id), size=5)
 
     def _look(self, call: Call, purpose: str) -> Exchange:
         return self.ctx.send(call, f"a walk after the creates: {purpose}")

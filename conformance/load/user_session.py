@@ -54,12 +54,12 @@ class Session(Driver):
     and Inconclusive where nothing more may be sent.
     """
 
-    def __init__(self, process: LoadProcess, rng: random.Random | None = None) -> None:
+    def __init__(self, process: LoadProcess) -> None:
         run = process.begin()
         recorder = Recorder(run, EVERY_RESPONSE)
         # As while another rule is looked at: no violation raises, the session ends instead.
         recorder.focus = ("", "")
-        self.process, self.rng = process, rng or random.Random()
+        self.process, self.rng = process, random.Random()
         self._racing: tuple[AccountFixture, int] | None = None
         super().__init__(run, recorder, process.valid, process.elsewhere)
         process.sessions.add(self)

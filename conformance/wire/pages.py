@@ -92,7 +92,7 @@ def status_filter(operation: str, style: str, *values: str) -> Parameters:
 
 @dataclass
 class Walk:
-    """The pages of a list at one size, from the first on."""
+    """The pages of a list at one size, from the first on, or those at one of its ends."""
 
     size: int
     pages: list[Page] = field(default_factory=list)
@@ -100,6 +100,8 @@ class Walk:
     broken: Exchange | None = None
     #: The walk ended because it had read as many pages as it may.
     cut: bool = False
+    #: The elements that are new at the end that was read: see `newest`.
+    fresh: list[Any] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
@@ -186,42 +188,30 @@ def walk(
             return done
 
 
-@dataclass
-class Newest:
-    """Newest elements of a list: `pages` are those that were read, `fresh` those of their elements added
-    since the first look. `found` is True if no added element can be elsewhere; `last` is the last answer."""
-
-    pages: list[Page]
-    fresh: list[Any]
-    found: bool
-    last: Exchange
-
-    @property
-    def items(self) -> list[Any]:
-        return [item for page in self.pages for item in page.items]
-
-
-def newest(send: Send, call: Call, since: int, place: str, most: int = MOST_PAGES) -> Newest:
+def newest(send: Send, call: Call, since: int, place: str) -> Walk:
     """Reads what has come to a list since it had `since` elements, however long it is: a few pages at its
-    start or its end, where `place` says that elements are added there, else the whole."""
+    start or its end, where `place` says that elements are added there, else the whole. It is cut where an
+    added element may be elsewhere."""
     if place not in ("start", "end"):
-        done = walk(send, call, most=most)
-        return Newest(done.pages, [], done.broken is None and not done.cut, done.exchanges[-1])
+        done = walk(send, call)
+        done.cut |= done.broken is not None
+        return done
+    done = Walk(MAX_SIZE, cut=True)
     number = 1 if place == "start" else since // MAX_SIZE + 1
-    pages: list[Page] = []
-    for _ in range(most):
+    while len(done.pages) < MOST_PAGES:
         exchange = send(call.with_query(query(number, MAX_SIZE)), f"page {number} of size {MAX_SIZE}")
         page = page_of(exchange)
         if page is None or page.total is None:
-            return Newest(pages, [], False, exchange)
-        pages.append(page)
+            done.broken = exchange
+            return done
+        done.pages.append(page)
         last = page.total - since if place == "start" else page.total
         if not page.items or number * MAX_SIZE >= last:
-            items = [item for page in pages for item in page.items]
-            fresh = items[: max(0, last)] if place == "start" else items[since % MAX_SIZE :]
-            return Newest(pages, fresh, True, exchange)
+            done.fresh = done.items[: max(0, last)] if place == "start" else done.items[since % MAX_SIZE :]
+            done.cut = False
+            return done
         number += 1
-    return Newest(pages, [], False, exchange)
+    return done
 
 
 def sample(pages: int, most: int = 14) -> list[int]:

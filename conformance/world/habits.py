@@ -19,7 +19,7 @@ from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import MAX_SIZE, Newest, Page, Send, newest, page_of, pages_of, query
+from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
 from conformance.world.account import AccountFixture, call
 from conformance.world.cache import Key, RunCache
 
@@ -287,7 +287,7 @@ _LAST_PAGES = 2
 _CREATED = 3
 
 
-def newest_accounts(run: RunContext, send: Send, fixture: AccountFixture, since: int, total: int) -> Newest:
+def newest_accounts(run: RunContext, send: Send, fixture: AccountFixture, since: int, total: int) -> Walk:
     """The accounts that came since the list had `since` elements; `total` is how many it has now."""
     place = growing_end(run, send, fixture) if total > MAX_SIZE else ""
     return newest(send, fixture.call("listAccounts"), since, place)

@@ -360,6 +360,9 @@ HEADERS: dict[str, Callable[[Context], bool]] = {
 
 faults["http.no-server-error"] |= {
     "A header that the operation does not need is answered with 500.": of(Crashes, each=HEADERS),
+    "A GET with a body is answered with 500.": crashing(
+        lambda self, ctx: bool(ctx.request.body), operations=OPERATION_SETS["read"]
+    ),
     "Two idempotency keys are answered with 500.": crashing(
         lambda self, ctx: _times(ctx.request, b"idempotency-key") > 1, operations=OPERATION_SETS["post"]
     ),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conformance.contract import timestamps
-from conformance.contract.operations import match
+from conformance.contract.operations import match, request_problems
 from conformance.contract.traits import ADDS_TO
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
@@ -145,7 +145,7 @@ def switch_account(run: RunContext, exchanges: Sequence[Exchange]) -> bool:
 
     `exchanges` are those of a check that could not judge: an account is full if it refuses the last refused
     create again and a new account takes it."""
-    refused = [exchange for exchange in exchanges if exchange.operation in LIMITED and exchange.refused]
+    refused = [exchange for exchange in exchanges if exchange.refused and _is_limited(exchange)]
     left = run.cache.find(_LEFT) or 0
     if run.read_only or not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
         return False
@@ -155,6 +155,13 @@ def switch_account(run: RunContext, exchanges: Sequence[Exchange]) -> bool:
     run.cache.put(_LEFT, left + 1)
     run.accounts.leave(account)
     return True
+
+
+def _is_limited(create: Exchange) -> bool:
+    """True if a quota may be why a create was refused: its body is valid. Another one would be made where
+    the defective one was refused, perhaps in a list of which all elements are known."""
+    operation = create.operation
+    return operation in LIMITED and not request_problems(operation, create.call.body)
 
 
 def _full(run: RunContext, refused: Exchange) -> str:

@@ -68,6 +68,7 @@ def test_account_with_room_is_kept() -> None:
     assert refused.refused
     assert not switch_account(run, [refused])
     assert run.account() is shared
+    assert list(run.record.values())[-1] is refused, "another one in a list of known elements"
 
 
 def test_no_account_is_left_where_none_takes_more() -> None:

@@ -37,13 +37,20 @@ class Field:
     """
 
     name: str
-    type: str
-    required: bool
-    max_length: int | None
-    choices: tuple[str, ...]
-    code: str
+    type: str = "string"
+    required: bool = False
+    max_length: int | None = None
+    choices: tuple[str, ...] = ()
+    code: str = ""
     #: The documented members of an object, all of them strings.
     members: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The kind of its value: country, currency, amount, enum or text; the JSON type of any other."""
+        if self.type != "string":
+            return self.type
+        return self.code or ("amount" if self.name == "amount" else "enum" if self.choices else "text")
 
 
 @functools.cache

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS, FieldRule
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .bodies import is_of_type, mending, required, types
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
@@ -49,7 +50,7 @@ faults["fields.optional-type"] |= {
 class AsciiOnly(Faulty):
     """A text in letters outside ASCII is refused."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         if field.name == self.value and not value.isascii():
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")

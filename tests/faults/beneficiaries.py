@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from conformance.reference.field_tables import BENEFICIARY
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, refuse, seam
 from .completeness import ELEMENTS
@@ -118,7 +118,7 @@ faults["beneficiary.destinations"] |= {
 
 def fields_of_beneficiary(operation: str = "") -> list[str]:
     """The fields that a PATCH may name."""
-    return [field.name for field in BENEFICIARY]
+    return [field.name for field in FIELDS["createBeneficiary"]]
 
 
 faults["beneficiary.disable"] |= {

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS
+from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, hook
 from .crashes import BODY_OPERATIONS

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.reference.field_tables import FIELDS
+from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam

@@ -10,9 +10,9 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Request, Response
-from conformance.reference.field_tables import FIELDS, TYPES
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
+from conformance.reference.seams.validation import FIELDS, TYPES
 from conformance.world.corpora.ids import INHERITED
 
 from .authentication import KEYED_BY_MEMBERS

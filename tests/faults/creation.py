@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from conformance.contract.fields import Field
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FieldRule
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
@@ -256,10 +256,10 @@ KEPT_TEXTS: dict[str, Callable[[str], str]] = {
 }
 
 
-def _kept_field(name: str) -> Callable[[Any, Context, FieldRule, Any], Any]:
+def _kept_field(name: str) -> Callable[[Any, Context, Field, Any], Any]:
     """Keeps what `self.value` makes of the texts of one field."""
 
-    def kept_value(self: Any, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self: Any, ctx: Context, field: Field, value: Any) -> Any:
         return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
 
     return kept_value
@@ -328,7 +328,7 @@ def rows_of_texts(operations: tuple[str, ...]) -> dict[str, Row]:
 faults["create.echo"] |= rows_of_texts(("createBeneficiary", "createPayout"))
 
 
-def _cut(self: Any, ctx: Context, field: FieldRule, value: Any) -> Any:
+def _cut(self: Any, ctx: Context, field: Field, value: Any) -> Any:
     name, length = self.value
     kept = self.usual()
     if field.name == "address" and isinstance(kept, dict) and isinstance(kept.get(name), str):

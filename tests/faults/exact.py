@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
 
+from conformance.contract.fields import Field
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FieldRule
 
 from .catalogue import Faulty, fault, faults, seam
 from .creation import keeping
@@ -19,7 +19,7 @@ from .kinds import MONEY
 class WrapsWhole(Faulty):
     """Major units, read as an integer, wrap beyond so many bits; minor units do not."""
 
-    def check_field(self, ctx: Context, field: FieldRule) -> None:
+    def check_field(self, ctx: Context, field: Field) -> None:
         super().check_field(ctx, field)
         if field.name == "amount":
             units, point, minor = ctx.values["amount"].partition(".")
@@ -30,7 +30,7 @@ class WrapsWhole(Faulty):
 class Wraps(Faulty):
     """Minor units wrap beyond an integer of so many bits."""
 
-    def check_field(self, ctx: Context, field: FieldRule) -> None:
+    def check_field(self, ctx: Context, field: Field) -> None:
         super().check_field(ctx, field)
         if field.name == "amount":
             cents = Decimal(ctx.values["amount"]) * 100

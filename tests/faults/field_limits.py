@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS, FieldRule
+from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, hook, seam
 from .fields import SYNTACTIC, fillable, limited
@@ -30,10 +31,10 @@ class CutsOff(Faulty):
 class Lengths(Faulty):
     """Lets a value of the field `self.value` pass or not by `fits`."""
 
-    def fits(self, field: FieldRule, value: str, maximum: int) -> bool:
+    def fits(self, field: Field, value: str, maximum: int) -> bool:
         return len(value) <= maximum
 
-    def check_length(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_length(self, ctx: Context, field: Field, value: str) -> None:
         if not self.here(ctx) or field.name != self.value or field.max_length is None:
             super().check_length(ctx, field, value)
         elif not self.fits(field, value, field.max_length):
@@ -110,7 +111,7 @@ class CountsBytes(Faulty):
     def length(self, ctx: Context, value: str) -> int:
         return len(value.encode("unicode_escape" if self.value.endswith("escaped") else "utf-8"))
 
-    def check_length(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_length(self, ctx: Context, field: Field, value: str) -> None:
         if field.name == self.value.split()[0]:
             super().check_length(ctx, field, value)
         elif field.max_length is not None and len(value) > field.max_length:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conformance.contract.fields import request_fields
+from conformance.contract.fields import Field, request_fields
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS, FieldRule
+from conformance.reference.seams.validation import FIELDS
 from conformance.world.corpora.wrong_values import FORMED
 
 from .bodies import TYPES, is_of_type, mending, required, types
@@ -50,13 +50,13 @@ def of_kind(*kinds: str) -> Callable[[str], list[str]]:
 class AnyChoice(Faulty):
     """A value outside the enumeration is accepted."""
 
-    def check_enum(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_enum(self, ctx: Context, field: Field, value: str) -> None:
         if field.name == self.value and value not in field.choices:
             ctx.body[field.name] = field.choices[0]
         else:
             super().check_enum(ctx, field, value)
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         return ctx.body[field.name]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS, FieldRule
+from conformance.reference.seams.validation import FIELDS
 
 
 def _type_of(ctx: Context) -> str:
@@ -49,7 +50,7 @@ def each_field(wanted: Callable[[str], list[str]]) -> Callable[[str], dict[str, 
     }
 
 
-def each_field_like(wanted: Callable[[FieldRule], bool]) -> Callable[[str], dict[str, tuple[str, str]]]:
+def each_field_like(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tuple[str, str]]]:
     return each_field(lambda operation: [field.name for field in FIELDS[operation] if wanted(field)])
 
 
@@ -58,7 +59,7 @@ def is_in_kind(self: Any, ctx: Context, body: dict[str, Any], name: str) -> bool
     return bool(name == self.value[0] and KINDS[self.value[1]][1](ctx, body))
 
 
-def unless_in_kind(self: Any, ctx: Context, field: FieldRule, *_: Any) -> None:
+def unless_in_kind(self: Any, ctx: Context, field: Field, *_: Any) -> None:
     """Checks as the server usually does, but not the one field in the one kind of body."""
     if not is_in_kind(self, ctx, ctx.body, field.name):
         self.usual()
@@ -142,7 +143,7 @@ CHECKED_APART: dict[str, Requests] = {
 _TELLING = ("currency", "network", "payment_method", "company_name", "iban", "swift_code")
 
 
-def each_apart(wanted: Callable[[FieldRule], bool]) -> Callable[[str], dict[str, tuple[str, Any]]]:
+def each_apart(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tuple[str, Any]]]:
     """The wanted fields, each with each kind of request that is checked apart."""
     return lambda operation: {
         f"{field.name}, {kind}": (field.name, is_of_it)
@@ -153,7 +154,7 @@ def each_apart(wanted: Callable[[FieldRule], bool]) -> Callable[[str], dict[str,
     }
 
 
-def unless_apart(self: Any, ctx: Context, field: FieldRule, *_: Any) -> None:
+def unless_apart(self: Any, ctx: Context, field: Field, *_: Any) -> None:
     """Checks as the server usually does, but not the one field in the one kind of request."""
     if field.name != self.value[0] or not self.value[1](ctx):
         self.usual()

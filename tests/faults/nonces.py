@@ -8,8 +8,8 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS
 from conformance.reference.seams.idempotency import Idempotency
+from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 

@@ -11,8 +11,8 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.reference.field_tables import FIELDS
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer, Balance
 from tests.variants.resources import FundsDemanded
 
@@ -59,9 +59,8 @@ def _stopgap(field: Any) -> Any:
         "amount": "1.00",
         "country": "US",
         "currency": "USD",
-        "destination_currency": "USD",
         "boolean": False,
-        "address": {},
+        "object": {},
     }.get(field.kind, "Made up")
 
 
@@ -325,7 +324,7 @@ class ActsOnMalformed(ActsOnSome):
 
     def valid(self, ctx: Context) -> dict[str, Any]:
         """Values for all required fields, as none can be read."""
-        made = {"country": "US", "currency": "USD", "destination_currency": "USD"}
+        made = {"country": "US", "currency": "USD"}
         return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from conformance.judge.comparison import MOVING
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.field_tables import FIELDS
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, fault, faults, hook, refuse, seam

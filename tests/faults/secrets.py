@@ -8,8 +8,8 @@ from typing import Any
 
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.field_tables import FIELDS
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .authentication import first_organization
 from .catalogue import Faulty, fault, faults, hook, refuse, seam

@@ -7,11 +7,12 @@ import re
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES, CURRENCIES
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FIELDS, FieldRule
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .choice import choice
 
@@ -72,7 +73,7 @@ class NoUnknownFields(Behaviour):
         known = {field.name for field in FIELDS[ctx.operation]}
         for name in ctx.body:
             if name not in known:
-                raise self.invalid(ctx, FieldRule("a field"), "unknown_field", "is unknown")
+                raise self.invalid(ctx, Field("a field"), "unknown_field", "is unknown")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -127,14 +128,14 @@ class JsonDeclared(Behaviour):
 class CodesInAnyCase(Behaviour):
     """Lower-case codes are taken and turned into capitals."""
 
-    def check_country(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_country(self, ctx: Context, field: Field, value: str) -> None:
         super().check_country(ctx, field, value.upper() if value.isascii() else value)
 
-    def check_currency(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
         super().check_currency(ctx, field, value.upper() if value.isascii() else value)
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
-        if field.kind in ("country", "currency", "destination_currency") and isinstance(value, str):
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+        if field.kind in ("country", "currency") and isinstance(value, str):
             value = value.upper()
         return super().kept_value(ctx, field, value)
 
@@ -143,7 +144,7 @@ class CodesInAnyCase(Behaviour):
 class SyntaxChecked(Behaviour):
     """E-mail addresses and phone numbers have to look like some, and no text may be empty."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         if not isinstance(value, str):
             return
@@ -167,7 +168,7 @@ class SyntaxChecked(Behaviour):
 class SpacesTrimmed(Behaviour):
     """Spaces around a text are dropped."""
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
         return value.strip() if isinstance(value, str) else value
 
@@ -176,7 +177,7 @@ class SpacesTrimmed(Behaviour):
 class NoNulls(Behaviour):
     """No field may be null."""
 
-    def check_null(self, ctx: Context, field: FieldRule) -> None:
+    def check_null(self, ctx: Context, field: Field) -> None:
         raise self.invalid(ctx, field, "null_field", "may not be null")
 
 
@@ -194,12 +195,12 @@ class NoBodyIsEmpty(Behaviour):
 class AnyAddress(Behaviour):
     """An address may have any members, or none, but for texts that are none; they are kept as they came."""
 
-    def check_address(self, ctx: Context, field: FieldRule, value: dict[str, Any]) -> None:
+    def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         for name in field.members:
             if value.get(name) is not None:
-                self.check_type(ctx, FieldRule(f"{field.name}.{name}"), value[name])
+                self.check_type(ctx, Field(f"{field.name}.{name}"), value[name])
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         return value
 
 
@@ -215,7 +216,7 @@ class LengthInUtf16(Behaviour):
 class AnyDecimal(Behaviour):
     """Exponents, plus signs and missing digits are read as the numbers they stand for."""
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         number = re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", value)
         if not (number and len(value) < 60 and Decimal(value) > 0):
             super().check_amount(ctx, field, value)
@@ -231,7 +232,7 @@ class AnyDecimal(Behaviour):
 class AmountsInCents(Behaviour):
     """Amounts have at most fifteen digits and two decimals, and show as many."""
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
         if not re.fullmatch(r"[0-9]{1,13}(\.[0-9]{1,2})?", value):
             raise self.invalid(ctx, field, "too_precise", "has too many digits")
@@ -244,7 +245,7 @@ class AmountsInCents(Behaviour):
 class UnassignedCodes(Behaviour):
     """Codes are only looked at for their form."""
 
-    def check_assigned(self, ctx: Context, field: FieldRule, value: str, assigned: frozenset[str]) -> None:
+    def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:
         assert assigned in (COUNTRIES, CURRENCIES)
 
 
@@ -252,7 +253,7 @@ class UnassignedCodes(Behaviour):
 class OptionalTypesIgnored(Behaviour):
     """An optional field of another type is taken as not sent."""
 
-    def check_field(self, ctx: Context, field: FieldRule) -> None:
+    def check_field(self, ctx: Context, field: Field) -> None:
         required = any(
             described.name == field.name and described.required for described in FIELDS["createBeneficiary"]
         )

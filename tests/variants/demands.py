@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.field_tables import FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
@@ -108,7 +108,7 @@ TITLES = ("Mr", "Mrs", "Ms", "Miss", "Mx", "Dr", "Prof")
 class TitlesListed(Behaviour):
     """A title is one of a list."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         if field.name == "title" and value not in TITLES:
             raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(TITLES))
@@ -118,7 +118,7 @@ class TitlesListed(Behaviour):
 class TaxIdsOfAForm(Behaviour):
     """A tax id has up to 15 letters and digits."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         if field.name == "tax_id" and not re.fullmatch("[0-9A-Za-z-]{1,15}", value):
             raise self.invalid(ctx, field, "malformed", "is malformed")
@@ -128,7 +128,7 @@ class TaxIdsOfAForm(Behaviour):
 class LatinNames(Behaviour):
     """Names are written in the characters of payment messages: letters, digits and signs of ASCII."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         if isinstance(value, str) and field.name.endswith("name") and not value.isascii():
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
@@ -138,7 +138,7 @@ class LatinNames(Behaviour):
 class NamesWithoutDigits(Behaviour):
     """No name of a person has a digit."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         people = ("first_name", "middle_name", "last_name", "display_name")
         if field.name in people and any(character.isdigit() for character in str(value)):
@@ -149,7 +149,7 @@ class NamesWithoutDigits(Behaviour):
 class EmailsInLowerCase(Behaviour):
     """An e-mail address is kept in lower case."""
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
         return value.lower() if field.name == "email" and isinstance(value, str) else value
 
@@ -158,7 +158,7 @@ class EmailsInLowerCase(Behaviour):
 class PhonesAsE164(Behaviour):
     """A telephone number is kept in the form of E.164."""
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
         if field.name == "phone" and isinstance(value, str) and value.startswith("+"):
             return "+" + re.sub(r"[^0-9]", "", value)
@@ -198,17 +198,17 @@ class FirstDefaultStays(Behaviour):
 class BritainOnly(Behaviour):
     """Takes British countries, pounds and three kinds of wallets only; the amount has a minimum."""
 
-    def check_country(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_country(self, ctx: Context, field: Field, value: str) -> None:
         super().check_country(ctx, field, value)
         if value != "GB":
             raise self.invalid(ctx, field, "unsupported", "is not served")
 
-    def check_currency(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
         super().check_currency(ctx, field, value)
         if value != "GBP":
             raise self.invalid(ctx, field, "unsupported", "is not served")
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
         if float(value) < 5:
             raise self.invalid(ctx, field, "too_small", "is too small")

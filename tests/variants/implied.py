@@ -8,10 +8,11 @@ import unicodedata
 from typing import Any
 
 from conformance.contract import signing
+from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.field_tables import FIELDS, FieldRule
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .choice import choice
 
@@ -85,7 +86,7 @@ class AnyDestinationOfTheAccount(Behaviour):
 class PayinsOfAnyAmount(Behaviour):
     """A payin of zero is taken."""
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         if ctx.operation != "createPayin" or not re.fullmatch(r"0+(\.0+)?", value):
             super().check_amount(ctx, field, value)
 
@@ -102,7 +103,7 @@ class NoRatesYet(Behaviour):
 class TextsComposed(Behaviour):
     """Texts are kept in normal form C."""
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
         return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
@@ -111,7 +112,7 @@ class TextsComposed(Behaviour):
 class BasicPlaneOnly(Behaviour):
     """The database takes no character that has four bytes in UTF-8."""
 
-    def check_characters(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_characters(self, ctx: Context, field: Field, value: str) -> None:
         super().check_characters(ctx, field, value)
         if any(character > "\uffff" for character in value):
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside the basic plane")

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
-from conformance.reference.field_tables import FieldRule
 from conformance.reference.refusals import Refusal
 
 from .choice import choice
@@ -128,7 +128,7 @@ class SmallBodies(Behaviour):
 class PlainTexts(Behaviour):
     """Telephone numbers are written as E.164 has it, and texts have one line."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         if field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value):
             raise self.invalid(ctx, field, "invalid_phone", "must be a plus sign and digits")
         if isinstance(value, str) and any(character < " " for character in value):

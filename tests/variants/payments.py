@@ -6,10 +6,10 @@ import re
 from decimal import ROUND_UP, Decimal
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES
 from conformance.reference.context import Context
-from conformance.reference.field_tables import FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
@@ -42,7 +42,7 @@ def _routing_number_holds(text: str) -> bool:
 class BankDetailsChecked(Behaviour):
     """Bank details have the form of their kind, and right check digits."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         if not isinstance(value, str) or ctx.operation != "createPayoutDestination":
             return
@@ -75,7 +75,7 @@ class FittingFieldsOnly(Behaviour):
 class AddressesChecked(Behaviour):
     """An address names an assigned country, and each of its members is short."""
 
-    def check_address(self, ctx: Context, field: FieldRule, value: dict[str, Any]) -> None:
+    def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         super().check_address(ctx, field, value)
         texts = [value[name] for name in field.members if isinstance(value.get(name), str)]
         if value.get("country") not in (None, *COUNTRIES) or any(len(text) > 70 for text in texts):
@@ -86,7 +86,7 @@ class AddressesChecked(Behaviour):
 class AsciiTexts(Behaviour):
     """Every text is written in ASCII."""
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
         texts = value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(text, str) and not text.isascii() for text in texts):
@@ -97,7 +97,7 @@ class AsciiTexts(Behaviour):
 class EmptyIsNull(Behaviour):
     """An empty text counts as null, as some frameworks have it."""
 
-    def check_field(self, ctx: Context, field: FieldRule) -> None:
+    def check_field(self, ctx: Context, field: Field) -> None:
         if ctx.body.get(field.name) == "":
             ctx.body = {**ctx.body, field.name: None}
         super().check_field(ctx, field)
@@ -107,7 +107,7 @@ class EmptyIsNull(Behaviour):
 class WalletCodesInAnyCase(Behaviour):
     """Codes of wallets and networks are taken in any letter case and kept in the usual one."""
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
         if ctx.operation == "createWallet" and isinstance(value, str):
             return {"currency": value.upper, "network": value.lower}.get(field.name, lambda: value)()
@@ -171,7 +171,7 @@ class DollarsInCents(Behaviour):
 class AmountsScaled(Behaviour):
     """Amounts and balances have eight decimals, as many as the database keeps."""
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
         if len(value.partition(".")[2]) > 8:
             raise self.invalid(ctx, field, "too_precise", "has too many decimals")
@@ -198,7 +198,7 @@ def _scaled(amount: str) -> str:
 class AmountsCapped(Behaviour):
     """No payout or payin is above 50,000."""
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
         if Decimal(value) > 50_000:
             raise self.invalid(ctx, field, "too_much", "is too much")

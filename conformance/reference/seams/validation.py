@@ -5,19 +5,41 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Context as DecimalContext
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.reference.codes import COUNTRIES, CURRENCIES, WALLET_NETWORKS
 from conformance.reference.context import Context, Record
-from conformance.reference.field_tables import FIELDS, NULLABLE, TYPES, FieldRule
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import Base
 
 _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
+
+#: operationId -> the fields of its body, of which an update requires none; operations without a body are
+#: missing.
+FIELDS: dict[str, tuple[Field, ...]] = {
+    name: tuple(
+        replace(field, required=field.required and not TRAITS[name].subset_of)
+        for field in request_fields(name)
+    )
+    for name, operation in OPERATIONS.items()
+    if operation.request_schema is not None
+}
+
+#: Beneficiary fields that null empties; on all others null is refused.
+_NULLABLE = frozenset(
+    field.name for field in FIELDS["createBeneficiary"] if not field.required and field.kind == "text"
+)
+
+#: Kind of field -> the Python type of its JSON value; all others are strings.
+TYPES: dict[str, type] = {"boolean": bool, "object": dict}
 
 #: Digits enough to add and subtract any two accepted amounts without rounding.
 EXACT = DecimalContext(prec=400)
@@ -90,12 +112,12 @@ class Validation(Base):
 
     # ------------------------------------------------------------------ any field
 
-    def fields(self, ctx: Context) -> Sequence[FieldRule]:
+    def fields(self, ctx: Context) -> Sequence[Field]:
         """The fields that the operation reads; all others are ignored (open: body.unknown-fields;
         create.server-owned, beneficiary.update-server-owned)."""
         return FIELDS[ctx.operation]
 
-    def check_field(self, ctx: Context, field: FieldRule) -> None:
+    def check_field(self, ctx: Context, field: Field) -> None:
         """Checks one field and, where it is valid, puts it into the context's values."""
         if field.name not in ctx.body:
             return self.check_present(ctx, field)
@@ -111,42 +133,42 @@ class Validation(Base):
                 self.check_value(ctx, field, value)
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
-    def kept_value(self, ctx: Context, field: FieldRule, value: Any) -> Any:
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         """Selects the part of a valid value that is kept: all but the unknown members of an address (open:
         body.unknown-fields)."""
         if field.members and isinstance(value, dict):
             return {name: value[name] for name in field.members if name in value}
         return value
 
-    def invalid(self, ctx: Context, field: FieldRule, code: str, problem: str) -> Refusal:
+    def invalid(self, ctx: Context, field: Field, code: str, problem: str) -> Refusal:
         """The refusal of a field; its message names the field and never repeats the value."""
         return Refusal("invalid_field", f"{field.name} {problem}.", field.name, code)
 
-    def check_present(self, ctx: Context, field: FieldRule) -> None:
+    def check_present(self, ctx: Context, field: Field) -> None:
         """A required field is there: fields.required."""
         if field.required:
             raise self.invalid(ctx, field, "missing_field", "is required")
 
-    def check_null(self, ctx: Context, field: FieldRule) -> None:
+    def check_null(self, ctx: Context, field: Field) -> None:
         """A required field is not null: fields.required-null; for optional ones it is open
         (fields.null-optional): here null means absent, and empties a field on update where it can."""
-        if field.required or (ctx.operation == "updateBeneficiary" and field.name not in NULLABLE):
+        if field.required or (ctx.operation == "updateBeneficiary" and field.name not in _NULLABLE):
             raise self.invalid(ctx, field, "null_field", "may not be null")
 
-    def check_type(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_type(self, ctx: Context, field: Field, value: Any) -> None:
         """The value has the field's JSON type: fields.type, fields.optional-type, fields.address."""
         expected = TYPES.get(field.kind, str)
         if not isinstance(value, expected):
             name = {str: "a string", bool: "true or false", dict: "an object"}[expected]
             raise self.invalid(ctx, field, "wrong_type", f"must be {name}")
 
-    def check_characters(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_characters(self, ctx: Context, field: Field, value: str) -> None:
         """The value is text, in any script (fields.other-scripts): an unpaired surrogate, which UTF-8 cannot
         carry, is refused (open: body.legal-oddities)."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise self.invalid(ctx, field, "invalid_characters", "holds an unpaired surrogate")
 
-    def check_length(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_length(self, ctx: Context, field: Field, value: str) -> None:
         """The value is not longer than its maximum: fields.max-length, fields.max-length-accepted."""
         if field.max_length is not None and self.length(ctx, value) > field.max_length:
             raise self.invalid(ctx, field, "too_long", f"is longer than {field.max_length} characters")
@@ -156,7 +178,7 @@ class Validation(Base):
         counts as one is open (fields.max-length-astral): here a code point."""
         return len(value)
 
-    def check_value(self, ctx: Context, field: FieldRule, value: Any) -> None:
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         """Checks the value by the field's kind, and lets pass what keeps every stated limit:
         fields.accepts-valid."""
         match field.kind:
@@ -164,29 +186,29 @@ class Validation(Base):
                 self.check_enum(ctx, field, value)
             case "country":
                 self.check_country(ctx, field, value)
+            case "currency" if ctx.operation == "createPayoutDestination":
+                self.check_destination_currency(ctx, field, value)
             case "currency":
                 self.check_currency(ctx, field, value)
-            case "destination_currency":
-                self.check_destination_currency(ctx, field, value)
             case "amount":
                 self.check_amount(ctx, field, value)
-            case "address" | "optional_address":
+            case "object":
                 self.check_address(ctx, field, value)
 
     # ------------------------------------------------------------------ kinds of values
 
-    def check_enum(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_enum(self, ctx: Context, field: Field, value: str) -> None:
         """The value is a listed one: fields.enum."""
         if value not in field.choices:
             raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(field.choices))
 
-    def check_country(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_country(self, ctx: Context, field: Field, value: str) -> None:
         """A country code is two letters: fields.country-code; lower case is open (fields.lenient-values)."""
         if not _COUNTRY.fullmatch(value):
             raise self.invalid(ctx, field, "invalid_country", "must be a country code of two capital letters")
         self.check_assigned(ctx, field, value, COUNTRIES)
 
-    def check_currency(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
         """A fiat currency code is three letters: fields.currency-code, fields.currency-kind."""
         if not _CURRENCY.fullmatch(value):
             raise self.invalid(
@@ -194,17 +216,17 @@ class Validation(Base):
             )
         self.check_assigned(ctx, field, value, CURRENCIES)
 
-    def check_assigned(self, ctx: Context, field: FieldRule, value: str, assigned: frozenset[str]) -> None:
+    def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:
         """A well-formed code is one that is assigned: fields.unassigned-code."""
         if value not in assigned:
             raise self.invalid(ctx, field, "unknown_code", "is a code that is not assigned")
 
-    def check_destination_currency(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_destination_currency(self, ctx: Context, field: Field, value: str) -> None:
         """Fiat, but for wallet destinations, which take crypto codes as well: fields.currency-code."""
         if ctx.body.get("type") != "wallet" or value not in WALLET_NETWORKS:
             self.check_currency(ctx, field, value)
 
-    def check_amount(self, ctx: Context, field: FieldRule, value: str) -> None:
+    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         """An amount is a plain decimal above zero: fields.amount,
         fields.payin-amount-positive; other notations are open
         (fields.amount-odd)."""
@@ -213,11 +235,13 @@ class Validation(Base):
         if not value.strip("0."):
             raise self.invalid(ctx, field, "invalid_amount", "must be positive")
 
-    def check_address(self, ctx: Context, field: FieldRule, value: dict[str, Any]) -> None:
+    def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         """The members of an address are strings: fields.address-types. Which are required is open
         (fields.address-members): here all of them where the address is."""
+        # Also where an update may leave the address itself out.
+        needed = any(own.name == field.name and own.required for own in request_fields(ctx.operation))
         for name in field.members:
-            member = FieldRule(f"{field.name}.{name}", required=field.kind == "address")
+            member = Field(f"{field.name}.{name}", required=needed)
             if name not in value:
                 self.check_present(ctx, member)
             elif value[name] is None and not member.required:
@@ -243,12 +267,12 @@ class Validation(Base):
     def check_company_name(self, ctx: Context, fields: Record) -> None:
         """A business has a company name: fields.company-name, beneficiary.update-company-name."""
         if fields.get("beneficiary_type") == "business" and fields.get("company_name") is None:
-            raise self.invalid(ctx, FieldRule("company_name"), "missing_field", "is required for a business")
+            raise self.invalid(ctx, Field("company_name"), "missing_field", "is required for a business")
 
     def check_network(self, ctx: Context) -> None:
         """A wallet destination has a network: fields.network."""
         if ctx.values.get("type") == "wallet" and ctx.values.get("network") is None:
-            raise self.invalid(ctx, FieldRule("network"), "missing_field", "is required for a wallet")
+            raise self.invalid(ctx, Field("network"), "missing_field", "is required for a wallet")
 
     def check_destination_details(self, ctx: Context) -> None:
         """Demands bank, wallet or card details; open (section 2.10, destination.card), none here."""
@@ -256,7 +280,7 @@ class Validation(Base):
     def check_wallet_pair(self, ctx: Context) -> None:
         """Wallets exist for certain currencies on certain networks only (section 2.7; the list is open)."""
         if ctx.values.get("network") not in WALLET_NETWORKS.get(str(ctx.values.get("currency")), ()):
-            raise self.invalid(ctx, FieldRule("network"), "unsupported_pair", "does not carry this currency")
+            raise self.invalid(ctx, Field("network"), "unsupported_pair", "does not carry this currency")
 
     # ------------------------------------------------------------------ fields against what is stored
 

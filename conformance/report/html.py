@@ -28,7 +28,7 @@ from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Result, grouped
 from conformance.replay import as_python
-from conformance.report import commands, overview, plots, view
+from conformance.report import commands, plots, summary, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import Document, RuleRecord
 from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
@@ -147,15 +147,15 @@ def _values(document: Document) -> dict[str, Any]:
         },
         "sections": _sections(document, cells, rules.values()),
         "observed": view.observations(document),
-        "brief": overview.facts(document),
+        "brief": summary.facts(document),
         "shown_causes": CAUSES,
         "shown_reasons": REASONS,
-        "left_out": overview.left_out(document),
+        "left_out": summary.left_out(document),
         "again": commands.again(document.run.options, document.run.seed),
         "axis": plots.axis(),
         "course": plots.course(document.moments),
         "latencies": [plots.row(row) for row in document.latency],
-        "facts": overview.run_facts(document),
+        "facts": summary.run_facts(document),
         "kept": (
             f"Of {count(document.run.requests, 'request')}, results.json keeps the "
             f"{count(len(document.exchanges), 'exchange')} that prove something, and this page {len(kept):,} "

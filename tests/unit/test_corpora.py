@@ -45,8 +45,6 @@ def test_each_value_stands_once(corpus: tuple[Value, ...]) -> None:
 
 
 def test_groups_of_one_corpus_are_disjoint() -> None:
-    from conformance.world.corpora import amounts
-
     sent = [repr(value) for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN))]
     assert sorted(sent) == sorted(set(sent))
 

@@ -83,7 +83,11 @@ def suite(target: Path | str, *options: str, phases: bool = False) -> Run:
         words = [f"--target={target}", *options, *(["-p", "tests.benchmarks.phases"] if phases else [])]
         began = time.time()
         done = command(
-            running.suite(report, words)[1:], BENCHMARK_PHASES=str(figures), BENCHMARK_BEGAN=str(began)
+            running.suite(report, words)[1:],
+            BENCHMARK_PHASES=str(figures),
+            BENCHMARK_BEGAN=str(began),
+            # As in a job of a CI, where hypothesis has remembered nothing.
+            HYPOTHESIS_STORAGE_DIRECTORY=str(Path(folder) / ".hypothesis"),
         )
         ended = time.time()
         if done.status not in (0, 1):

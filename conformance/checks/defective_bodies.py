@@ -14,10 +14,9 @@ from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, named_as
 from conformance.checks.repetition import anew
-from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects
+from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects, judge_pair
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Accepted
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
@@ -243,16 +242,12 @@ class DefectiveBodies(Engine):
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a valid wallet after refused ones")
         self.ctx.run.accounts.forget(self._purpose)
-        what = Accepted("a valid wallet after refused ones, as in a new account")
-        evidence: list[Exchange] = []
-        if created.refused and not created.throttled:
-            elsewhere = self.ctx.send(self.ctx.valid(), "a valid wallet in a new account")
-            if not elsewhere.succeeded:
-                reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
-                self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
-                return
-            evidence = self._refused
-        self.ctx.judge(UNTOUCHED, what, created, *evidence)
+        judge_pair(
+            self.ctx,
+            created,
+            self._refused,
+            lambda: self.ctx.send(self.ctx.valid(), "a valid wallet in a new account"),
+        )
 
 
 Fields = Sequence[Field]

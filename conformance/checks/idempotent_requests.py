@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
+from conformance.checks.side_effects import judge_pair
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of
@@ -108,6 +109,25 @@ class IdempotentRequest:
         return self.ctx.send(
             call(self.operation, fixture.ids(self.operation), body), "the other body with a fresh key"
         )
+
+    def judge_pair(self, refused: Sequence[Exchange]) -> None:
+        """Judges that the first wallet of another pair that was `refused`, as its key was used, has not taken
+        that pair. One only, and compared with a new account that has such a wallet as the original: a server
+        may limit the wallets of an account."""
+        pair, made, ctx = TRAITS[self.operation].unique_pair, self.call.document, self.ctx
+        others = [each for each in refused if any(each.call.document[name] != made[name] for name in pair)]
+        if not others:
+            return
+        other = others[0].call.document
+
+        def elsewhere() -> Exchange:
+            fixture = own_place(ctx)
+            ctx.send(fixture.call(self.operation, made), "a wallet such as the original in a new account")
+            return ctx.send(fixture.call(self.operation, other), "the other body beside it")
+
+        again = call(self.operation, self.fixture.ids(self.operation), other)
+        created = ctx.send(again, "the other body with a fresh key, where its key was used")
+        judge_pair(ctx, created, others[:1], elsewhere)
 
 
 # ---------------------------------------------------------------------- keys

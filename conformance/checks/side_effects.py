@@ -10,7 +10,7 @@ check:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from conformance.checks.check_context import CheckContext
@@ -19,7 +19,7 @@ from conformance.checks.snapshots import ListSnapshot, NoEffect, NotSeen, Reques
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
 from conformance.judge.effects import Effect
-from conformance.judge.expectations import Expectation, predicate, unusable
+from conformance.judge.expectations import Accepted, Expectation, predicate, unusable
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send, page_of
 from conformance.world.account import AccountFixture, call
@@ -260,6 +260,23 @@ class SideEffects(Watch):
         expected = shows_no_beneficiary(f"no effect of {what}, as far as answers name it")
         for probe in probes or [(exchange,) for exchange in sent[-1:]]:
             self.ctx.judge(rule, expected, *probe)
+
+
+def judge_pair(
+    ctx: CheckContext, created: Exchange, refused: Sequence[Exchange], elsewhere: Callable[[], Exchange]
+) -> None:
+    """Judges that `refused` wallets have not taken the pair that `created` asks for: it is accepted, as the
+    one is that `elsewhere` asks for in a new account."""
+    evidence: Sequence[Exchange] = ()
+    if created.refused and not created.throttled:
+        other = elsewhere()
+        if not other.succeeded:
+            ctx.not_exercised(UNTOUCHED, f"such a wallet is accepted nowhere: {other.described()}")
+            return
+        evidence = refused
+    ctx.judge(
+        UNTOUCHED, Accepted("a valid wallet after refused ones, as in a new account"), created, *evidence
+    )
 
 
 @predicate

@@ -277,6 +277,8 @@ def test_conflict(ctx: CheckContext) -> None:
     refused = [answer for answer in answers if answer.refused]
     if shown_by and refused:
         SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)
+    if ctx.operation.traits.unique_pair:
+        first.judge_pair(refused)
     for original in originals:
         original.replay("idempotency.replay", "the original key and body after the conflicts")
     # One comes again after the original request has.

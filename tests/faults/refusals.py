@@ -255,14 +255,24 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-@fault("refusal.changes-nothing", operations=("createWallet",))
+@fault(
+    "refusal.changes-nothing",
+    operations=("createWallet",),
+    each={"another field": "invalid_field", "a used key": "idempotency_key_conflict"},
+)
 class TakesThePairFirst(Faulty):
-    """The pair of a wallet is taken before other fields are checked, and left so when these are refused."""
+    """The pair of a wallet is taken first, and left so when the request is refused: for its value."""
+
+    value = ""
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
-        pair = [ctx.body.get(name) for name in ("currency", "network")]
-        if refusal.kind == "invalid_field" and ctx.account is not None and all(map(_is_text, pair)):
-            ctx.store.claim_wallet_pair(ctx.account["id"], *map(str, pair))
+        # A used key is refused before the body is read.
+        account, body = ctx.account or ctx.params, ctx.body
+        if refusal.kind == "idempotency_key_conflict":
+            account, body = {"id": ctx.params["account_id"]}, json.loads(ctx.request.body or b"{}")
+        pair = [body.get(name) for name in ("currency", "network")]
+        if refusal.kind == self.value and "id" in account and all(map(_is_text, pair)):
+            ctx.store.claim_wallet_pair(account["id"], *map(str, pair))
 
 
 class ActsOnSome(Faulty):

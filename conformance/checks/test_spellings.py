@@ -62,15 +62,17 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
     literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
     pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
     yield "with its path in upper case", re.sub(pattern, lambda found: found[0].upper(), target)
+    escaped = f"/%{ord(literals[-1][0]):02x}{literals[-1][1:]}"
+    yield "with a letter of the path escaped", escaped.join(target.rsplit(f"/{literals[-1]}", 1))
     yield "with a format behind the path", f"{target}.json"
     yield "with a parameter behind the path", f"{target};x=1"
 
 
 @check(RULE)
 def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
-    """Requests that fail authentication, with slashes, a format or a parameter more, in upper case, with the
-    path in a header, with the API key in the query and as a user's name, with HEAD in place of GET, and with
-    OPTIONS and the body in place of POST and PATCH: none shows a resource."""
+    """Requests that fail authentication, with a slash, format, parameter or escape more, in upper case,
+    with the path in a header, with the API key in the query and as a user's name, with HEAD in place of GET,
+    and with OPTIONS and the body in place of POST and PATCH: none shows a resource."""
     probes = AuthProbes(ctx)
     members = documented(ctx.operation.id)
 

@@ -187,6 +187,7 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
     "NaN": lambda body: json.loads(body),
     "comments": lambda body: json.loads(re.sub(rb"/\*.*?\*/", b"", body)),
     "raw control characters": lambda body: json.loads(body, strict=False),
+    "numbers that begin with a zero": lambda body: json.loads(re.sub(rb":0+([1-9])", rb":\1", body)),
     "names without quotes": lambda body: json.loads(re.sub(rb"([{,])(\w+):", rb'\1"\2":', body)),
 }
 

@@ -86,6 +86,17 @@ class OpenElsewhere(Faulty):
             super().authenticate(ctx)
 
 
+@fault("auth.other-spellings")
+class OpenWhereEscaped(Faulty):
+    """A path with an escaped letter is served to anybody: what guards it compares the path as it was sent."""
+
+    def authenticate(self, ctx: Context) -> None:
+        if b"%" in ctx.request.target.partition(b"?")[0]:
+            ctx.organization = first_organization(ctx)
+        else:
+            super().authenticate(ctx)
+
+
 @fault("auth.other-spellings", each=("in the query", "as a user's name"))
 class KeyElsewhere(Faulty):
     """Whoever sends the API key elsewhere than in its header needs no signature."""

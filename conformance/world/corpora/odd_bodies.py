@@ -90,6 +90,7 @@ class Derived:
         yield Value(self.with_text(b'"con\xc0\xaeformance"'), "with an overlong UTF-8 sequence")
         yield Value(self.with_text(b'"con\xed\xa0\x80formance"'), "with a surrogate in UTF-8")
         yield Value(self.with_member(b'"x"', b"NaN"), "with a NaN")
+        yield Value(self.with_member(b'"x"', b"01"), "with a number that begins with a zero")
         yield Value(valid.decode().encode("utf-16"), "in UTF-16")
         yield Value(b"name=conformance&label=conformance", "as a form")
         yield Value(b"", "left empty")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from conformance._files import InputError, written
 from conformance.cli.main import add_results
-from conformance.report.comparison import (
+from conformance.report.compared_results import (
     compare,
     comparison_html,
     comparison_markdown,

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.comparison import compare, comparison_html
+from conformance.report.compared_results import compare, comparison_html
 from tests.browser.pages import PAGES, WALK, Show
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 

@@ -10,7 +10,7 @@ import pytest
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.comparison import compare, comparison_html
+from conformance.report.compared_results import compare, comparison_html
 from tests.browser.pages import Show, broken
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 

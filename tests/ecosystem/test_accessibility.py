@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.comparison import compare, comparison_html, comparison_pages
+from conformance.report.compared_results import compare, comparison_html, comparison_pages
 from conformance.report.html import html
 from tests.ecosystem import tools
 from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from conformance._files import written
 from conformance.cli.main import main
 from conformance.judge.findings import Verdict
-from conformance.report.comparison import (
+from conformance.report.compared_results import (
     Comparison,
     compare,
     comparison_html,

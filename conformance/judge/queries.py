@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from conformance.contract import timestamps
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.judge.expectations import CannotTell
 from conformance.wire.pages import MAX_SIZE
 
@@ -131,15 +131,17 @@ def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[st
         documented = name in OPERATIONS[operation].query_parameters
         if value is None or not documented or (name == "statuses" and array_style == "brackets"):
             continue
-        if _is_plain(name, value):
+        if _is_plain(operation, name, value):
             yield _RULES[name], name, value
 
 
-def _is_plain(name: str, value: str) -> bool:
-    """True if the value of a filter has one meaning for every server."""
+def _is_plain(operation: str, name: str, value: str) -> bool:
+    """True if the value of a filter has one meaning for every server: a status that no element can
+    have may be refused or passed over."""
     match MEMBERS[name]:
         case "status":
-            return value in ("active", "disabled", "suspended", "inactive")
+            item = response_schema(operation)["properties"]["items"]["items"]
+            return value in item["properties"]["status"]["enum"]
         case "currency":
             return re.fullmatch("[A-Z]{3,4}", value) is not None
     return _SHOWN_DATE.fullmatch(value) is not None and timestamps.parse(value) is not None

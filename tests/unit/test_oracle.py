@@ -250,3 +250,19 @@ def test_brackets_style_leaves_bare_statuses_open() -> None:
         == "list.status-filter"
     )
     assert queries.plain_query("listVirtualAccounts", queries.read("statuses=active"), "brackets") == ""
+
+
+@pytest.mark.parametrize(
+    ("operation", "status", "known"),
+    [
+        ("listVirtualAccounts", "suspended", True),
+        ("listVirtualAccounts", "disabled", False),
+        ("listPayoutDestinations", "disabled", True),
+        ("listPayoutDestinations", "suspended", False),
+    ],
+)
+def test_filters_by_a_status_that_no_element_can_have_are_open(
+    operation: str, status: str, known: bool
+) -> None:
+    found = list(queries.filters(operation, queries.read(f"statuses={status}"), "repeat"))
+    assert bool(found) is known

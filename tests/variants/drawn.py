@@ -75,6 +75,7 @@ EXCLUSIVE = (
     {"LimitedBehindAuthentication", "limited in front", "limited without a word", "rate limited"},
     # Ignored as malformed, or refused.
     {"OddFiltersMatchNothing", "DatesInUtc"},
+    {"OddFiltersMatchNothing", "UnknownStatusesPassedOver"},
     # The payee that somebody has verified lives outside Britain.
     {"BritainOnly", "VettedPayees"},
     # Stages in another order.

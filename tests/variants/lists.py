@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,6 +94,19 @@ class OddFiltersMatchNothing(Behaviour):
             return super().date(ctx, query, name)
         except Refusal:
             return None
+
+
+@choice("list.odd-filters")
+class UnknownStatusesPassedOver(Behaviour):
+    """A status that no element can have is passed over; with none left, there is no filter."""
+
+    def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
+        known = []
+        for status in statuses:
+            with contextlib.suppress(Refusal):
+                super().status_among(ctx, name, [status])
+                known.append(status)
+        return super().status_among(ctx, name, known) if known else None
 
 
 @choice()

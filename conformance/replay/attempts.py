@@ -13,9 +13,9 @@ from conformance.world.run_context import RunContext
 #: The rule whose failures may depend on the number of creates before.
 COUNTED = "format.id-unique"
 
-#: Attempts at any failure, as each of several processes may answer; at one that depends on chance, and at one
-#: that depends on the number of creates.
-_TURNS_ATTEMPTS, _ATTEMPTS, _COUNTED_ATTEMPTS = 4, 9, 5
+#: Attempts at a failure, as another process may answer or chance decide, and at one that depends on the
+#: number of creates.
+_ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
 
 #: Seconds of waiting that further attempts take in all, and steps, but of a race.
 _MOST_WAITING, _MOST_STEPS = 30.0, 200
@@ -27,7 +27,7 @@ _TURNS = 12
 def attempts(document: Document) -> int:
     """The number of attempts before a failure counts as not reproduced."""
     rule, steps = document["rule"], document["steps"]
-    most = min(_TURNS_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
+    most = min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
     if rule == COUNTED:
         most = _COUNTED_ATTEMPTS
     # Requests that must be simultaneous, or elements whose times lie near to one another.

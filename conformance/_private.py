@@ -156,6 +156,17 @@ def know_utf_8() -> None:
     charmap.intervals_from_codec = intervals_from_codec  # type: ignore[assignment]
 
 
+def leave_collections_alone() -> None:
+    """Keeps hypothesis from timing collections of garbage for deadlines that the suite does not set: its
+    function would run at the end of the stack of whatever is nested deeply, and before Python 3.12 that ends
+    the process. Assumes _gc_initialized, which says that it is in place; without it times are taken."""
+    with contextlib.suppress(ImportError):
+        from hypothesis.internal.conjecture import junkdrawer
+
+        if hasattr(junkdrawer, "_gc_initialized"):
+            junkdrawer._gc_initialized = True
+
+
 def know_words_of_source() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """Lets hypothesis draw no strings and numbers that stand in the source of local modules, within what this
     returns: the suite's are local in a checkout and not where it is installed, so that one seed would draw

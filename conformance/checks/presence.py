@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from conformance.contract import json_text
 from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.findings import Finding, Inconclusive, Verdict
@@ -81,8 +82,8 @@ def _alike(answer: Exchange, undocumented: Exchange) -> bool:
 def _words(answer: Exchange) -> str:
     text = answer.response_body.decode("utf-8", "replace")
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = json_text.load(text)
+    except ValueError:
         # A page of HTML, or nothing: it names the path somewhere, and that is all.
         return "" if not text.strip() else "text"
     error = document.get("error") if isinstance(document, dict) else None

@@ -15,11 +15,11 @@ from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
+from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
 from conformance.judge.expectations import CannotTell, Expectation, Refused, predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
-from conformance.wire.json_text import all_objects, all_texts
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, renewed, unknown_like
 from conformance.world.case import Case

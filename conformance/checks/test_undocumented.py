@@ -8,11 +8,11 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
+from conformance.contract.json_text import all_objects
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.expectations import predicate, unusable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
-from conformance.wire.json_text import all_objects
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world.account import identifier, unknown_like

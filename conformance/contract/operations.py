@@ -16,6 +16,7 @@ from typing import Any
 
 from conformance._files import InputError
 from conformance._text import meant, plain
+from conformance.contract import json_text
 from conformance.contract.rules import SPEC, load_yaml
 from conformance.contract.schemas import Problem, Schema, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
@@ -286,8 +287,8 @@ def request_problems(operation_id: str, body: bytes | None) -> list[str]:
     if operation.request_schema is None:
         return [f"{operation.id} takes no body"] if body else []
     try:
-        document = json.loads(body or b"")
-    except (ValueError, RecursionError):
+        document = json_text.load(body or b"")
+    except ValueError:
         return [f"{operation.id} takes a JSON body"]
     found = problems(_body_validator(operation.id), document, str)
     return [f"{problem.pointer or 'the body'} {problem.message}" for problem in found]

@@ -8,7 +8,7 @@ import re
 from urllib.parse import urlsplit
 
 from conformance._text import one_line
-from conformance.contract import signing
+from conformance.contract import json_text, signing
 from conformance.diagnosis.examination import SECONDS, Examination
 from conformance.wire.answers import MAX_BODY
 from conformance.wire.client import Client
@@ -139,7 +139,8 @@ def _legible(exchange: Exchange) -> bool:
     for encoding in _ENCODINGS:
         text = exchange.response_body.decode(encoding, "replace")
         begin = _OBJECT.search(text)
-        with contextlib.suppress(ValueError, RecursionError):
+        with contextlib.suppress(ValueError):
+            json_text.refuse_deep(text)
             if begin and not _MEMBERS.isdisjoint(_DECODER.raw_decode(text, begin.start())[0]):
                 return True
     return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from conformance.contract.json_text import all_texts
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import sent_document
-from conformance.wire.json_text import all_texts
 from conformance.wire.messages import Exchange
 
 #: Fields of a payout destination that are shown masked or not at all.

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from conformance.contract import json_text
+
 JSON_TYPE = (b"content-type", b"application/json")
 
 
@@ -44,7 +46,7 @@ class Response:
     @property
     def document(self) -> Any:
         """The body as JSON, parsed anew on each access. Raises ValueError when it is none."""
-        return json.loads(self.body)
+        return json_text.load(self.body)
 
     def with_document(self, document: Any) -> Response:
         """The same response with another JSON body."""

@@ -19,6 +19,7 @@ from conformance._files import InputError, read_json, written
 from conformance._records import says
 from conformance._records import schema as records_schema
 from conformance._text import writable
+from conformance.contract import json_text
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.signing import HEADERS, NAME_CASES
@@ -27,7 +28,6 @@ from conformance.judge import invariants, paging  # noqa: F401 - files hold thei
 from conformance.judge.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import SECRET, filled
 from conformance.target.file import Target
-from conformance.wire import json_text
 from conformance.wire.forms import FORMS, KINDS, SameText
 from conformance.wire.messages import Call, call_from_plain
 

@@ -7,11 +7,10 @@ request beyond the sizes that front ends limit by habit; a query or body that re
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from urllib.parse import unquote
 
-from conformance.wire import json_text
+from conformance.contract import json_text
 from conformance.wire.messages import Exchange
 
 #: Bytes of the longest target, header field and body that every front end hands on.
@@ -60,8 +59,8 @@ def _resembles_attack(exchange: Exchange) -> bool:
     if _ATTACK.search(unquote(exchange.target.partition("?")[2])):
         return True
     try:
-        document = json.loads(exchange.request_body or b"null")
-    except (ValueError, RecursionError):
+        document = json_text.load(exchange.request_body or b"null")
+    except ValueError:
         return bool(_ATTACK_IN_RAW_TEXT.search(exchange.request_body.decode("utf-8", "replace")))
     names = itertools.chain.from_iterable(json_text.all_objects(document))
     return any(_ATTACK.search(text) for text in itertools.chain(json_text.all_texts(document), names))

@@ -11,8 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from conformance._text import writable
-from conformance.contract import signing
-from conformance.wire import json_text
+from conformance.contract import json_text, signing
 from conformance.wire.answers import LongAnswers
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
 
-from conformance.wire import json_text
+from conformance.contract import json_text
+from tests.support import running
 
 TEXTS = {
     b"null": None,
@@ -71,3 +73,43 @@ def test_text_of_quotes_is_read_in_one_pass() -> None:
 )
 def test_defect_of_a_body_is_named(body: bytes, told: str) -> None:
     assert json_text.defect(body) == told
+
+
+#: A deep body is judged while another thread moves the limit of the stack, as hypothesis does, and garbage is
+#: collected all the time with a function of its own, as in a run.
+_COLLECTED_AT_THE_END_OF_THE_STACK = """
+import gc, sys, threading
+from hypothesis import given, strategies
+from conformance.judge.oracle.body_rules import judge_body
+
+given(strategies.integers())(lambda value: None)()
+ended = threading.Event()
+
+def move():
+    while not ended.is_set():
+        sys.setrecursionlimit(3000)
+        sys.setrecursionlimit(1000)
+
+mover = threading.Thread(target=move)
+mover.start()
+sys.setswitchinterval(1e-6)
+body = b'{"a":' * 10_000 + b"1" + b"}" * 10_000
+for number in range(400):
+    gc.set_threshold(number % 50 + 1)
+    assert not judge_body("createAccount", body, None).refusals
+ended.set()
+mover.join()
+print("judged")
+"""
+
+
+def test_deep_bodies_do_not_end_the_process() -> None:
+    done = running.executed([sys.executable, "-c", _COLLECTED_AT_THE_END_OF_THE_STACK], running.ROOT)
+    assert done.stdout == "judged\n", done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("text", ["[" * 200 + "]" * 200, b"[" * 200 + b"]" * 200])
+def test_a_text_nested_too_deeply_is_not_loaded(text: bytes | str) -> None:
+    with pytest.raises(json_text.TooDeep):
+        json_text.load(text)
+    assert json_text.load('["\ud800"]') == ["\ud800"]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from conformance._text import as_json, clean, printable
+from conformance.contract import json_text
 from conformance.contract.operations import MOST_ELEMENTS, response_problems
 from conformance.judge.comparison import differences, identifiers, same
-from conformance.wire import json_text
 
 
 def calls(work: Callable[[], object]) -> int:

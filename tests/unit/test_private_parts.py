@@ -20,6 +20,7 @@ from hypothesis.internal import charmap
 from hypothesis.internal.conjecture import providers
 
 from conformance import _private
+from tests.support import running
 from tests.support.sources import PACKAGE, trees
 
 
@@ -156,6 +157,22 @@ def test_hypothesis_draws_no_words_of_source(monkeypatch: pytest.MonkeyPatch) ->
         assert not drawn()
         assert not len(providers.HypothesisProvider(None)._local_constants)
     assert drawn()
+
+
+def test_hypothesis_leaves_collections_alone() -> None:
+    script = """
+import gc
+from conformance import _private
+_private.leave_collections_alone()
+from hypothesis import given, strategies as st
+given(st.integers())(lambda value: None)()
+print(len(gc.callbacks))
+"""
+    without = script.replace("_private.leave_collections_alone()", "")
+    told = [
+        running.executed([sys.executable, "-c", text], PACKAGE.parent).stdout for text in (script, without)
+    ]
+    assert told == ["0\n", "1\n"]
 
 
 def test_nothing_else_uses_private_parts() -> None:

@@ -18,7 +18,12 @@ from typing import Any, TypeVar
 import hypothesis
 from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
-from conformance._private import keep_examples_apart, know_utf_8, know_words_of_source
+from conformance._private import (
+    keep_examples_apart,
+    know_utf_8,
+    know_words_of_source,
+    leave_collections_alone,
+)
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.exploration import FuzzSettings
@@ -26,6 +31,7 @@ from conformance.fuzz.exploration import FuzzSettings
 T = TypeVar("T")
 
 know_utf_8()
+leave_collections_alone()
 _without_words_of_source = know_words_of_source()
 
 #: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.

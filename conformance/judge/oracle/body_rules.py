@@ -6,12 +6,12 @@ shrunk since, the bytes are judged anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
 
+from conformance.contract import json_text
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -106,8 +106,10 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
     if text.startswith("\ufeff"):
         return BodyVerdict()
     try:
-        document = json.loads(text, object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_json)
-    except (_Duplicate, RecursionError):
+        document = json_text.load(
+            text, object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_json
+        )
+    except (_Duplicate, json_text.TooDeep):
         return BodyVerdict()
     except ValueError:
         return BodyVerdict([Reason("body.malformed", "a body that is not JSON")])

@@ -27,20 +27,35 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 
 
+class TooDeep(ValueError):
+    """A text is nested more than MAX_DEPTH deep."""
+
+
 def parse(body: bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for anything else, and for a text nested too deeply."""
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(body) > MAX_DEPTH:
-        raise ValueError(f"nested more than {MAX_DEPTH} deep")
+    """The value of a JSON text. Raises ValueError for anything else, TooDeep for a text nested too deeply."""
+    refuse_deep(body)
     text = body.decode("utf-8")
     try:
         return _DECODER.decode(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
         raise
     except ValueError:
         # Python reads no integer of more digits than its own limit; RFC 8259 has none.
         return json.loads(text, parse_constant=_refuse, parse_int=_integer)
+
+
+def load(text: bytes | str, **options: Any) -> Any:
+    """`json.loads` for a text of any origin, which raises TooDeep as well: before Python 3.12 the process
+    ends where a parser is at the end of the stack and garbage is collected just then."""
+    refuse_deep(text)
+    return json.loads(text, **options)
+
+
+def refuse_deep(text: bytes | str) -> None:
+    """Raises TooDeep for a text that is nested too deeply."""
+    body = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(body) > MAX_DEPTH:
+        raise TooDeep(f"nested more than {MAX_DEPTH} deep")
 
 
 def defect(body: bytes) -> str:

@@ -242,12 +242,15 @@ class DefectiveBodies(Engine):
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a valid wallet after refused ones")
         self.ctx.run.accounts.forget(self._purpose)
-        judge_pair(
+        elsewhere = judge_pair(
             self.ctx,
             created,
             self._refused,
             lambda: self.ctx.send(self.ctx.valid(), "a valid wallet in a new account"),
         )
+        if elsewhere is not None:
+            reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
+            self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
 
 
 Fields = Sequence[Field]

@@ -113,7 +113,7 @@ class IdempotentRequest:
     def judge_pair(self, refused: Sequence[Exchange]) -> None:
         """Judges that the first wallet of another pair that was `refused`, as its key was used, has not taken
         that pair. One only, and compared with a new account that has such a wallet as the original: a server
-        may limit the wallets of an account."""
+        may limit the wallets of an account, or not have that pair."""
         pair, made, ctx = TRAITS[self.operation].unique_pair, self.call.document, self.ctx
         others = [each for each in refused if any(each.call.document[name] != made[name] for name in pair)]
         if not others:

@@ -264,19 +264,20 @@ class SideEffects(Watch):
 
 def judge_pair(
     ctx: CheckContext, created: Exchange, refused: Sequence[Exchange], elsewhere: Callable[[], Exchange]
-) -> None:
+) -> Exchange | None:
     """Judges that `refused` wallets have not taken the pair that `created` asks for: it is accepted, as the
-    one is that `elsewhere` asks for in a new account."""
+    one is that `elsewhere` asks for in a new account. Where that is refused as well, judges nothing and
+    returns its answer."""
     evidence: Sequence[Exchange] = ()
     if created.refused and not created.throttled:
         other = elsewhere()
         if not other.succeeded:
-            ctx.not_exercised(UNTOUCHED, f"such a wallet is accepted nowhere: {other.described()}")
-            return
+            return other
         evidence = refused
     ctx.judge(
         UNTOUCHED, Accepted("a valid wallet after refused ones, as in a new account"), created, *evidence
     )
+    return None
 
 
 @predicate

@@ -167,7 +167,7 @@ def leave_collections_alone() -> None:
             junkdrawer._gc_initialized = True
 
 
-def know_words_of_source() -> Callable[[], contextlib.AbstractContextManager[None]]:
+def leave_out_words_of_source() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """Lets hypothesis draw no strings and numbers that stand in the source of local modules, within what this
     returns: the suite's are local in a checkout and not where it is installed, so that one seed would draw
     different cases. Assumes that a provider asks _get_local_constants, and Constants; without them it draws

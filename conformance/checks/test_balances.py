@@ -27,7 +27,8 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
         ("a new account", ctx.run.account(fresh=True)),
         ("another new account", ctx.run.account(fresh=True)),
     ]
-    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
+    pays = ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False
+    if pays:
         fixtures.append(("the funded account", ctx.run.account("payouts")))
     if ctx.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
@@ -43,7 +44,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
         answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
         ctx.judge("balances.of-account", Member(what, "id", fixture.account_id), answer)
         ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
-    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
+    if pays:
         neighbours = [
             fixtures[0],
             *(each for each in fixtures if each[1].client is not fixtures[0][1].client),

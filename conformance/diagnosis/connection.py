@@ -139,9 +139,11 @@ def _legible(exchange: Exchange) -> bool:
     for encoding in _ENCODINGS:
         text = exchange.response_body.decode(encoding, "replace")
         begin = _OBJECT.search(text)
+        if begin is None:
+            continue
         with contextlib.suppress(ValueError):
             json_text.refuse_deep(text)
-            if begin and not _MEMBERS.isdisjoint(_DECODER.raw_decode(text, begin.start())[0]):
+            if not _MEMBERS.isdisjoint(_DECODER.raw_decode(text, begin.start())[0]):
                 return True
     return False
 

@@ -283,7 +283,7 @@ def _judged(
         expectation = from_plain(filled(_that_came(plain, values), values))
         outcomes = [
             expectation.judge([*(answers[step] for step in turn if step in answers), *further], run.target)
-            if all(step in answers for step in turn[:1])
+            if not turn or turn[0] in answers
             else Outcome(None, f"step {turn[0]}, which is judged, could not be sent")
             for turn in _in_turn(document)
         ]

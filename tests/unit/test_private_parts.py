@@ -147,7 +147,7 @@ def test_hypothesis_is_told_the_characters_of_utf_8(monkeypatch: pytest.MonkeyPa
 def test_hypothesis_draws_no_words_of_source(monkeypatch: pytest.MonkeyPatch) -> None:
     words = object()
     monkeypatch.setattr(providers, "_get_local_constants", lambda: words)
-    without = _private.know_words_of_source()
+    without = _private.leave_out_words_of_source()
 
     def drawn() -> bool:
         return providers.HypothesisProvider(None)._local_constants is words

@@ -21,8 +21,8 @@ from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 from conformance._private import (
     keep_examples_apart,
     know_utf_8,
-    know_words_of_source,
     leave_collections_alone,
+    leave_out_words_of_source,
 )
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Falsified, Recorder
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 know_utf_8()
 leave_collections_alone()
-_without_words_of_source = know_words_of_source()
+_without_words_of_source = leave_out_words_of_source()
 
 #: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.
 SHRINK_EXAMPLES = 200

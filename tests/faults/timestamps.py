@@ -110,7 +110,6 @@ TIMESTAMP_TEXTS = {
     "words": r"(?=[a-zA-Z])().*",
     "anything": r"(?!-?\d+$)().*",
     "underscores": r"(\d+(?:_\d+)+)",
-    "a plus sign": r"\+(\d+)",
     "spaces": r"()\d+ \d+",
 }
 

@@ -47,6 +47,14 @@ class SignatureBeforeTimestamp(Behaviour):
         return super().parse_timestamp(ctx, text)
 
 
+@choice()
+class SignedTimestamps(Behaviour):
+    """A timestamp may have a plus sign, as the integers of Go, Java and C."""
+
+    def parse_timestamp(self, ctx: Context, text: str) -> int:
+        return super().parse_timestamp(ctx, text.removeprefix("+"))
+
+
 @choice("auth.precedence", "auth.nonce-after-failure")
 class NonceBeforeSignature(Behaviour):
     """Whoever names a nonce uses it up."""

@@ -45,7 +45,7 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
             Reason("auth.unknown-key", "an unknown API key"),
             Reason("auth.unknown-key-status", "an unknown API key", (401,)),
         ]
-    if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp):
+    if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp.removeprefix("+")):
         return [Reason("auth.timestamp-integer", f"the timestamp {auth.timestamp[:40]}")]
     found = [*_outside(call, now), *_replayed(call, nonces)]
     for rule, what in _differences(call, target, organization):
@@ -61,7 +61,8 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
 def open_form(call: Call, now: float | None) -> bool:
     """True if it is open that a request without a failure passes authentication."""
     auth = call.auth
-    unknown_time = auth.timestamp is not None and now is None
+    # A plus sign before the digits is an integer to the parsers of most languages, and no digit.
+    unknown_time = auth.timestamp is not None and (now is None or auth.timestamp.startswith("+"))
     odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
     bearer = any(name.lower() == "authorization" for name, _ in call.headers)
     upper_case = auth.signature_forms == "upper" or auth.mistake == _UPPER_CASE

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.expectations import At, Later, Member
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import Body
@@ -64,6 +66,13 @@ def required_only(fixture: AccountFixture) -> Body:
     """The sample beneficiary without the fields that may be null."""
     optional = NULLABLE["createBeneficiary"]
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
+
+
+def sparse(ctx: CheckContext, fixture: AccountFixture) -> Beneficiary:
+    """A beneficiary without optional fields, where the server takes one."""
+    with contextlib.suppress(Inconclusive):
+        return Beneficiary(ctx, fixture, required_only(fixture))
+    return Beneficiary(ctx, fixture)
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:

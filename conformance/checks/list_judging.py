@@ -359,23 +359,16 @@ def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
     """Dates to filter by: those of the first and last elements and of some between, and some of none."""
     by_date = {parse(item["created"]): str(item["created"]) for item in _in_time(elements)}
     distinct = list(by_date.values())
-    chosen = dict.fromkeys(
-        index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
-    )
-    found = [
-        (f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index])
-        for index in chosen
-        if index < len(distinct)
-    ]
-    for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
+    middle, last = len(distinct) // 2, len(distinct) - 1
+    places = {"first": 0, "second": 1, "middle": middle, "last but one": last - 1, "last": last}
+    chosen = {index: name for name, index in reversed(places.items()) if 0 <= index <= last}
+    found = [(f"at the created of the {chosen[index]} element", distinct[index]) for index in sorted(chosen)]
+    for index in sorted({middle, last} & chosen.keys()):
         second = derive(distinct[index], "second")
         if second != distinct[index]:
-            found.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
+            found.append((f"at the whole second of the {chosen[index]} element", second))
     # The one that shows most digits, as few as one in ten lack: a date just after it is nearest.
-    finest = max(
-        range(len(distinct)),
-        key=lambda index: (digits(distinct[index]), -abs(index - len(distinct) // 2)),
-    )
+    finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
     later = derive(distinct[finest], "after")
     # Another one shown there may have been rounded up to it.
     if parse(later) not in by_date:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from conformance.checks.beneficiaries import (
     judge_beneficiary,
     judge_moved,
     required_only,
+    sparse,
     unreliable,
 )
 from conformance.checks.check import check
@@ -33,6 +33,9 @@ from conformance.world.bodies import bodies
 from conformance.world.habits import found
 from conformance.world.known_lists import large_list
 from conformance.world.shapes import accepted_body, accepts
+
+#: The name of the probe that disables a plain beneficiary.
+_PLAIN = "a beneficiary"
 
 #: Position of a beneficiary's destination -> its row in the table of bodies.
 _KINDS = {
@@ -79,25 +82,16 @@ def test_disable(ctx: CheckContext) -> None:
     fixture = ctx.account(fresh=True)
     bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account())
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    people = {"a beneficiary": Beneficiary(ctx, fixture), "a changed beneficiary": _sparse(ctx, fixture)}
-    if accepts(ctx.run, "createBeneficiary", "business"):
-        business = accepted_body(fixture, "createBeneficiary", "business")
-        people["a business"] = Beneficiary(ctx, fixture, business)
-    paid = Beneficiary(ctx, fixture)
-    if paid.furnish(fixture):
-        people["a beneficiary with a destination"] = paid
-    changed, change = people["a changed beneficiary"], {"note": "changed", "first_name": "Grace"}
-    if changed.patch(change, "a change before it is disabled").succeeded:
-        changed.stated |= change
+    people = _to_disable(ctx, fixture)
     before = {
         name: person.read_until(f"{name} as it is", person.stated, MOVING.union(aside))
-        for name, person in people.items()
+        for name, person in ctx.only_wanted(people.items())
     }
-    latest, last = Beneficiary(ctx, fixture), list(before.values())[-1]
+    latest, last = Beneficiary(ctx, fixture), [bystander.created, *before.values()][-1]
     # Each operation may have its own precision: later in the fewest digits of both.
     for earlier in (last, bystander.created):
         wait_past(earlier.get("updated"), last.arrived)
-    for name, person in people.items():
+    for name, person in ctx.only_wanted(people.items()):
         _judge_disable(ctx, person, before[name], name, aside)
     for other, whose in ((bystander, "of the account"), (latest, "made last"), (elsewhere, "elsewhere")):
         spared = other.read(f"another beneficiary, {whose}, after all of that")
@@ -106,14 +100,27 @@ def test_disable(ctx: CheckContext) -> None:
             ctx.judge(
                 "beneficiary.disable", Member("another beneficiary was disabled", "status", "active"), spared
             )
-    _judge_second(ctx, people["a beneficiary"], aside)
+    if _PLAIN in people:
+        _judge_second(ctx, people[_PLAIN], aside)
 
 
-def _sparse(ctx: CheckContext, fixture: AccountFixture) -> Beneficiary:
-    """A beneficiary without optional fields, where the server takes one."""
-    with contextlib.suppress(Inconclusive):
-        return Beneficiary(ctx, fixture, required_only(fixture))
-    return Beneficiary(ctx, fixture)
+def _to_disable(ctx: CheckContext, fixture: AccountFixture) -> dict[str, Beneficiary]:
+    """The beneficiaries to disable that the run wants and the server takes, by the names of their probes."""
+    people: dict[str, Beneficiary] = {}
+    if ctx.wanted(_PLAIN):
+        people[_PLAIN] = Beneficiary(ctx, fixture)
+    if ctx.wanted(name := "a changed beneficiary"):
+        people[name] = changed = sparse(ctx, fixture)
+        change = {"note": "changed", "first_name": "Grace"}
+        if changed.patch(change, "a change before it is disabled").succeeded:
+            changed.stated |= change
+    if ctx.wanted(name := "a business") and accepts(ctx.run, "createBeneficiary", "business"):
+        business = accepted_body(fixture, "createBeneficiary", "business")
+        people[name] = Beneficiary(ctx, fixture, business)
+    if ctx.wanted(name := "a beneficiary with a destination"):
+        people[name] = Beneficiary(ctx, fixture)
+        people[name].furnish(fixture)
+    return people
 
 
 def _judge_disable(
@@ -140,7 +147,7 @@ def _judge_disable(
     judge_beneficiary(ctx, rule, answer, expected, what, act=disable, but=but, otherwise=known)
     judge_moved(ctx, "beneficiary.disable-moves-updated", before.get("updated"), answer, what)
     unsure, what = MOVING.union(aside) - {"status"}, f"{name}, disabled, is read"
-    looks = STEADY if name == "a beneficiary" else 1
+    looks = STEADY if name == _PLAIN else 1
     later = person.read_until(what, expected, unsure, since=answer, looks=looks)
     if not ctx.judge(rule, Accepted(what), later):
         return

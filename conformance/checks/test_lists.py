@@ -42,7 +42,7 @@ def test_walking_pages(ctx: CheckContext) -> None:
     readings: list[PageReading] = []
 
     def read() -> PageReading:
-        readings.append(read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1)))
+        readings.append(read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1), ctx.wanted))
         return readings[-1]
 
     reading = ctx.eventually(

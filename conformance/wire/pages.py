@@ -276,15 +276,18 @@ class PageReading:
         )
 
 
-def read_at_all_sizes(send: Send, call: Call, sizes: Sequence[int]) -> PageReading:
-    """Reads a list at the greatest size and at these; of very many pages only some. Judges nothing."""
+def read_at_all_sizes(
+    send: Send, call: Call, sizes: Sequence[int], wanted: Callable[[str], bool] = lambda probe: True
+) -> PageReading:
+    """Reads a list at the greatest size and at those of these that are `wanted`, asked by a probe's name;
+    of very many pages only some. Judges nothing."""
     reading = PageReading([walk(send, call)])
     first = reading.walks[0]
     count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
     if count > 1 and all(count % size == 0 for size in sizes if size < count):
         # A last page that is not full tells some mistakes from none.
         sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
-    for size in sizes:
+    for size in (size for size in sizes if wanted(f"pages of {size}")):
         numbers = sample(pages_of(count, size))
         if len(numbers) == pages_of(count, size):
             reading.walks.append(walk(send, call, size=size))

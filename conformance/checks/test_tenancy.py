@@ -102,7 +102,7 @@ def _owner_reads(ctx: CheckContext, fixture: AccountFixture, owner: str) -> None
 
 
 def _private(ctx: CheckContext) -> dict[str, PrivateData]:
-    """What each organization may not see of the other; made where it is not there yet."""
+    """The data of each organization's counterpart, which it may not see; made where it is not there yet."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
 

@@ -42,9 +42,6 @@ class Run:
     before: float = 0.0
     after: float = 0.0
 
-    def __str__(self) -> str:
-        return f"{self.seconds:.2f} s ({self.processor:.2f} s of processor)"
-
 
 def command(arguments: Sequence[str], folder: Path = running.ROOT, **variables: str) -> Run:
     """Runs this Python with arguments in a folder."""

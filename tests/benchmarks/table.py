@@ -12,19 +12,17 @@ HEAD = ("| what | ratio | aim | figures |", "|---|---:|---|---|")
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement: what, its value, what it should be, and the figures behind it. `value` is None where it
-    could not be measured."""
+    """A measurement: what, its value, what it should be, and the figures behind it."""
 
     what: str
-    value: float | None
+    value: float
     aim: str
     figures: str
 
     @property
     def markdown(self) -> str:
         """The row of a table."""
-        value = "-" if self.value is None else f"{self.value:.2f}"
-        return f"| {self.what} | {value} | {self.aim} | {self.figures} |"
+        return f"| {self.what} | {self.value:.2f} | {self.aim} | {self.figures} |"
 
 
 def in_turns(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:

@@ -4,10 +4,9 @@ Prints a Markdown table of ratios, a row as soon as it is measured. What is comp
 one run, so that a busy machine changes both. Parts, the first five of whole commands: checks (the fixed
 checks beside a bare client), quick (a quick run beside its requests), processes (one beside two), violating
 (the end of runs with and without violations), memory (above bare pytest), near (the suite's own time within
-one process), whole (the default run on a server that answers after 30 ms), growth (of the report), prism (the
-reference server beside Prism), throughput (generated cases beside plain `st run`), sandbox (with and without
---judge); only where they are named: profile (seconds of runs by phase), lanes (seconds by lanes and latency)
-and detection (which faults are found by whom, and how soon).
+one process), whole (the default run on a server that answers after 30 ms), throughput (generated cases beside
+plain `st run`), sandbox (with and without --judge); only where they are named: profile (seconds of runs by
+phase) and lanes (seconds by lanes and latency).
 tests/benchmarks/README.md says what each takes, and how to narrow it.
 """
 
@@ -18,7 +17,7 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
-from tests.benchmarks import commands, detection, far, growth, near, prism, sandbox, throughput
+from tests.benchmarks import commands, far, near, sandbox, throughput
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
@@ -30,8 +29,6 @@ PARTS = (
     "memory",
     "near",
     "whole",
-    "growth",
-    "prism",
     "throughput",
     "sandbox",
 )
@@ -41,7 +38,7 @@ COMMANDS = {
     "processes": commands.processes,
     "violating": commands.violating,
 }
-FURTHER = ("profile", "lanes", "detection")
+FURTHER = ("profile", "lanes")
 
 
 def prove(options: argparse.Namespace) -> bool:
@@ -55,9 +52,6 @@ def prove(options: argparse.Namespace) -> bool:
     if "lanes" in parts:
         for line in far.lanes(_narrowed(options) or far.REDUCED, options.lanes, options.latencies):
             print(line, flush=True)
-    if "detection" in parts:
-        print("\nfaults found:")
-        detection.report(options.faults, options.examples, options.seed)
     return True
 
 
@@ -71,10 +65,6 @@ def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
         yield from near.report(options.rounds, options.operation or ())
     if "whole" in parts:
         yield far.whole(_narrowed(options))
-    if "growth" in parts:
-        yield from growth.report(options.exchanges)
-    if "prism" in parts:
-        yield prism.report(options.rounds)
     if "throughput" in parts:
         yield throughput.report(options.examples, options.seed)
     if "sandbox" in parts:
@@ -111,22 +101,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         ("--latencies", float, far.LATENCIES, "the columns of lanes, in milliseconds (0,10,50,150)"),
     ):
         parser.add_argument(name, type=_list(kind), default=usual, metavar="LIST", help=told)
-    parser.add_argument(
-        "--exchanges",
-        type=int,
-        default=growth.SMALLEST,
-        metavar="N",
-        help=f"exchanges of the smallest run of growth, which the others have 10 and 100 times "
-        f"({growth.SMALLEST})",
-    )
     parser.add_argument("--examples", type=int, default=25, help="generated cases for each part (25)")
     selection.seed(parser, 1)
-    parser.add_argument(
-        "--faults",
-        type=int,
-        default=12,
-        help="faulty servers to look at, one of each required rule first (12)",
-    )
 
 
 def _list(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:

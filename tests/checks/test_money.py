@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
+from conformance.checks.repetition import Evidence, _followed
 from conformance.checks.snapshots import NoEffect
+from conformance.judge.effects import Effect
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
+from conformance.world.account import call
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
-from tests.variants.jobs import OthersPay
+from tests.variants.jobs import BalancesSettle, OthersPay
+from tests.variants.payments import FeesTaken, ReservedOnApproval
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -69,3 +77,156 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
     assert finding.expectation and finding.expectation.name == NoEffect.name
     # What others pay, and the fees of seven refused payouts.
     assert finding.expectation.parameters["fee"] == str(Decimal("1.23") + 7 * Decimal("0.40"))
+
+
+# ---------------------------------------------------------------------- conservation
+
+
+class Refunds(Behaviour):
+    """One payout in `one_in` is paid back at once."""
+
+    one_in = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._paid = itertools.count(1)
+
+    def reserve_funds(self, ctx: Context) -> None:
+        if next(self._paid) % self.one_in:
+            super().reserve_funds(ctx)
+
+
+class RefundsOften(Refunds):
+    """One payout in two is paid back at once."""
+
+    one_in = 2
+
+
+class RefundsSeldom(Refunds):
+    """One payout in eleven is paid back at once."""
+
+    one_in = 11
+
+
+class Deposits(Behaviour):
+    """Another client deposits an amount each second time that anybody looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = itertools.count(1)
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        for balance in ctx.store.balances(record["id"]) if next(self._looks) % 2 else ():
+            more = EXACT.add(Decimal(balance.available), Decimal("1.37"))
+            ctx.store.set_balance(record["id"], balance._replace(available=format(more, "f")))
+        return super().balances(ctx, record)
+
+
+#: Servers of which nothing but payouts moves the balance, at once; and others.
+PLAIN: list[type[Behaviour]] = [Behaviour, FeesTaken]
+MOVED: list[type[Behaviour]] = [
+    OthersPay,
+    BalancesSettle,
+    ReservedOnApproval,
+    Refunds,
+    RefundsOften,
+]
+
+
+def judged(behaviour: Behaviour) -> Finding:
+    """What the check finds of payout.race."""
+    with hurried():
+        findings, _ = run_check(
+            load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run_on(behaviour)
+        )
+    (found,) = (one for one in findings if one.rule == "payout.race")
+    return found
+
+
+@pytest.mark.parametrize("behaviour", PLAIN)
+def test_payouts_at_once_take_what_single_ones_take(behaviour: type[Behaviour]) -> None:
+    assert judged(behaviour()).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("behaviour", MOVED)
+def test_nothing_is_told_where_something_else_moves_the_balance(behaviour: type[Behaviour]) -> None:
+    found = judged(behaviour())
+    assert (found.verdict, found.exercised) == (Verdict.INCONCLUSIVE, False)
+
+
+@pytest.mark.parametrize("behaviour", [RefundsSeldom, Deposits])
+def test_few_other_moves_are_no_loss(behaviour: type[Behaviour]) -> None:
+    assert not judged(behaviour()).verdict.is_violation
+
+
+class OthersPayAtFirst(OthersPay):
+    """Another client pays whenever anybody looks, for two seconds after the first look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._until = 0
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        self._until = self._until or ctx.now + 2_000_000
+        return (
+            super().balances(ctx, record) if ctx.now < self._until else Behaviour.balances(self, ctx, record)
+        )
+
+
+def test_a_round_after_a_disturbed_one_waits() -> None:
+    assert judged(OthersPayAtFirst()).verdict is Verdict.PASSED
+
+
+def test_the_cure_of_disturbed_rounds_is_told() -> None:
+    found = judged(OthersPay())
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "--lanes 1" in found.remedy
+
+
+# ---------------------------------------------------------------------- repetition
+
+
+PAID = Decimal("1.37")
+
+
+class Quiet:
+    """A watch that sees nothing move in pauses."""
+
+    def start(self) -> None:
+        """Takes no snapshot."""
+
+    def effect(self, sent: Any) -> Effect:
+        """Nothing that moved."""
+        return Effect("", False, None)
+
+
+def followed(moved: list[Decimal]) -> Evidence | None:
+    """The evidence of repetitions that move a balance by these amounts, and by none afterwards."""
+    rounds: Iterator[Decimal] = iter(moved)
+    replay: Any = SimpleNamespace(call=call("createPayout", {"account_id": "acc_1"}, {"amount": str(PAID)}))
+    snapshot = cast(Any, None)
+
+    def repeat() -> tuple[Effect, Evidence]:
+        by = next(rounds, Decimal(0))
+        money = {("USD", "available_balance"): by} if by else None
+        return Effect("moved" if by else "", bool(by), money), Evidence(snapshot, snapshot, [replay])
+
+    return _followed(cast(Any, Quiet()), repeat)
+
+
+@pytest.mark.parametrize("spoilt", [(), (0,), (1, 3), (5,)])
+def test_rounds_in_which_others_pay_are_left_out(spoilt: tuple[int, ...]) -> None:
+    moved = [PAID + 7 if number in spoilt else PAID for number in range(8)]
+    assert followed(moved) is not None
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        [Decimal(7)] * 20,
+        [PAID, PAID, Decimal(0)],
+        [PAID, *[Decimal(number) for number in range(3, 20)]],
+    ],
+)
+def test_rounds_that_do_not_follow_the_amount_are_no_effect(moved: list[Decimal]) -> None:
+    assert followed(moved) is None

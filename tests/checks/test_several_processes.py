@@ -16,7 +16,7 @@ from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.faults.harness import Outcome, checks_of, run_one
 from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
-from tests.variants.processes import several_processes
+from tests.variants.serving import several_processes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share a socket by POSIX means")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 from conformance.fuzz.engine import hypothesis_runs as engine
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.recorder import Falsified, Recorder
-from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.expectations import Outcome, predicate
 from conformance.judge.findings import Finding, Verdict
 from conformance.target.file import build
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
+from tests.variants.catalogue import VARIANTS
+from tests.variants.hurry import hurried
+from tests.variants.judging import new_run, parts
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
@@ -144,3 +148,36 @@ def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     _, made = next(engine.runs(recorder, engine.PartBudget(10, None), FuzzSettings(1), "1"))
     assert not made.derandomize and made.database is None and made.deadline is None
     assert open_database("") is None
+
+
+# ---------------------------------------------------------------------- seeds
+
+
+#: Random words, ids, numbers and letters that the suite or the server makes up anew each time.
+_RANDOM = re.compile(r"cf[b-t]{16}|[a-z]+_[0-9a-z]{24}|\+?[0-9]{9,}|[0-9a-f]{40}|DE[0-9]{20}|[^\x00-\x7f]")
+
+
+def sent(exploration: str, part: str, seed: int) -> list[tuple[str | None, str, str, int | None]]:
+    """Requests of a part to a new server, without random values, and their answers."""
+    with hurried():
+        run = new_run(VARIANTS[0])
+        EXPLORATIONS[exploration].function(run, part, FuzzSettings(seed, 3))
+    return [
+        (exchange.operation, exchange.method, _RANDOM.sub("*", _text(exchange.request_body)), exchange.status)
+        for exchange in run.record.values()
+    ]
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [("test_fuzz", "createVirtualAccount"), ("test_fuzz", "updateBeneficiary"), ("test_model", "payees")],
+)
+def test_same_seed_same_requests(part: tuple[str, str]) -> None:
+    exploration = next(name for name, known in parts() if name.startswith(part[0]) and known == part[1])
+    first, again, other = (sent(exploration, part[1], seed) for seed in (7, 7, 8))
+    assert first == again
+    assert first != other

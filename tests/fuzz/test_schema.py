@@ -13,17 +13,20 @@ from conformance.fuzz import load_tests
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.schema.own_values import marked, owned, renewed
 from conformance.fuzz.schema.schema_fuzzing import Fuzzer
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.findings import Verdict
-from conformance.judge.oracle import own_path
+from conformance.judge.oracle import ValidBody, judge_body, own_path
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.replay import perform
+from conformance.wire.grammar import is_odd
 from conformance.wire.messages import to_json
 from conformance.wire.provenance import new_key
 from conformance.world.case import Case
 from conformance.world.run_context import RunContext
+from conformance.world.samples import marker
 from tests.replay.samples import generated
 from tests.support.runs import broken, run_on
 from tests.variants.authentication import KeysOfOrganization
@@ -214,3 +217,129 @@ def test_a_key_that_comes_again_while_an_example_is_shrunk_need_not_be_accepted(
     fuzzer.perform([case])
     assert [exchange.status for exchange in fuzzer.run.record.values()][-1] == 409
     assert not fuzzer.recorder.failures
+
+
+# ---------------------------------------------------------------------- odd targets
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v1/customers/acc_1%2F../accounts",
+        "/v1/customers/acc_1%2e%2e/accounts",
+        "/v1/customers/../accounts",
+        "/v1/customers//accounts",
+        "/v1/customers/acc_%00/accounts",
+        "/v1/customers/acc_%zz/accounts",
+        "/v1/customers/acc_{}/accounts",
+        "/v1/customers/acc_1;x=1/accounts",
+        "/v1/customers/acc_1%5c/accounts",
+        "/v1/customers/" + "9" * 2000 + "/accounts",
+        "/v1/customers/cus_1/accounts?page[]=1",
+        "/v1/customers/cus_1/accounts?page=%",
+        "/v1/customers/cus_1/accounts?page=%00",
+        "/v1/customers/cus_1/accounts?x=a b",
+    ],
+)
+def test_odd(target: str) -> None:
+    assert is_odd(target)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v1/customers/cus_1/accounts",
+        "/v1/customers/cus%5F1/accounts?page=1&size=%31",
+        "/v1/customers/cus_a.b:c@d/accounts?statuses%5B%5D=active&start_date=2025-01-01T00:00:00%2B02:00",
+    ],
+)
+def test_plain(target: str) -> None:
+    assert not is_odd(target)
+
+
+def test_what_an_odd_target_changed_is_not_taken_for_known() -> None:
+    fuzzer = Fuzzer(run_on(), "updateBeneficiary", "test")
+    path = own_path("updateBeneficiary")
+    fuzzer.perform(
+        [
+            Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Dr"}'),
+            Case("updateBeneficiary", "odd", path=path, query="x={}", body=b'{"email": "eve@example.com"}'),
+            Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Mr"}'),
+        ]
+    )
+    assert list(fuzzer.run.record.values())[-1].succeeded
+    assert not fuzzer.recorder.failures
+
+
+# ---------------------------------------------------------------------- own values
+
+
+SAMPLE = {
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "display_name": "Ada Lovelace",
+    "email": "ada.1@example.com",
+    "phone": "+12025550123",
+    "tax_id": "123456789",
+    "address": {"city": "X"},
+    "country_code": "US",
+}
+FRESH = {**SAMPLE, "email": "ada.2@example.com", "phone": "+12025550124", "tax_id": "987654321"}
+VALID = ValidBody("createBeneficiary", SAMPLE)
+
+
+def test_sample_values_are_renewed_wherever_they_stand() -> None:
+    body = json.dumps({**SAMPLE, "note": "z"}, ensure_ascii=False).encode()
+    valid, sent = renewed(VALID, body, FRESH)
+    assert json.loads(sent) == {**FRESH, "note": "z"}
+    assert valid.body == FRESH
+    assert judge_body("createBeneficiary", sent, valid).plain
+
+
+def test_mutated_bytes_stay_mutated() -> None:
+    body = json.dumps(SAMPLE).encode()[:-1] + b"\xff"
+    _, sent = renewed(VALID, body, FRESH)
+    assert sent.endswith(b"\xff") and b"ada.1" not in sent
+
+
+def test_generated_values_carry_a_word_and_keep_their_length_at_the_limit() -> None:
+    valid = ValidBody("createAccount", {"name": "Conformance"})
+    for name in ("z", "a b", "x" * 255, "z" * 250):
+        document = {"name": name}
+        for escaped in (False, True):
+            sent = marked(valid, json.dumps(document, ensure_ascii=escaped).encode(), document)
+            assert sent is not None
+            verdict = judge_body("createAccount", sent, valid)
+            assert verdict.plain and verdict.document is not None
+            assert verdict.document["name"] != name
+            assert len(verdict.document["name"]) == len(name) + (
+                len(f" {marker()}") if len(name) < 230 else 0
+            )
+
+
+def test_generated_addresses_stay_plain() -> None:
+    document = {**SAMPLE, "email": "z@example.com"}
+    sent = marked(VALID, json.dumps(document).encode(), document)
+    assert sent is not None
+    again = marked(VALID, json.dumps(document).encode(), document)
+    assert judge_body("createBeneficiary", sent, VALID).plain
+    assert sent != again
+
+
+def test_what_cannot_be_told_in_the_bytes_is_left_alone() -> None:
+    document = {"name": "a/b"}
+    assert marked(ValidBody("createAccount", {"name": "x"}), rb'{"name": "a\/b"}', document) is None
+
+
+def test_fresh_sample_is_the_servers_own() -> None:
+    body = {**FRESH, "note": "Hello"}
+    assert owned(VALID, body).body == FRESH
+    assert judge_body("createBeneficiary", json.dumps(body).encode(), owned(VALID, body)).plain
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("note", "\u0436"), ("display_name", "Ada 1"), ("last_name", "Zo\u00eb")]
+)
+def test_other_scripts_and_digits_in_names_may_be_refused(name: str, text: str) -> None:
+    verdict = judge_body("createBeneficiary", json.dumps({**SAMPLE, name: text}).encode(), VALID)
+    assert not verdict.plain and not verdict.refusals

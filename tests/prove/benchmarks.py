@@ -17,7 +17,7 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
-from tests.benchmarks import commands, far, near, sandbox, throughput
+from tests.benchmarks import commands, near, sandbox, throughput
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
@@ -50,7 +50,7 @@ def prove(options: argparse.Namespace) -> bool:
         for line in commands.profile(_narrowed(options)):
             print(line, flush=True)
     if "lanes" in parts:
-        for line in far.lanes(_narrowed(options) or far.REDUCED, options.lanes, options.latencies):
+        for line in commands.lanes(_narrowed(options) or commands.REDUCED, options.lanes, options.latencies):
             print(line, flush=True)
     return True
 
@@ -64,7 +64,7 @@ def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
     if "near" in parts:
         yield from near.report(options.rounds, options.operation or ())
     if "whole" in parts:
-        yield far.whole(_narrowed(options))
+        yield commands.whole(_narrowed(options))
     if "throughput" in parts:
         yield throughput.report(options.examples, options.seed)
     if "sandbox" in parts:
@@ -97,8 +97,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="options of the runs of whole and lanes, such as --options=\"-m 'not fuzz'\"",
     )
     for name, kind, usual, told in (
-        ("--lanes", int, far.LANES, "the rows of lanes (1,2,4,8,16,32)"),
-        ("--latencies", float, far.LATENCIES, "the columns of lanes, in milliseconds (0,10,50,150)"),
+        ("--lanes", int, commands.LANES, "the rows of lanes (1,2,4,8,16,32)"),
+        ("--latencies", float, commands.LATENCIES, "the columns of lanes, in milliseconds (0,10,50,150)"),
     ):
         parser.add_argument(name, type=_list(kind), default=usual, metavar="LIST", help=told)
     parser.add_argument("--examples", type=int, default=25, help="generated cases for each part (25)")

@@ -28,9 +28,21 @@ from conformance.plugin import known
 from conformance.plugin.plan import QUICK_REQUESTS, SPARE
 from conformance.world.run_context import RunContext
 from tests.prove import pool, selection
-from tests.prove.prices import Fixture, Prices, prices
-from tests.prove.probes import SETUP, Watched
-from tests.prove.trips import Kind, Test, Trips, Unit, catches, caught_by, kinds, tripped
+from tests.prove.probes import (
+    SETUP,
+    Fixture,
+    Kind,
+    Prices,
+    Test,
+    Trips,
+    Unit,
+    Watched,
+    catches,
+    caught_by,
+    kinds,
+    prices,
+    tripped,
+)
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
+import random
+import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import unquote
 
+from conformance.checks import load_checks
+from conformance.checks import plan as every_test
 from conformance.checks.check import Check, attempted
+from conformance.judge.invariants import INVARIANTS
+from conformance.plugin import known
+from conformance.wire.messages import Exchange
+from conformance.world.cache import Key, RunCache
 from conformance.world.run_context import RunContext
+from tests.faults.catalogue import Fault
+from tests.faults.harness import checks_of, run_on_fault
+from tests.prove import pool, selection
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
 
 #: The name of what a check does before its first probe; a check without probes does nothing else.
 SETUP = ""
@@ -66,3 +85,205 @@ class Watched:
 def broken(run: RunContext) -> int:
     """Counts the violations of rules of every response."""
     return sum(tally.broken for tally in run.invariants.tallies.values())
+
+
+# ---------------------------------------------------------------------- prices
+
+
+T = TypeVar("T")
+
+#: The key of a value that a run keeps, or the number of the exchange that made a resource.
+Fixture = Key[Any] | int
+
+_IDENTIFIER = re.compile(r"[\w-]{6,}")
+
+
+@dataclass
+class Prices:
+    """Requests of a probe or fixture of its own, and the fixtures that each needs."""
+
+    requests: Mapping[Unit | Fixture, int]
+    needs: Mapping[Unit | Fixture, set[Fixture]]
+
+
+class _WatchedCache(RunCache):
+    """A run's cache that notes which probe asks for a value, and the exchanges that made it."""
+
+    def __init__(self, run: RunContext) -> None:
+        super().__init__()
+        self.__dict__ |= vars(run.cache)
+        self._run = run
+        self.unit: Callable[[], Unit] = lambda: (("", ""), SETUP)
+        self.asked: dict[Key[Any], set[Unit]] = {}
+        #: Number of an exchange -> the value that it was sent for.
+        self.made: dict[int, Key[Any]] = {}
+
+    def get(self, key: Key[T], make: Callable[[], T]) -> T:
+        self.asked.setdefault(key, set()).add(self.unit())
+
+        def watched() -> T:
+            before = len(self._run.record)
+            try:
+                return make()
+            finally:
+                for number in list(self._run.record)[before:]:
+                    self.made.setdefault(number, key)
+
+        return super().get(key, watched)
+
+
+def prices(operations: set[str] | None = None) -> Prices:
+    """Runs all tests, or those of some operations, on one reference server and prices their probes."""
+    run = run_on()
+    run.pause = lambda seconds: None
+    run.cache = cache = _WatchedCache(run)
+    senders: dict[int, Unit] = {}
+    units: set[Unit] = set()
+    with hurried():
+        for check, operation in every_test(operations=operations, deep=True):
+            test = (check.name, operation)
+            watched = Watched(check, operation, run)
+            cache.unit = lambda test=test, watched=watched: (test, watched.probe)  # type: ignore[misc]
+            watched.go()
+            units |= {(test, probe) for probe in (SETUP, *watched.sent)}
+            senders |= {number: (test, probe) for number, probe in watched.probes.items()}
+
+    kept = {key for key in cache.made.values() if len({test for test, _ in cache.asked[key]}) > 1}
+    users = _users(run.record, senders)
+    #: Number of an exchange -> what its price is part of.
+    parts: dict[int, Unit | Fixture] = {}
+    for number, sender in senders.items():
+        tests = {senders[user][0] for user in (number, *users.get(number, ()))}
+        key = cache.made.get(number)
+        parts[number] = key if key in kept else number if len(tests) > 1 else sender
+    needs: dict[Unit | Fixture, set[Fixture]] = {}
+    for number, using in users.items():
+        fixture = parts[number]
+        if isinstance(fixture, Key | int):
+            for part in {parts[user] for user in using} - {fixture}:
+                needs.setdefault(part, set()).add(fixture)
+    for key in kept:
+        for unit in cache.asked[key]:
+            needs.setdefault(unit, set()).add(key)
+    return Prices({**dict.fromkeys(units, 0), **Counter(parts.values())}, needs)
+
+
+def _users(record: Mapping[int, Exchange], senders: Mapping[int, Unit]) -> dict[int, set[int]]:
+    """The exchanges that name a resource in path or body, by the number of the exchange that made it."""
+    makers: dict[str, int] = {}
+    users: dict[int, set[int]] = {}
+    for number, exchange in record.items():
+        if number not in senders:
+            continue
+        body = exchange.call.body or b""
+        text = f"{unquote(exchange.call.target)} {body.decode('utf-8', 'replace')}"
+        for maker in {makers[name] for name in _IDENTIFIER.findall(text) if name in makers}:
+            users.setdefault(maker, set()).add(number)
+        identifier = exchange.get("id")
+        if exchange.method == "POST" and exchange.succeeded and isinstance(identifier, str):
+            makers.setdefault(identifier, number)
+    return users
+
+
+# ---------------------------------------------------------------------- trips
+
+
+#: A check by its name, and the operation it runs on.
+Test = tuple[str, str]
+
+#: A probe of a test; SETUP is the test without any.
+Unit = tuple[Test, str]
+
+#: Rule and kind of a fault, whatever the operation.
+Kind = tuple[str, str]
+
+
+def kinds() -> dict[Kind, list[Fault]]:
+    """All faults by their kinds."""
+    found: dict[Kind, list[Fault]] = {}
+    for fault in selection.by_id().values():
+        found.setdefault((fault.rule, fault.kind), []).append(fault)
+    return found
+
+
+@dataclass
+class Trips:
+    """The checks that a fault met on its operation, and the probes by which it tripped some of them."""
+
+    tried: set[str] = field(default_factory=set)
+    probes: dict[str, set[str]] = field(default_factory=dict)
+
+
+def tripped(store: Path, processes: int) -> dict[str, Trips]:
+    """Probes that faults trip, by ids of faults: one of each kind; runs those that the store lacks."""
+    found: dict[str, Trips] = {}
+    for line in store.read_text("utf-8").splitlines() if store.exists() else ():
+        # The last line may have been cut short.
+        with contextlib.suppress(ValueError):
+            identifier, tried, probes = json.loads(line)
+            found[identifier] = Trips(set(tried), {name: set(some) for name, some in probes.items()})
+    found = {identifier: trips for identifier, trips in found.items() if identifier in selection.by_id()}
+    faults = selection.each_kind(list(selection.by_id().values()))
+    there = {(fault.rule, fault.kind) for name in found for fault in [selection.by_id()[name]]}
+    work = [fault.id for fault in faults if (fault.rule, fault.kind) not in there]
+    # A choice that is made before all are tried rests on kinds of every rule.
+    random.Random(0).shuffle(work)
+    with store.open("a", encoding="utf-8") as file:
+        for identifier, trips in pool.mapped(meet, work, processes, "faults"):
+            found[identifier] = trips
+            probes = {name: sorted(some) for name, some in trips.probes.items()}
+            file.write(json.dumps([identifier, sorted(trips.tried), probes]) + "\n")
+            file.flush()
+    return found
+
+
+@hurried()
+def meet(identifier: str) -> Trips:
+    """Runs a fault; returns the probes it trips. Where no own check sees an invariant broken, others run,
+    the cheapest first, until one does."""
+    fault = selection.by_id()[identifier]
+    own = checks_of(fault.rule, fault.operation)
+    checks = [check for check, _ in every_test(operations={fault.operation})]
+    checks.sort(key=lambda check: _sends(check.name, fault.operation))
+    run, found = run_on_fault(fault.make()), Trips()
+    quick = [check for check in checks if known.in_quick(check.name, fault.operation)]
+    others = checks if fault.rule in INVARIANTS else ()
+    for check in dict.fromkeys([*own, *quick, *others]):
+        if check.deep or (check not in own and check not in quick and found.probes):
+            continue
+        watched = Watched(check, fault.operation, run)
+        watched.go()
+        found.tried.add(check.name)
+        if watched.tripped:
+            found.probes[check.name] = watched.tripped
+    return found
+
+
+def _sends(name: str, operation: str) -> int:
+    test = known.tests().get(known.key_of(name, operation))
+    return test.sends.requests if test else 0
+
+
+def catches(trips: Mapping[str, Trips]) -> Iterator[tuple[Unit, Fault]]:
+    """Probes and the faults they catch: as tried, and where a fault was not tried with a check, as another
+    fault of its kind was on another operation."""
+    checks = load_checks()
+    for faults in kinds().values():
+        there = [trips[fault.id] for fault in faults if fault.id in trips]
+        like: dict[str, set[str]] = {}
+        for name, probes in itertools.chain.from_iterable(one.probes.items() for one in there):
+            like.setdefault(name, set()).update(probes)
+        for fault in faults:
+            own = trips.get(fault.id, Trips())
+            for name in like.keys() & checks.keys():
+                probes = own.probes.get(name, set()) if name in own.tried else like[name]
+                for probe in probes if fault.operation in checks[name].operations else ():
+                    yield ((name, fault.operation), probe), fault
+
+
+def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
+    """The kinds that each probe catches."""
+    found: dict[Unit, set[Kind]] = {}
+    for unit, fault in catches(trips):
+        found.setdefault(unit, set()).add((fault.rule, fault.kind))
+    return found

@@ -32,7 +32,7 @@ from tests.support.mistakes import (
     TypeReset,
 )
 from tests.support.running import run, write_target
-from tests.variants.processes import several_processes
+from tests.variants.serving import several_processes
 
 #: Seconds that a run may take.
 LONGEST = 1500.0

@@ -17,8 +17,7 @@ from conformance.plugin import known
 from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, run_on_fault, run_one
 from tests.prove import pool, selection
-from tests.prove.probes import broken
-from tests.prove.trips import kinds
+from tests.prove.probes import broken, kinds
 from tests.variants.hurry import hurried
 
 #: The share of kinds that a quick run is said to catch.

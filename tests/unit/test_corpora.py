@@ -1,19 +1,26 @@
-"""The corpora of odd and hostile values: each value once, with a reason, and drawn by somebody."""
+"""Valid, odd and hostile values: each once, with a reason, what it says it is, and new where it has to be."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
+from conformance.checks.test_signature import reworded
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
 from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import corpora
-from conformance.world.corpora import Value, amounts, values
+from conformance.world.corpora import Value, amounts, headers, ids, query_strings, values
 from conformance.world.corpora import wrong_values as corpus
+from conformance.world.corpora.odd_bodies import Derived
+from conformance.world.samples import Amounts
 
 MODULES = [
     importlib.import_module(f"{corpora.__name__}.{module.name}")
@@ -93,3 +100,80 @@ def test_long_ibans_have_valid_check_digits() -> None:
     digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
     assert len(iban) == 35
     assert int(digits) % 97 == 1
+
+
+# ---------------------------------------------------------------------- samples
+
+
+@pytest.mark.parametrize(
+    ("base", "least", "most"), [("1.00", 60, 2), ("100.00", 4000, 200), ("100", 60, 200), ("7", 60, 106)]
+)
+def test_unusual_amounts_are_a_little_more_and_differ(base: str, least: int, most: int) -> None:
+    amounts = Amounts()
+    made = [amounts.next(base) for _ in range(least)]
+    assert len(set(made)) == least
+    assert all(Decimal(base) < Decimal(amount) < most for amount in made)
+    assert not any(amount.endswith(("0", "5", "98", "99")) for amount in made)
+
+
+def test_unusual_amounts_come_in_an_order_of_their_own() -> None:
+    first, second = Amounts(), Amounts()
+    steps = {Decimal(first.next("50.00")) - Decimal(second.next("50.00")) for _ in range(20)}
+    assert len(steps) > 1
+
+
+@pytest.mark.parametrize("amount", ["1e3", "", "-1.00", "0", "9" * 20])
+def test_what_is_no_plain_amount_stays(amount: str) -> None:
+    assert Amounts().next(amount) == amount
+
+
+# ---------------------------------------------------------------------- hostile input
+
+
+SAMPLES: dict[str, Derived] = {
+    "one member": Derived({"name": "Conformance 1"}, "name"),
+    "several members": Derived(
+        {"currency": "EUR", "label": "conformance", "address": {"city": "é"}}, "label"
+    ),
+}
+each_sample = pytest.mark.parametrize("bodies", SAMPLES.values(), ids=list(SAMPLES))
+
+
+def strictly(body: bytes) -> Any:
+    """The JSON value of a body by RFC 8259; raises ValueError."""
+
+    def refuse(literal: str) -> Any:
+        raise ValueError(literal)
+
+    return json.loads(body.decode("utf-8"), parse_constant=refuse)
+
+
+@each_sample
+def test_odd_bodies_hold_the_valid_one(bodies: Derived) -> None:
+    illegal = {"a byte order mark", "UTF-16", "a NaN", "nesting 10000 deep", "a field nested 10000 deep"}
+    for odd in bodies.odd():
+        if odd.reason not in illegal:
+            assert strictly(odd.value).keys() >= bodies.document.keys(), odd.reason
+
+
+@each_sample
+def test_names_and_bodies_differ(bodies: Derived) -> None:
+    made = [*bodies.malformed(), *bodies.not_objects(), *bodies.odd(), *bodies.long()]
+    assert len({body.reason for body in made}) == len({body.value for body in made}) == len(made)
+
+
+@each_sample
+def test_reworded_bodies_are_the_same_json(bodies: Derived) -> None:
+    for name, body in reworded(bodies.valid):
+        assert json.loads(body) == bodies.document, name
+
+
+def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
+    sent = (headers.TIMESTAMPS, headers.NONCES, headers.SIGNATURES, headers.API_KEYS, headers.KEYS)
+    assert max(len(value.encode()) for corpus in sent for value in values(corpus)) < 4000
+    assert max(map(len, values(ids.IDS))) < 2100
+    for operation in OPERATION_SETS["list"]:
+        made = [*query_strings.of_list(OPERATIONS[operation].query_parameters), *values(query_strings.BROKEN)]
+        assert max(map(len, made)) < 3900
+        assert len(set(made)) == len(made)
+        assert all(query.isascii() and query.isprintable() and " " not in query for query in made)

@@ -1,4 +1,4 @@
-"""Names and headlines of the package: no class name for two things, no headline that asks a question."""
+"""Names and headlines of the package: one thing each, no question, and few names of operations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from conformance.contract.operations import OPERATIONS
 from tests.support.sources import trees
 
 #: First words of a headline that the reader would have to answer.
@@ -46,3 +47,52 @@ def test_no_docstring_begins_with_a_question() -> None:
     assert not [
         f"{path}:{getattr(node, 'lineno', 1)}" for path, node in nodes() if headline(node) in QUESTIONS
     ]
+
+
+# ---------------------------------------------------------------------- operation names
+
+
+#: Comparisons with an operationId that the whole package may have, the reference server aside.
+MOST = 20
+
+
+def compared(tree: ast.Module) -> Iterator[int]:
+    """The lines that compare a value, or match it, with a literal operationId."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides: list[ast.expr] = [node.left, *node.comparators]
+            inner = [
+                each
+                for side in sides
+                if isinstance(side, ast.Tuple | ast.List | ast.Set)
+                for each in side.elts
+            ]
+            literals: list[ast.AST] = [*sides, *inner]
+        elif isinstance(node, ast.match_case):
+            literals = list(ast.walk(node.pattern))
+        else:
+            continue
+        named = [each for each in literals if isinstance(each, ast.Constant) and each.value in OPERATIONS]
+        if named:
+            yield named[0].lineno
+
+
+def test_comparisons_are_found() -> None:
+    code = """
+a == "createWallet"
+b in ("x", "createPayin")
+match c:
+    case "listAccounts" | "y":
+        d = {"createWallet": 1}["createWallet"]
+"""
+    assert list(compared(ast.parse(code))) == [2, 3, 5]
+
+
+def test_few_comparisons_name_an_operation() -> None:
+    found = [
+        f"{path}:{line}"
+        for path, tree in trees().items()
+        if "reference" not in path.parts
+        for line in compared(tree)
+    ]
+    assert len(found) <= MOST, "\n".join(found)

@@ -16,6 +16,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 
 from .choice import choice
+from .surroundings import Between
 
 #: Requests a second that a limiter lets through.
 RATE = 150
@@ -42,17 +43,26 @@ TOO_MANY = {
 }
 
 
-class LimitedInFront(httpx.BaseTransport):
+class LimitedInFront(Between):
     """A gateway limits the rate before anybody looks at the request."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._allowance = Allowance(RATE)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if not self._allowance.take():
-            return httpx.Response(429, headers={"Retry-After": "1"}, json=TOO_MANY)
-        return self.inner.handle_request(request)
+        return super().handle_request(request) if self._allowance.take() else self.refusal()
+
+    def refusal(self) -> httpx.Response:
+        """The answer to a request beyond the rate."""
+        return httpx.Response(429, headers={"Retry-After": "1"}, json=TOO_MANY)
+
+
+class LimitedWithoutWord(LimitedInFront):
+    """A gateway limits the rate and does not say when to come back."""
+
+    def refusal(self) -> httpx.Response:
+        return httpx.Response(429, headers={"Content-Type": "text/plain"}, content=b"Too Many Requests")
 
 
 @choice()
@@ -86,7 +96,7 @@ class LimitedTwice(LimitedInFront):
         return httpx.Response(429, headers={"Retry-After": "60"}, json=TOO_MANY)
 
 
-class LosesNow(httpx.BaseTransport):
+class LosesNow(Between):
     """A kept-alive connection closes in the very moment it is used again, once in a while: of some requests
     the server never hears, of some it was the answer that got lost."""
 
@@ -94,7 +104,7 @@ class LosesNow(httpx.BaseTransport):
     EVERY, REACHED = 211, 2
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._requests = self._lost = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -107,42 +117,28 @@ class LosesNow(httpx.BaseTransport):
         raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
 
 
+# ---------------------------------------------------------------------- front ends that refuse
+
+Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
+
+
+def refusing(status: int, title: str, odd: Callable[[httpx.Request, bytes], object]) -> Wrapped:
+    """A front end that refuses requests which are odd, as they or their targets show, with a page of its own
+    before anything else."""
+
+    class Refusing(Between):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if not odd(request, request.extensions.get("target", request.url.raw_path)):
+                return super().handle_request(request)
+            page = f"<html><head><title>{status} {title}</title></head></html>".encode()
+            return httpx.Response(status, headers={"Content-Type": "text/html"}, content=page)
+
+    return Refusing
+
+
 #: Characters that RFC 3986 lets stand in a target: anything else is for a front end to refuse.
 _TARGET = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
-
 _VALUE = re.compile(rb"[\t\x20-\x7e]*")
-
-
-class FrontEnd(httpx.BaseTransport):
-    """A web server that refuses odd targets and header bytes with a page of its own, before anything else."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        target: bytes = request.extensions.get("target", request.url.raw_path)
-        odd = not _TARGET.fullmatch(target) or b"%2f" in target.partition(b"?")[0].lower()
-        odd = odd or not all(_VALUE.fullmatch(value) for _, value in request.headers.raw)
-        if odd:
-            return _page(400, "Bad Request")
-        return self.inner.handle_request(request)
-
-
-class ShortTargets(httpx.BaseTransport):
-    """A web server that refuses a target of more than 2,048 bytes with a page of its own."""
-
-    #: Bytes of the longest target, and the status of the refusal (IIS 404, a firewall 403, others 414).
-    LONGEST, STATUS = 2048, 404
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        target: bytes = request.extensions.get("target", request.url.raw_path)
-        if len(target) > self.LONGEST:
-            return _page(self.STATUS, "Request URL too long")
-        return self.inner.handle_request(request)
-
 
 #: Texts that rule sets of firewalls match: SQL, markup, path traversal, templates, shell commands.
 _ATTACKS = re.compile(
@@ -151,30 +147,25 @@ _ATTACKS = re.compile(
 )
 
 
-class Firewall(httpx.BaseTransport):
-    """A web application firewall that refuses what resembles an attack with a page of its own."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        target: bytes = request.extensions.get("target", request.url.raw_path)
-        if _ATTACKS.search(target) or _ATTACKS.search(request.content):
-            return _page(403, "Forbidden")
-        return self.inner.handle_request(request)
+def _malformed(request: httpx.Request, target: bytes) -> bool:
+    """True for odd characters in the target, or odd bytes in a header."""
+    odd = not _TARGET.fullmatch(target) or b"%2f" in target.partition(b"?")[0].lower()
+    return odd or not all(_VALUE.fullmatch(value) for _, value in request.headers.raw)
 
 
-def _page(status: int, title: str) -> httpx.Response:
-    page = f"<html><head><title>{status} {title}</title></head></html>".encode()
-    return httpx.Response(status, headers={"Content-Type": "text/html"}, content=page)
+def _attacking(request: httpx.Request, target: bytes) -> bool:
+    """True for what resembles an attack."""
+    return bool(_ATTACKS.search(target) or _ATTACKS.search(request.content))
 
 
-class Router(httpx.BaseTransport):
+def _long_header(request: httpx.Request, target: bytes) -> bool:
+    """True for a header field of more than 4,096 bytes."""
+    return any(len(name) + len(value) + 2 > 4096 for name, value in request.headers.raw)
+
+
+class Router(Between):
     """A router that answers other spellings and methods of a path before anybody is authenticated: it shows
     where the right one is, or that there is none, and serves nothing."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         target: bytes = request.extensions.get("target", request.url.raw_path)
@@ -192,14 +183,14 @@ class Router(httpx.BaseTransport):
         return self.inner.handle_request(request)
 
 
-class Storms(httpx.BaseTransport):
+class Storms(Between):
     """Once in a while a gateway refuses everything for two seconds, and says so by a date."""
 
     #: Requests between storms, and seconds that one takes.
     EVERY, LASTS = 700, 2.0
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._requests = 0
         self._until = 0.0
 
@@ -214,11 +205,8 @@ class Storms(httpx.BaseTransport):
         return self.inner.handle_request(request)
 
 
-class GatewayDate(httpx.BaseTransport):
+class GatewayDate(Between):
     """A gateway dates answers by its own clock, which is six seconds ahead of the server's."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self.inner.handle_request(request)
@@ -247,25 +235,8 @@ class LikeAllAnswers(Behaviour):
         return response.with_document({**document, **common})
 
 
-class ShortHeaders(httpx.BaseTransport):
-    """A web server that refuses a header field of more than 4,096 bytes with a page of its own."""
-
-    LONGEST = 4096
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if any(len(name) + len(value) + 2 > self.LONGEST for name, value in request.headers.raw):
-            return _page(431, "Request Header Fields Too Large")
-        return self.inner.handle_request(request)
-
-
-class Compressing(httpx.BaseTransport):
+class Compressing(Between):
     """A front end that compresses answers for clients that take gzip."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self.inner.handle_request(request)
@@ -277,29 +248,15 @@ class Compressing(httpx.BaseTransport):
         return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(packed))
 
 
-class LimitedWithoutWord(httpx.BaseTransport):
-    """A gateway limits the rate and does not say when to come back."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
-        self._allowance = Allowance(RATE)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if not self._allowance.take():
-            return httpx.Response(429, headers={"Content-Type": "text/plain"}, content=b"Too Many Requests")
-        return self.inner.handle_request(request)
-
-
-Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
-
 #: Name -> what stands between, where it is no choice of the server's own.
 BETWEEN: dict[str, Wrapped] = {
     "limited in front": LimitedInFront,
     "loses some": LosesNow,
-    "front end": FrontEnd,
-    "short targets": ShortTargets,
-    "firewall": Firewall,
-    "short headers": ShortHeaders,
+    "front end": refusing(400, "Bad Request", _malformed),
+    # IIS answers 404, a firewall 403, others 414.
+    "short targets": refusing(404, "Request URL too long", lambda request, target: len(target) > 2048),
+    "firewall": refusing(403, "Forbidden", _attacking),
+    "short headers": refusing(431, "Request Header Fields Too Large", _long_header),
     "compressing": Compressing,
     "limited without a word": LimitedWithoutWord,
     "gateway": lambda inner: Router(Storms(GatewayDate(inner))),

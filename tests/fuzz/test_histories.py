@@ -14,11 +14,11 @@ from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
 from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
-from conformance.reference.refusals import Refusal
 from tests.replay.samples import NoNonces, PerformsAgain
 from tests.support.mistakes import TwoWallets
 from tests.support.runs import broken, run_on
+from tests.variants.choice import compose
+from tests.variants.policies import FrozenWhenDisabled
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -166,18 +166,8 @@ def test_all_requests_of_a_race_are_judged() -> None:
     assert {number for number, one in run.record.items() if one.raced in races} <= set(found.judged)
 
 
-class Frozen(Behaviour):
-    """A disabled beneficiary takes no destination."""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        beneficiary = ctx.beneficiary or {}
-        if ctx.operation == "createPayoutDestination" and beneficiary.get("status") == "disabled":
-            raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
-
-
 def test_a_race_uses_up_nothing_that_others_need() -> None:
-    run = run_on(Frozen())
+    run = run_on(compose(FrozenWhenDisabled))
     # Many enough for every operation to come up.
     has_legal_order(run, "nonces", FuzzSettings(1, 400))
     assert run.account().beneficiary.succeeded

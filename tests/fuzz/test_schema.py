@@ -28,6 +28,7 @@ from conformance.world.case import Case
 from conformance.world.run_context import RunContext
 from conformance.world.samples import marker
 from tests.replay.samples import generated
+from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
 from tests.variants.authentication import KeysOfOrganization
 from tests.variants.choice import compose
@@ -136,13 +137,6 @@ def test_failures_of_cases_that_were_not_drawn_are_shrunk() -> None:
 # ---------------------------------------------------------------------- what cannot be tested
 
 
-class RefusesPayins(Behaviour):
-    def check_together(self, ctx: Any) -> None:
-        if ctx.operation == "createPayin":
-            raise Refusal("invalid_field", "Not today.", "amount", "closed")
-        super().check_together(ctx)
-
-
 class ReadsSoon(ReadsBehind):
     """New resources are there for reads a tenth of a second later."""
 
@@ -156,7 +150,7 @@ def test_what_reads_show_late_is_waited_for(operation: str) -> None:
 
 
 def test_operation_that_is_never_accepted_is_inconclusive() -> None:
-    findings = schema_fuzzing(run_on(RefusesPayins()), "createPayin", settings())
+    findings = schema_fuzzing(run_on(Closed("createPayin")), "createPayin", settings())
     unreached = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
     assert [finding.rule for finding in unreached] == ["http.success-json"]
     assert "no generated createPayin was accepted" in unreached[0].summary
@@ -170,15 +164,8 @@ def test_absent_operation_is_not_applicable() -> None:
     assert run.sent == 0
 
 
-class NoAccounts(Behaviour):
-    def check_together(self, ctx: Any) -> None:
-        if ctx.operation == "createAccount":
-            raise Refusal("invalid_field", "No more accounts.", "name", "closed")
-        super().check_together(ctx)
-
-
 def test_server_without_accounts_is_inconclusive() -> None:
-    findings = schema_fuzzing(run_on(NoAccounts()), "createWallet", settings())
+    findings = schema_fuzzing(run_on(Closed("createAccount")), "createWallet", settings())
     assert {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
 
 

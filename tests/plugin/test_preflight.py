@@ -21,7 +21,7 @@ from conformance.target.file import Target, build
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
 from tests.variants.hurry import hurried
-from tests.variants.networks import TOO_MANY, Allowance
+from tests.variants.networks import LimitedInFront
 from tests.variants.surroundings import Between
 
 
@@ -71,22 +71,9 @@ def test_wrong_clock() -> None:
     assert "clock" in text and "NTP" in text
 
 
-class Limited(Between):
-    """Two requests in each second of the clock."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self.allowance = Allowance(2)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if not self.allowance.take():
-            return httpx.Response(429, headers={"Retry-After": "1"}, json=TOO_MANY)
-        return super().handle_request(request)
-
-
 def test_rate_of_a_limiter_is_measured_and_kept() -> None:
     target, transport = reference()
-    limited = Limited(transport)
+    limited = LimitedInFront(transport, 2)
     assert rate_limit(preflight(target, transport)) == 0
     with hurried():
         rate = rate_limit(preflight(target, limited))

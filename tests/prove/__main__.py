@@ -22,7 +22,6 @@ NAMES = (
     "equality",
     "hostile",
     "processes",
-    "answers",
     "load",
     "judgements",
     "mutations",

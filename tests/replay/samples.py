@@ -71,9 +71,6 @@ def long_title(run: RunContext) -> Finding:
     return finding("fields.max-length", "updateBeneficiary", Refused("a title of 30"), patch)
 
 
-CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, long_title)]
-
-
 def saved(behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], folder: Path) -> Path:
     """The replay file of a failure on a server of a behaviour."""
     run = run_on(behaviour())

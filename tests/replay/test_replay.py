@@ -26,7 +26,6 @@ from conformance.replay.attempts import attempts
 from conformance.replay.format import file_name
 from conformance.world.run_context import RunContext
 from tests.replay.samples import (
-    CASES,
     LongNotes,
     NoNonces,
     PerformsAgain,
@@ -36,14 +35,8 @@ from tests.replay.samples import (
     replayed_twice,
     used_nonce,
 )
+from tests.support.mistakes import Closed
 from tests.support.runs import run_on
-
-
-@pytest.mark.parametrize(("behaviour", "fail"), CASES, ids=[case[0].__name__ for case in CASES])
-def test_reproduced_on_the_faulty_server_only(behaviour: type[Behaviour], fail: Any, tmp_path: Path) -> None:
-    document = recorded(behaviour, fail, tmp_path)
-    assert perform(document, run_on(behaviour())).verdict == "reproduced"
-    assert perform(document, run_on()).verdict == "not reproduced"
 
 
 def test_no_credential_and_no_id_of_the_server_is_written(tmp_path: Path) -> None:
@@ -105,18 +98,6 @@ def test_requests_sent_together_are_sent_together_again(run: RunContext) -> None
 def test_nothing_is_written_without_a_request(tmp_path: Path) -> None:
     assert save(finding("wallet.race", "createWallet", AtMostOne("a")), [], run_on(), tmp_path) is None
     assert not list(tmp_path.iterdir())
-
-
-class NoAccounts(Behaviour):
-    def authentication_steps(self, ctx: Any) -> Any:
-        return super().authentication_steps(ctx)
-
-    def validate(self, ctx: Any) -> None:
-        from conformance.reference.refusals import Refusal
-
-        if ctx.operation == "createAccount":
-            raise Refusal("invalid_field", "closed", "name", "closed")
-        super().validate(ctx)
 
 
 def conflict_between(run: RunContext) -> Finding:
@@ -194,20 +175,11 @@ def test_a_request_that_a_mended_server_refuses_breaks_no_rule(tmp_path: Path) -
 
 
 def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> None:
-    replayed = perform(recorded(LongNotes, long_title, tmp_path), run_on(NoAccounts()))
+    replayed = perform(recorded(LongNotes, long_title, tmp_path), run_on(Closed("createAccount")))
     assert replayed.verdict == "undecided" and "step 1 was answered 422" in replayed.got
 
 
-class NoWallets(Behaviour):
-    def validate(self, ctx: Any) -> None:
-        from conformance.reference.refusals import Refusal
-
-        if ctx.operation == "createWallet":
-            raise Refusal("invalid_field", "closed", "label", "closed")
-        super().validate(ctx)
-
-
-class NoWalletsLongNotes(NoWallets, LongNotes):
+class ClosedLongNotes(Closed, LongNotes):
     pass
 
 
@@ -219,8 +191,8 @@ def test_a_refused_creation_that_nothing_names_proves_no_failure(tmp_path: Path)
     document = recorded(LongNotes, after_a_wallet, tmp_path)
     assert any(step["operation"] == "createWallet" for step in document["steps"])
     assert perform(document, run_on(LongNotes())).verdict == "reproduced"
-    assert perform(document, run_on(NoWallets())).verdict == "not reproduced"
-    replayed = perform(document, run_on(NoWalletsLongNotes()))
+    assert perform(document, run_on(Closed("createWallet"))).verdict == "not reproduced"
+    replayed = perform(document, run_on(ClosedLongNotes("createWallet")))
     assert replayed.verdict == "undecided" and "was answered 422" in replayed.got
 
 

@@ -158,3 +158,16 @@ class TwoWallets(Behaviour):
     def claim_wallet_pair(self, ctx: Context) -> bool:
         super().claim_wallet_pair(ctx)
         return True
+
+
+class Closed(Behaviour):
+    """Refuses every body of one operation."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__()
+        self._closed = operation
+
+    def check_together(self, ctx: Context) -> None:
+        if ctx.operation == self._closed:
+            raise Refusal("invalid_field", "Not today.", code="closed")
+        super().check_together(ctx)

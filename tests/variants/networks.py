@@ -46,9 +46,9 @@ TOO_MANY = {
 class LimitedInFront(Between):
     """A gateway limits the rate before anybody looks at the request."""
 
-    def __init__(self, inner: httpx.BaseTransport) -> None:
+    def __init__(self, inner: httpx.BaseTransport, rate: int = RATE) -> None:
         super().__init__(inner)
-        self._allowance = Allowance(RATE)
+        self._allowance = Allowance(rate)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         return super().handle_request(request) if self._allowance.take() else self.refusal()

@@ -95,7 +95,8 @@ def test_what_is_open_is_observed(
     rule: str, client: type[Client], provoked: tuple[str, ...], answer: str
 ) -> None:
     rig = Rig(*provoked)
-    client(rig).work()
+    with contextlib.suppress(Refused):
+        client(rig).work()
     cells = [cell for cell in rig.sandbox.judge.ledger().cells if cell.rule == rule]
     answers = [text for cell in cells for finding in cell.findings for text in finding.observations.values()]
     assert any(answer in text for text in answers), answers

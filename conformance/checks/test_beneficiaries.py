@@ -286,27 +286,32 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
         ctx.judge(rule, holds_destinations(f"{what}: all of them", ids=sorted(many.created)), answer)
 
 
-@check(
-    "beneficiary.destinations", "beneficiary.update", operations=("updateBeneficiary", "disableBeneficiary")
-)
+_CHANGED = ("beneficiary.destinations", "beneficiary.update", "beneficiary.disable")
+
+
+@check(*_CHANGED, operations=("updateBeneficiary", "disableBeneficiary"))
 def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
-    """Destinations made while their beneficiary is changed or disabled are among its destinations, and the
-    change is not lost either."""
+    """Destinations made while their beneficiary is changed or disabled are among its destinations; neither
+    that change is lost nor another one of the same moment."""
     fixture, disables = ctx.account(fresh=True), ctx.operation.traits.disables
+    rule = "beneficiary.disable" if disables else "beneficiary.update"
     rounds = Rounds(ctx, MEANWHILE)
     for _ in rounds:
-        owner, note = Beneficiary(ctx, fixture), samples.marker()
-        change = call(ctx.operation.id, owner.ids, None if disables else {"note": note})
-        creates = [
-            call("createPayoutDestination", owner.ids, ctx.run.bank_account(fixture)) for _ in range(2)
+        owner = Beneficiary(ctx, fixture)
+        other = {"display_name": f"Grace {samples.marker()}"}
+        change = {"status": "disabled"} if disables else {"note": samples.marker()}
+        changes = [
+            call(ctx.operation.id, owner.ids, None if disables else change),
+            call("updateBeneficiary", owner.ids, other),
         ]
-        changed, *answers = rounds.race(
-            [change, *creates], "a beneficiary changed while destinations are made"
-        )
+        accounts = [ctx.run.bank_account(fixture) for _ in range(2)]
+        creates = [call("createPayoutDestination", owner.ids, body) for body in accounts]
+        purpose = "a beneficiary changed while destinations are made"
+        changed, aside, *answers = rounds.race([*changes, *creates], purpose)
         made = {str(answer.get("id")): answer for answer in answers if answer.succeeded}
-        if not changed.succeeded or not made:
+        if not changed.succeeded or not (made or aside.succeeded):
             continue
-        what, expected = "a beneficiary after that", {} if disables else {"note": note}
+        what, expected = "a beneficiary after that", change | (other if aside.succeeded else {})
 
         def shows_all(answer: Exchange, made: Collection[str] = tuple(made), kept: Any = expected) -> bool:
             held = identifiers(answer.get("payout_destinations")) or ()
@@ -318,7 +323,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
             holds = holds_destinations(f"{what}: all destinations that were made", ids=sorted(made))
             ctx.judge("beneficiary.destinations", holds, answer, changed, *made.values())
             for name, value in expected.items():
-                ctx.judge("beneficiary.update", Member(what, name, value), answer)
+                ctx.judge(rule, Member(what, name, value), answer, changed, aside)
     if not any(entry.judged for entry in ctx.entries.values()):
         raise Inconclusive("no destination was made while its beneficiary was changed")
 

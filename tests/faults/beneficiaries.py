@@ -50,6 +50,23 @@ class SavesOldDestinations(KeepsOneDocument):
         return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
 
 
+@fault("beneficiary.disable", each=("updateBeneficiary", "disableBeneficiary"))
+class SavesTheOldState(KeepsOneDocument):
+    """A PATCH or a disable saves all fields as they were when it read the beneficiary."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        changes = ctx.operation in ("updateBeneficiary", "disableBeneficiary")
+        return contextlib.nullcontext() if changes else super().transaction(ctx)
+
+    def slow(self, ctx: Context) -> bool:
+        return bool(ctx.operation == self.value)
+
+    def act(self, ctx: Context) -> None:
+        if ctx.operation == "updateBeneficiary":
+            pause(2 if self.slow(ctx) else 0.5)
+        super().act(ctx)
+
+
 #: Kind -> which of a beneficiary's destinations are shown.
 DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "none": lambda items: [],

@@ -29,6 +29,11 @@ class SavesTheOldBeneficiary(KeepsOneDocument):
         ctx.store.update(self.parent(ctx))
 
 
+@fault("beneficiary.update")
+class SavesEveryField(KeepsOneDocument):
+    """A PATCH saves all fields as they were when it read the beneficiary, as object mappers do."""
+
+
 @fault("beneficiary.update", each=fields_of_beneficiary)
 class ShowsOnly(Faulty):
     """A PATCH answers this field changed, but a later read shows the old value."""

@@ -44,6 +44,7 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
     for name, omitted in (
         ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),
         ("Authorization: Bearer and X-API-Key instead of the four headers", signing.HEADERS[1:]),
+        ("Authorization: Bearer instead of X-Signature", (signing.SIGNATURE,)),
     ):
         auth = Auth(omit=omitted)
         control = at.case("auth.missing-header", f"{name}, but for Authorization", auth=auth)

@@ -235,6 +235,14 @@ faults["auth.bearer-only"] |= {
     "The API key as bearer token does instead of the four headers.": waiving(
         lambda self, ctx: ctx.store.organization(_bearer(ctx) or "") is not None
     ),
+    "A bearer token does instead of the signature, beside the other three headers.": waiving(
+        lambda self, ctx: (
+            _bearer(ctx) is not None
+            and all(
+                ctx.header(name.lower().encode()) for name in signing.HEADERS if name != signing.SIGNATURE
+            )
+        )
+    ),
     "A bearer token is refused, but not as missing headers.": seam(
         "check_headers_present",
         lambda self, ctx: refuse(refusal(*self.value)) if _bearer(ctx) is not None else self.usual(),

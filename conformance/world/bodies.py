@@ -72,10 +72,10 @@ def _address_abroad(sample: Body) -> Body:
     return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": _abroad(sample)}
 
 
-#: With a space in each of its members, and words that begin small.
+#: With a space in each of its members, words that begin small, and apostrophes.
 _ENGLISH_ADDRESS = {
-    "address_line": "10 McAdam Street, flat 2b",
-    "city": "Newcastle upon Tyne",
+    "address_line": "10 McAdam's Yard, flat 2b",
+    "city": "King's Lynn and West Norfolk",
     "region": "Tyne and Wear",
     "postal_code": "NE1 4ST",
     "country": "GB",

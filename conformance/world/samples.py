@@ -28,8 +28,8 @@ DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
 SIGNS = 'O\'Neil &  Co <b>"#1"</b> 50%20+1 \\ / ; {x}'
 
-#: A line feed and a tab.
-LINES = "\n\tNext line"
+#: Ends of lines of two systems, and a tab.
+LINES = "\n\tNext line\r\nLast line"
 
 #: The greatest length of a label or a name (section 8).
 LONGEST = 255

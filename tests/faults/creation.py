@@ -123,6 +123,11 @@ def changed_address(
     return {**fields, "address": {**fields["address"], **change(fields["address"])}}
 
 
+def escaped(address: dict[str, Any], member: str) -> dict[str, Any]:
+    """A member of an address with the apostrophes escaped as in HTML."""
+    return {member: address.get(member, "").replace("'", "&#39;")}
+
+
 #: Kind -> what becomes of the fields of a beneficiary.
 CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "country_code is that of the address": lambda fields: {
@@ -166,6 +171,11 @@ faults["create.echo"] |= {
         },
         operations=("createBeneficiary",),
         each=("address_line", "city", "region"),
+    ),
+    "The apostrophes in this member of an address are escaped.": keeping(
+        lambda self, fields: changed_address(fields, lambda address: escaped(address, self.value)),
+        operations=("createBeneficiary",),
+        each=("address_line", "city"),
     ),
     "A text without a maximum length is cut.": keeping(
         lambda self, fields: {
@@ -300,6 +310,7 @@ NOTES: dict[str, Callable[[str], str]] = {
     "a tab is a space": lambda note: note.replace("\t", " "),
     "lines are joined": lambda note: note.replace("\n", " "),
     "lines end as on Windows": lambda note: note.replace("\n", "\r\n"),
+    "lines end as on Unix": lambda note: note.replace("\r\n", "\n"),
     "the first line only": lambda note: note.partition("\n")[0],
 }
 

@@ -13,7 +13,7 @@ from tests.specification import ADDRESS
 from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary, paid
 from .catalogue import Faulty, fault, faults, refuse, seam
 from .crashes import succeeded, third
-from .creation import KEPT_TEXTS, changed_address, rows_of_texts
+from .creation import KEPT_TEXTS, changed_address, escaped, rows_of_texts
 from .resources import free_texts, other
 
 
@@ -101,6 +101,13 @@ faults["beneficiary.update"] |= {
             self.usual(), lambda address: {self.value: record["address"].get(self.value)}
         ),
         each=ADDRESS,
+    ),
+    "A PATCH escapes the apostrophes in this member of an address.": seam(
+        "patched",
+        lambda self, ctx, record: changed_address(
+            self.usual(), lambda address: escaped(address, self.value) if "address" in ctx.values else {}
+        ),
+        each=("address_line", "city"),
     ),
     "A note that a PATCH names is cut.": seam(
         "patched",

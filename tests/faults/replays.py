@@ -372,6 +372,16 @@ faults["idempotency.replay"] |= {
 
 
 @fault("idempotency.replay-after-change", operations=("createBeneficiary",))
+class ActiveAgain(Faulty):
+    """A repeated create makes the beneficiary active again."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        made = ctx.store.get("beneficiary", json.loads(answer.body)["id"]) or {}
+        ctx.store.update({**made, "status": "active"})
+        return super().replayed(ctx, answer)
+
+
+@fault("idempotency.replay-after-change", operations=("createBeneficiary",))
 class SavesAgain(Faulty):
     """A repeated create saves the beneficiary as it was first made."""
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from conformance.judge import effects
-from conformance.judge.effects import Effect, Payment
+from conformance.judge.effects import Payment
 from conformance.wire.messages import Call, to_json
 
 PERSON = {
@@ -101,11 +101,6 @@ def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], move
     assert bool(effect) is effect.doubtful is moved
 
 
-@pytest.mark.parametrize("document", [{}, "none", [1], None])
-def test_balances_that_are_none(document: object) -> None:
-    assert effects.amounts(document) is None
-
-
 def rounds(*pairs: tuple[str, ...]) -> list[Payment]:
     """Payments by what moved, the amount, and what moved in the pause."""
     member = ("USD", "pending_payout")
@@ -159,14 +154,6 @@ def test_money_follows_what_is_asked_for(moved: str, fee: str, follows: bool) ->
 def test_what_lenient_parsers_take_is_no_plain_amount(text: str) -> None:
     assert effects.plain(text) is None
     assert effects.sent_amount(Call(None, "POST", "/", to_json({"amount": text}))) is None
-
-
-def test_effects_come_again_and_pauses_stay_without() -> None:
-    first = Effect("one more", True, "a name")
-    assert effects.repeated(first, [(first, Effect())] * 3)
-    assert not effects.repeated(first, [(first, Effect()), (first, first)])
-    assert not effects.repeated(first, [(first, Effect()), (Effect("others", True, "b"), Effect())])
-    assert not effects.repeated(first, [])
 
 
 @pytest.mark.parametrize(

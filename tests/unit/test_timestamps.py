@@ -93,24 +93,6 @@ def test_whole_second_goes_back(text: str, whole: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "after"),
-    [
-        ("2025-12-31T23:59:59Z", "2026-01-01T00:00:00Z"),
-        ("2025-01-01T00:00:00.000Z", "2025-01-01T00:00:01Z"),
-        ("2025-01-01T00:00:00.999Z", "2025-01-01T00:00:01.000Z"),
-        ("2025-01-01T00:00:00.120Z", "2025-01-01T00:00:00.13Z"),
-        ("2025-01-01T00:00:00.123456Z", "2025-01-01T00:00:00.123457Z"),
-        ("2025-01-01T00:00:00.123456789Z", "2025-01-01T00:00:00.123457Z"),
-        ("2000-02-29T13:30:00.5+01:30", "2000-02-29T12:00:00.6Z"),
-        ("9999-12-31T23:59:59Z", None),
-        ("yesterday", None),
-    ],
-)
-def test_just_after_is_the_next_that_may_be_shown(text: str, after: str | None) -> None:
-    assert timestamps.just_after(text) == after
-
-
-@pytest.mark.parametrize(
     ("text", "since", "least", "most"),
     [
         ("2025-01-01T00:00:00Z", None, 1.0, 1.1),

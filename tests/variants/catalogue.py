@@ -52,6 +52,7 @@ VARIANTS: tuple[Variant, ...] = (
             lists.BroughtIntoRange,
             auth.ValidatesFirst,
             auth.AnyUuid,
+            auth.SignedTimestamps,
             resources.CharsetDeclared,
             lists.OddFiltersMatchNothing,
             resources.SeveralDefaults,

@@ -190,7 +190,8 @@ class AmountsScaled(Behaviour):
 
 def _scaled(amount: str) -> str:
     """An amount with eight decimals at least."""
-    whole, _, decimals = amount.partition(".")
+    # A server that takes exponents, too, brings them here.
+    whole, _, decimals = format(Decimal(amount), "f").partition(".")
     return f"{whole}.{decimals:0<8}"
 
 

@@ -82,18 +82,22 @@ class LimitedBehindAuthentication(Behaviour):
         return Response.of(429, TOO_MANY).with_header(b"retry-after", b"1")
 
 
-class LimitedTwice(LimitedInFront):
-    """A gateway limits the rate, and behind it the requests of a minute."""
+class LimitedByTheMinute(LimitedInFront):
+    """A gateway limits the requests of a minute."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)
-        self._minute = Allowance(600, seconds=60)
+        self._allowance = Allowance(600, seconds=60)
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = super().handle_request(request)
-        if response.status_code == 429 or self._minute.take():
-            return response
+    def refusal(self) -> httpx.Response:
         return httpx.Response(429, headers={"Retry-After": "60"}, json=TOO_MANY)
+
+
+class LimitedTwice(LimitedInFront):
+    """A gateway limits the rate, and behind it another one the requests of a minute."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(LimitedByTheMinute(inner))
 
 
 class LosesNow(Between):

@@ -46,16 +46,16 @@ TOO_MANY = {
 class LimitedInFront(Between):
     """A gateway limits the rate before anybody looks at the request."""
 
-    def __init__(self, inner: httpx.BaseTransport, rate: int = RATE) -> None:
+    def __init__(self, inner: httpx.BaseTransport, rate: int = RATE, seconds: int = 1) -> None:
         super().__init__(inner)
-        self._allowance = Allowance(rate)
+        self._allowance = Allowance(rate, seconds)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         return super().handle_request(request) if self._allowance.take() else self.refusal()
 
     def refusal(self) -> httpx.Response:
         """The answer to a request beyond the rate."""
-        return httpx.Response(429, headers={"Retry-After": "1"}, json=TOO_MANY)
+        return httpx.Response(429, headers={"Retry-After": f"{self._allowance.seconds}"}, json=TOO_MANY)
 
 
 class LimitedWithoutWord(LimitedInFront):
@@ -82,22 +82,11 @@ class LimitedBehindAuthentication(Behaviour):
         return Response.of(429, TOO_MANY).with_header(b"retry-after", b"1")
 
 
-class LimitedByTheMinute(LimitedInFront):
-    """A gateway limits the requests of a minute."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._allowance = Allowance(600, seconds=60)
-
-    def refusal(self) -> httpx.Response:
-        return httpx.Response(429, headers={"Retry-After": "60"}, json=TOO_MANY)
-
-
 class LimitedTwice(LimitedInFront):
     """A gateway limits the rate, and behind it another one the requests of a minute."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(LimitedByTheMinute(inner))
+        super().__init__(LimitedInFront(inner, 600, seconds=60))
 
 
 class LosesNow(Between):

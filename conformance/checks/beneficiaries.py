@@ -14,6 +14,7 @@ from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.expectations import At, Later, Member
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
+from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import Body
 
@@ -57,6 +58,12 @@ class Beneficiary:
 
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
+
+    def move(self, purpose: str) -> Exchange:
+        """Changes its note and, where the server allows it, the country that payouts to it go to."""
+        country = samples.other_value("country_code", str(self.created.get("country_code")))
+        moved = self.patch({"note": samples.marker(), "country_code": country}, purpose)
+        return self.patch({"note": samples.marker()}, purpose) if moved.refused else moved
 
     def disable(self, purpose: str) -> Exchange:
         return self.ctx.send(call("disableBeneficiary", self.ids), purpose)

@@ -191,7 +191,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         )
     acts: dict[str, Callable[[str], Exchange]] = {
         "getBeneficiary": owner.read,
-        "updateBeneficiary": functools.partial(_move, owner),
+        "updateBeneficiary": owner.move,
         "disableBeneficiary": owner.disable,
     }
     act = acts[ctx.operation.id]
@@ -224,13 +224,6 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         _judge_defaults(ctx, fixture, owner, act)
     if ctx.wanted("more destinations than a page holds"):
         _judge_many_destinations(ctx)
-
-
-def _move(owner: Beneficiary, purpose: str) -> Exchange:
-    """Changes the note and, where the server allows it, the country that payouts to a beneficiary go to."""
-    country = samples.other_value("country_code", str(owner.created.get("country_code")))
-    moved = owner.patch({"note": samples.marker(), "country_code": country}, purpose)
-    return owner.patch({"note": samples.marker()}, purpose) if moved.refused else moved
 
 
 def _judge_defaults(

@@ -215,18 +215,22 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             ctx.judge("list.complete", own, exchange)
     ctx.observe_delay("when does a new element show?")
     if "beneficiary_id" in ctx.operation.path_parameters:
-        _judge_disabled(ctx, fixture, made)
+        _judge_changed(ctx, fixture, made, "updateBeneficiary", "changed")
+        _judge_changed(ctx, fixture, made, "disableBeneficiary", "disabled")
 
 
-def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, Exchange]) -> None:
-    """Judges that the destinations of a beneficiary stay in their list when it is disabled, where the list
-    is shown at all, and that one which is accepted afterwards is there as well."""
-    what = "the list after its beneficiary was disabled"
-    if not ctx.wanted(what) or not ctx.send(fixture.call("disableBeneficiary"), "it is disabled").succeeded:
+def _judge_changed(
+    ctx: CheckContext, fixture: AccountFixture, made: dict[str, Exchange], operation: str, changed: str
+) -> None:
+    """Judges that the destinations of a beneficiary stay in their list when it is changed or disabled, where
+    the list is shown at all, and that one which is accepted after it was disabled is there as well."""
+    what = f"the list after its beneficiary was {changed}"
+    if not ctx.wanted(what) or not ctx.send(fixture.call(operation), f"it is {changed}").succeeded:
         return
-    late = ctx.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
-    if late.succeeded:
-        made = {**made, str(late.get("id")): late}
+    if TRAITS[operation].disables:
+        late = ctx.send(fixture.call("createPayoutDestination"), "a destination of a disabled beneficiary")
+        if late.succeeded:
+            made = {**made, str(late.get("id")): late}
     exchange = ctx.eventually(
         functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
         lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),

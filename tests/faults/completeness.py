@@ -192,13 +192,21 @@ class HidesSome(Faulty):
         return len(self.fetch(ctx, listing))
 
 
-@fault("list.complete", operations=("listPayoutDestinations",))
-class HidesThoseOfDisabled(Faulty):
-    """The destinations of a disabled beneficiary are not listed."""
+def _is_changed(beneficiary: Record) -> bool:
+    return bool(beneficiary["status"] == "active" and beneficiary["updated"] != beneficiary["created"])
 
-    def count(self, ctx: Context, listing: Listing) -> int:
-        disabled = (ctx.beneficiary or {})["status"] == "disabled"
-        return 0 if disabled else super().count(ctx, listing)
+
+faults["list.complete"] |= {
+    f"The destinations of a {kind} beneficiary are not listed.": seam(
+        "count",
+        lambda self, ctx, _, hidden=hidden: 0 if hidden(ctx.beneficiary) else self.usual(),
+        operations=("listPayoutDestinations",),
+    )
+    for kind, hidden in {
+        "disabled": lambda beneficiary: beneficiary["status"] == "disabled",
+        "changed": _is_changed,
+    }.items()
+}
 
 
 def _rewritten(self: Any, ctx: Context, item: dict[str, Any], record: Record) -> dict[str, Any]:

@@ -98,6 +98,17 @@ class AuthProbes(Engine):
             self.ctx.run.cache.get(_PASSED.of(self.operation), lambda: self.ctx.send(self.valid(), what))
         )
 
+    @property
+    def second(self) -> Engine:
+        """The engine of requests of the second organization in an account of its own, this one where there is
+        none: the requests of each may be looked at on their own, or not at all."""
+        account = self.ctx.run.account
+        try:
+            account(owner="secondary").ids(self.operation)
+        except Inconclusive:
+            return self
+        return Engine(self.ctx, lambda: account(owner="secondary"), organization="secondary")
+
     def valid(self) -> Call:
         """A valid call, with a body and, on POST, an idempotency key of its own."""
         return self.sound.fixture.call(self.operation)
@@ -127,11 +138,13 @@ class AuthProbes(Engine):
     def nonce_replay(
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED
     ) -> None:
-        """Sends a call with the nonce of an earlier exchange and judges that it is refused for it, if the run
-        wants this probe; `within` are the seconds for which a nonce is surely remembered."""
+        """Sends a call with the nonce of an earlier exchange of the same organization and judges that it is
+        refused for it, if the run wants this probe; `within` are the seconds for which a nonce is surely
+        remembered."""
         if not self.ctx.wanted(what):
             return
-        answer = self.send(call.signed(nonce=used.nonce), what)
+        place = self if used.organization == "primary" else self.second
+        answer = place.send(call.signed(nonce=used.nonce), what)
         if answer.arrived - used.started > within:
             self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)
             return

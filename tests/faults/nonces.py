@@ -12,6 +12,7 @@ from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .tenancy import caller_is
 
 
 @fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
@@ -106,6 +107,11 @@ faults["auth.nonce-replay"] |= {
         lambda self, ctx: f"{self.usual()} {self.value(ctx)}",
         each=_scopes,
         also=("auth.nonce-replay-idempotent", "auth.nonce-race"),
+    ),
+    "The nonces of the second of two organizations are not looked at.": seam(
+        "claim_nonce",
+        lambda self, ctx, *_: self.usual() or caller_is(ctx, "second"),
+        operations=[name for name, described in OPERATIONS.items() if described.is_list],
     ),
     "A nonce that was used here may be used for other operations.": seam(
         "claim_nonce",

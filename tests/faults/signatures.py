@@ -16,6 +16,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .tenancy import caller_is
 
 
 def telling(self: Any, ctx: Context) -> None:
@@ -180,6 +181,9 @@ faults["auth.signature"] |= {
         "signatures_equal",
         lambda self, ctx, expected, presented: self.value(expected, presented) or self.usual(),
         each=COMPARISONS,
+    ),
+    "The signatures of the second of two organizations are not looked at.": seam(
+        "signatures_equal", lambda self, ctx, *_: caller_is(ctx, "second") or self.usual()
     ),
     "A signature of another length is refused as a malformed header.": seam(
         "check_signature",

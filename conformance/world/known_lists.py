@@ -143,7 +143,7 @@ class ListFixture:
             if exchange.succeeded and isinstance(created, str):
                 # It should not be there, which is for other rules to say.
                 self.created.setdefault(created, exchange)
-            self.exact = self.exact and (exchange.refused or created in self.created)
+            self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
     def expectation(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
         """The list, which showed the ids `shown`, shows nothing of another parent, and nothing else either

@@ -6,42 +6,26 @@ Writes a target file. In a terminal it asks for each value that no option gives.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from conformance._files import InputError, written
 from conformance.target.file import build
 
-
-@dataclass(frozen=True)
-class _Question:
-    """One value of the target file: its place, what it is, and whether the file can do without it."""
-
-    table: str
-    key: str
-    text: str
-    required: bool = True
-
-    @property
-    def option(self) -> str:
-        name = f"{self.table}_{self.key}" if self.table else self.key
-        return name.replace("_", "-")
-
-
+#: Table and key of each value of the target file, what it is, and False where the file can do without it.
 _QUESTIONS = (
-    _Question("", "base_url", "address of the server: everything before /v1"),
-    _Question("primary", "api_key", "API key of the organization under test"),
-    _Question("primary", "secret", "its secret (empty: from CONFORMANCE_PRIMARY_SECRET)", required=False),
-    _Question("primary", "customer_id", "a customer of the organization, cus_..."),
-    _Question("primary", "other_customer_id", "another customer of it", required=False),
-    _Question("primary", "funded_account_id", "an account that payouts may draw on", required=False),
-    _Question("secondary", "api_key", "API key of another organization", required=False),
-    _Question("secondary", "secret", "its secret (empty: from CONFORMANCE_SECONDARY_SECRET)", required=False),
-    _Question("secondary", "customer_id", "a customer of that organization", required=False),
+    ("", "base_url", "address of the server: everything before /v1", True),
+    ("primary", "api_key", "API key of the organization under test", True),
+    ("primary", "secret", "its secret (empty: from CONFORMANCE_PRIMARY_SECRET)", False),
+    ("primary", "customer_id", "a customer of the organization, cus_...", True),
+    ("primary", "other_customer_id", "another customer of it", False),
+    ("primary", "funded_account_id", "an account that payouts may draw on", False),
+    ("secondary", "api_key", "API key of another organization", False),
+    ("secondary", "secret", "its secret (empty: from CONFORMANCE_SECONDARY_SECRET)", False),
+    ("secondary", "customer_id", "a customer of that organization", False),
 )
 
 _MORE = """
@@ -72,43 +56,38 @@ _MORE = """
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, nargs="?", default=Path("target.toml"), metavar="FILE")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    for question in _QUESTIONS:
-        parser.add_argument(f"--{question.option}", metavar="VALUE", help=question.text)
+    for table, key, text, _ in _QUESTIONS:
+        parser.add_argument(_option(table, key), metavar="VALUE", help=text)
+
+
+def _option(table: str, key: str) -> str:
+    return "--" + "-".join(filter(None, [table, *key.split("_")]))
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file. Raises InputError where a value is missing or wrong, or the file is there."""
     if options.file.exists() and not options.force:
         raise InputError(f"{options.file}: this file is there already; --force writes over it.")
-    ask = _asker() if sys.stdin.isatty() else None
-    tables = _tables(options, ask)
+    tables = _tables(options, ask=sys.stdin.isatty())
     _validate(tables)
     written(options.file, _text(tables), private=True)
     print(f"{options.file} is written. Next: conformance doctor --target {options.file}")
     return 0
 
 
-def _asker() -> Callable[[_Question], str]:
-    def ask(question: _Question) -> str:
-        place = f"[{question.table}] {question.key}" if question.table else question.key
-        needed = "" if question.required else ", or nothing"
-        return input(f"{place} ({question.text}{needed}): ").strip()
-
-    return ask
-
-
-def _tables(options: argparse.Namespace, ask: Callable[[_Question], str] | None) -> dict[str, Any]:
+def _tables(options: argparse.Namespace, *, ask: bool) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     missing = []
-    for question in _QUESTIONS:
-        value = getattr(options, question.option.replace("-", "_"))
-        if value is None and ask is not None:
-            value = ask(question)
+    for table, key, text, required in _QUESTIONS:
+        option = _option(table, key)
+        value = getattr(options, option[2:].replace("-", "_"))
+        if value is None and ask:
+            place = f"[{table}] {key}" if table else key
+            value = input(f"{place} ({text}{'' if required else ', or nothing'}): ").strip()
         if value:
-            table = tables.setdefault(question.table, {}) if question.table else tables
-            table[question.key] = value
-        elif question.required:
-            missing.append(f"--{question.option}")
+            (tables.setdefault(table, {}) if table else tables)[key] = value
+        elif required:
+            missing.append(option)
     if missing:
         raise InputError(f"Nobody is there to ask: give {', '.join(missing)}.")
     return tables
@@ -129,18 +108,12 @@ def _validate(tables: dict[str, Any]) -> None:
 def _text(tables: dict[str, Any]) -> str:
     """The target file: what is known as values, what is not as comments."""
     lines = ['# What the suite must be told about a server: see the README, "Judge your own server".', ""]
-    table = ""
-    for question in _QUESTIONS:
-        if question.table != table:
-            table = question.table
-            filled = table in tables
-            lines += ["", f"{'' if filled else '# '}[{table}]"]
+    for table, questions in itertools.groupby(_QUESTIONS, lambda question: question[0]):
         values = tables.get(table, {}) if table else tables
-        value = values.get(question.key)
-        shown = (
-            f"{question.key} = {json.dumps(value, ensure_ascii=False)}"
-            if value
-            else f'# {question.key} = "..."'
-        )
-        lines.append(f"{shown:<40}# {question.text}")
+        if table:
+            lines += ["", f"{'' if table in tables else '# '}[{table}]"]
+        for _, key, text, _ in questions:
+            value = values.get(key)
+            shown = f"{key} = {json.dumps(value, ensure_ascii=False)}" if value else f'# {key} = "..."'
+            lines.append(f"{shown:<40}# {text}")
     return "\n".join(lines) + "\n" + _MORE

@@ -161,7 +161,7 @@ def response_schema(operation_id: str) -> dict[str, Any]:
 
     Raises KeyError for an unknown operationId.
     """
-    return _schema(OPERATIONS[operation_id].response_schema_uri)
+    return resolved_schema(OPERATIONS[operation_id].response_schema_uri)
 
 
 #: Operation and shape of a document -> the rules that it shows: answers have few shapes.
@@ -235,14 +235,15 @@ def error_problems(document: Any) -> list[Problem]:
     return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
 
 
-def _schema(uri: str) -> dict[str, Any]:
+def resolved_schema(uri: str) -> dict[str, Any]:
+    """A schema by its path relative to SPEC, references resolved."""
     schema: dict[str, Any] = _resolved(_document(uri), uri)
     return schema
 
 
 @functools.cache
 def _validator(uri: str) -> Schema:
-    return Schema(_schema(uri))
+    return Schema(resolved_schema(uri))
 
 
 # ---------------------------------------------------------------------- members beyond the contract

@@ -15,7 +15,6 @@ from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import QUICK, grouped
 from conformance.report import view
 from conformance.report.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
-from conformance.report.verdict import gating
 
 #: Further checks, and names of rules in one line, that are shown of an entry unless all is wanted.
 CHECKS, NAMES = 6, 4
@@ -57,152 +56,144 @@ def sections(
 
     `folder` is where the reports were written, if not where the document says. `verbose` leaves out nothing.
     """
-    made = _Sections(document, folder, verbose)
-    for title, tone, entries in made.all():
-        found = tuple(entries)
-        if found:
-            shown = found[:most]
-            yield Section(title, tone, shown, len(found) - len(shown))
+    found: dict[tuple[str, str], Iterable[SummaryLine]] = {
+        ("Not implemented: a valid request is answered as an undocumented path is", "bad"): _missing(
+            document
+        ),
+        ("What is broken", "bad"): _broken(document, folder, verbose),
+        ("Warnings: the specification implies these, it does not state them", "unsure"): _warnings(document),
+        ("Known failures", "unsure"): _known(document),
+        ("Known failures to delete", "bad"): _stale(document),
+        ("The server chooses otherwise than pinned", "unsure"): _pinned(document),
+        ("Inconclusive: neither passed nor failed", "unsure"): _inconclusive(document, verbose),
+        ("Not judged by a run that only reads", ""): _left_out(document),
+        ("Errors of the suite itself", "bad"): _errors(document),
+    }
+    for (title, tone), entries in found.items():
+        if every := tuple(entries):
+            yield Section(title, tone, every[:most], len(every) - len(every[:most]))
 
 
-@dataclass(frozen=True)
-class _Sections:
-    document: Document
-    folder: Path | None
-    verbose: bool
+def _on(document: Document, names: Iterable[str]) -> str:
+    return view.where(list(names), document.operations)
 
-    def all(self) -> Iterator[tuple[str, str, Iterable[SummaryLine]]]:
-        missing = "Not implemented: a valid request is answered as an undocumented path is"
-        yield missing, "bad", self._missing()
-        yield "What is broken", "bad", map(self._cause, self._causes())
-        warned = "Warnings: the specification implies these, it does not state them"
-        yield warned, "unsure", self._warnings()
-        yield "Known failures", "unsure", self._known()
-        yield "Known failures to delete", "bad", self._stale()
-        yield "The server chooses otherwise than pinned", "unsure", self._pinned()
-        yield "Inconclusive: neither passed nor failed", "unsure", self._inconclusive()
-        yield "Not judged by a run that only reads", "", self._left_out()
-        yield "Errors of the suite itself", "bad", self._errors()
 
-    def _on(self, names: Iterable[str]) -> str:
-        return view.where(list(names), self.document.operations)
+def _names(names: Iterable[str], verbose: bool) -> str:
+    return listed(names, 10**6 if verbose else NAMES)
 
-    def _names(self, names: Iterable[str]) -> str:
-        return listed(names, 10**6 if self.verbose else NAMES)
 
-    def _missing(self) -> Iterator[SummaryLine]:
-        missing = self.document.missing
-        for record in missing:
-            last = record is missing[-1]
-            step = (Fact("next", first([each.operation for each in missing])),) if last else ()
-            yield SummaryLine(f"{record.operation}: {record.answered}{view.wait(record)}", step)
+def _missing(document: Document) -> Iterator[SummaryLine]:
+    missing = document.missing
+    for record in missing:
+        last = record is missing[-1]
+        step = (Fact("next", first([each.operation for each in missing])),) if last else ()
+        yield SummaryLine(f"{record.operation}: {record.answered}{view.wait(record)}", step)
 
-    # ------------------------------------------------------------------ violations
 
-    def _causes(self) -> list[view.Cause]:
-        """The causes that fail the run, or that take something along which does."""
-        levels, cells = gating(self.document.verdict.fail_on), view.cells(self.document)
-        rules = view.rules(self.document)
-        return [
-            cause
-            for cause in view.causes(self.document)
-            if not cause.known
-            and any(
-                case.verdict.is_violation and not case.known and rules[case.rule].level in levels
-                for case in [*cause.cases, *(cells[key.key] for key in cause.consequences)]
-            )
-        ]
+# ---------------------------------------------------------------------- violations
 
-    def _cause(self, cause: view.Cause) -> SummaryLine:
+
+def _broken(document: Document, folder: Path | None, verbose: bool) -> Iterator[SummaryLine]:
+    """The causes that fail the run, or that take something along which does."""
+    cells, rules = view.cells(document), view.rules(document)
+    for cause in view.causes(document):
+        cases = [*cause.cases, *(cells[key.key] for key in cause.consequences)]
+        if cause.known or not any(view.fails(document, case, rules[case.rule].level) for case in cases):
+            continue
         rule = cause.rule
-        title = f"{rule.id} on {self._on(cause.record.operations)}"
+        title = f"{rule.id} on {_on(document, cause.record.operations)}"
         section = f"({rule.level}, section {', '.join(rule.section)})"
-        return SummaryLine(f"{title} {section}", tuple(self._facts(cause)), rule.statement)
+        facts = tuple(_facts(document, cause, folder, verbose))
+        yield SummaryLine(f"{title} {section}", facts, rule.statement)
 
-    def _facts(self, cause: view.Cause) -> Iterator[Fact]:
-        shown = cause.first
-        finding = shown.decisive
-        yield Fact("expected", one_line(finding.expected), quoted=True)
-        yield Fact("got", one_line(finding.got), quoted=True, after=_CONFIRMED.get(finding.confirmed, ""))
-        if finding.remedy:
-            yield Fact("remedy", one_line(finding.remedy, 600))
-        if signed := view.signed(self.document, shown):
-            yield Fact("signed", one_line(signed, 600), quoted=True)
-        command = view.reproduction(self.document, shown, folder=self.folder)
-        yield Fact("reproduce", command, quoted=True)
-        further = cause.checks[1:]
-        for check in further if self.verbose else further[:CHECKS]:
-            name = check.name.rpartition(".")[2].removeprefix("test_")
-            yield Fact("also", f"{name} on {self._on(check.operations)}: {_told(check.finding)}")
-        if not self.verbose and len(further) > CHECKS:
-            yield Fact("also", f"{count(len(further) - CHECKS, 'more check')}")
-        if self.verbose:
-            for case in cause.cases:
-                if case is not shown:
-                    yield Fact("got", one_line(case.decisive.got), quoted=True, after=f" on {case.operation}")
-        elif 1 < len(cause.cases) < len(self.document.operations):
-            yield Fact("operations", self._names(cause.record.operations))
-        if cause.consequences:
-            names = self._names(case.rule for case in cause.consequences)
-            yield Fact("led to", f"{count(len(cause.consequences), 'more case')} of {names}")
 
-    def _warnings(self) -> Iterator[SummaryLine]:
-        by_rule = grouped(
-            (case.rule, case)
-            for case in self.document.cells
-            if case.verdict is Verdict.WARNING and not case.known
+def _facts(document: Document, cause: view.Cause, folder: Path | None, verbose: bool) -> Iterator[Fact]:
+    shown = cause.first
+    finding = shown.decisive
+    yield Fact("expected", one_line(finding.expected), quoted=True)
+    yield Fact("got", one_line(finding.got), quoted=True, after=_CONFIRMED.get(finding.confirmed, ""))
+    if finding.remedy:
+        yield Fact("remedy", one_line(finding.remedy, 600))
+    if signed := view.signed(document, shown):
+        yield Fact("signed", one_line(signed, 600), quoted=True)
+    command = view.reproduction(document, shown, folder=folder)
+    yield Fact("reproduce", command, quoted=True)
+    further = cause.checks[1:]
+    for other, operations in further if verbose else further[:CHECKS]:
+        name = other.check.rpartition(".")[2].removeprefix("test_")
+        yield Fact("also", f"{name} on {_on(document, operations)}: {_told(other)}")
+    if not verbose and len(further) > CHECKS:
+        yield Fact("also", f"{count(len(further) - CHECKS, 'more check')}")
+    if verbose:
+        for case in cause.cases:
+            if case is not shown:
+                yield Fact("got", one_line(case.decisive.got), quoted=True, after=f" on {case.operation}")
+    elif 1 < len(cause.cases) < len(document.operations):
+        yield Fact("operations", _names(cause.record.operations, verbose))
+    if cause.consequences:
+        names = _names((case.rule for case in cause.consequences), verbose)
+        yield Fact("led to", f"{count(len(cause.consequences), 'more case')} of {names}")
+
+
+def _warnings(document: Document) -> Iterator[SummaryLine]:
+    by_rule = grouped(
+        (case.rule, case) for case in document.cells if case.verdict is Verdict.WARNING and not case.known
+    )
+    # Where they fail the run they stand among what is broken.
+    for rule, cases in by_rule.items() if document.verdict.fail_on is Level.REQUIRED else ():
+        yield SummaryLine(
+            f"{rule} on {_on(document, (case.operation for case in cases))}: {_told(cases[0].decisive)}"
         )
-        # Where they fail the run they stand among what is broken.
-        for rule, cases in by_rule.items() if self.document.verdict.fail_on is Level.REQUIRED else ():
-            yield SummaryLine(
-                f"{rule} on {self._on(case.operation for case in cases)}: {_told(cases[0].decisive)}"
-            )
 
-    # ------------------------------------------------------------------ lists that the user keeps
 
-    def _known(self) -> Iterator[SummaryLine]:
-        reasons = grouped(
-            ((case.rule, case.known), case.operation) for case in self.document.cells if case.known
+# ---------------------------------------------------------------------- lists that the user keeps
+
+
+def _known(document: Document) -> Iterator[SummaryLine]:
+    reasons = grouped(((case.rule, case.known), case.operation) for case in document.cells if case.known)
+    for (rule, reason), names in reasons.items():
+        yield SummaryLine(f"{rule} on {_on(document, names)}: {one_line(reason)}")
+
+
+def _stale(document: Document) -> Iterator[SummaryLine]:
+    known = document.known_failures
+    for stale in known.stale if known else ():
+        yield SummaryLine(
+            f"{known.source if known else ''}, line {stale.line}: delete the entry for {stale.rule} on "
+            f"{stale.operation}, from [[failure]] to the next one: {stale.why}"
         )
-        for (rule, reason), names in reasons.items():
-            yield SummaryLine(f"{rule} on {self._on(names)}: {one_line(reason)}")
 
-    def _stale(self) -> Iterator[SummaryLine]:
-        known = self.document.known_failures
-        for stale in known.stale if known else ():
-            yield SummaryLine(
-                f"{known.source if known else ''}, line {stale.line}: delete the entry for {stale.rule} on "
-                f"{stale.operation}, from [[failure]] to the next one: {stale.why}"
-            )
 
-    def _pinned(self) -> Iterator[SummaryLine]:
-        pinned = self.document.pinned_choices
-        for one in pinned.differences if pinned else ():
-            yield SummaryLine(f"{one.rule} on {one.operation}: {one.question}: {one.now}, was {one.pinned}")
+def _pinned(document: Document) -> Iterator[SummaryLine]:
+    pinned = document.pinned_choices
+    for one in pinned.differences if pinned else ():
+        yield SummaryLine(f"{one.rule} on {one.operation}: {one.question}: {one.now}, was {one.pinned}")
 
-    # ------------------------------------------------------------------ what is missing
 
-    def _inconclusive(self) -> Iterator[SummaryLine]:
-        lacking = {record.operation for record in self.document.missing}
-        for group in view.inconclusive(self.document):
-            if all(case.operation in lacking for case in group.cases):
-                continue
-            remedy = (Fact("remedy", one_line(group.remedy)),) if group.remedy else ()
-            rules = Fact("rules", self._names(case.rule for case in group.cases))
-            yield SummaryLine(
-                f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules)
-            )
+# ---------------------------------------------------------------------- what is missing
 
-    def _left_out(self) -> Iterator[SummaryLine]:
-        """Cases that a read-only run could not judge, with the reason."""
-        cases = self.document.cells if "read-only" in self.document.run.options else []
-        reasons = Counter(case.summary for case in cases if case.verdict is Verdict.NOT_RUN and case.summary)
-        for reason, number in reasons.most_common():
-            yield SummaryLine(f"{count(number, 'case')}: {one_line(reason)}")
 
-    def _errors(self) -> Iterator[SummaryLine]:
-        raised = (case.summary for case in self.document.cells if case.verdict is Verdict.ERROR)
-        yield from (SummaryLine(one_line(error)) for error in (*self.document.errors, *raised))
+def _inconclusive(document: Document, verbose: bool) -> Iterator[SummaryLine]:
+    lacking = {record.operation for record in document.missing}
+    for group in view.inconclusive(document):
+        if all(case.operation in lacking for case in group.cases):
+            continue
+        remedy = (Fact("remedy", one_line(group.remedy)),) if group.remedy else ()
+        rules = Fact("rules", _names((case.rule for case in group.cases), verbose))
+        yield SummaryLine(f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules))
+
+
+def _left_out(document: Document) -> Iterator[SummaryLine]:
+    """Cases that a read-only run could not judge, with the reason."""
+    cases = document.cells if "read-only" in document.run.options else []
+    reasons = Counter(case.summary for case in cases if case.verdict is Verdict.NOT_RUN and case.summary)
+    for reason, number in reasons.most_common():
+        yield SummaryLine(f"{count(number, 'case')}: {one_line(reason)}")
+
+
+def _errors(document: Document) -> Iterator[SummaryLine]:
+    raised = (case.summary for case in document.cells if case.verdict is Verdict.ERROR)
+    yield from (SummaryLine(one_line(error)) for error in (*document.errors, *raised))
 
 
 def _told(finding: Finding) -> str:

@@ -202,22 +202,14 @@ def pace(document: Document) -> str:
 
 
 @dataclass(frozen=True)
-class CheckRow:
-    """One check on a broken rule: its first finding, and the operations on which it failed."""
-
-    name: str
-    finding: Finding
-    operations: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Cause:
-    """A cause with the cases and findings behind it; `new` are its operations without the known ones."""
+    """A cause with the cases behind it, and of each check that saw the rule broken the first finding and the
+    operations on which it failed. `new` are the operations without the known ones."""
 
     record: CauseRecord
     rule: RuleRecord
     cases: tuple[Result, ...]
-    checks: tuple[CheckRow, ...]
+    checks: tuple[tuple[Finding, tuple[str, ...]], ...]
 
     @property
     def known(self) -> bool:
@@ -248,7 +240,7 @@ def causes(document: Document) -> list[Cause]:
     return found
 
 
-def _checks(cases: Sequence[Result]) -> tuple[CheckRow, ...]:
+def _checks(cases: Sequence[Result]) -> tuple[tuple[Finding, tuple[str, ...]], ...]:
     """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
     seen = grouped(
         (finding.check, (finding, case.operation))
@@ -257,8 +249,7 @@ def _checks(cases: Sequence[Result]) -> tuple[CheckRow, ...]:
         if finding.verdict.is_violation
     )
     return tuple(
-        CheckRow(name, rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows)))
-        for name, rows in seen.items()
+        (rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows))) for rows in seen.values()
     )
 
 

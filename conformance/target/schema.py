@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from conformance._text import meant, shown
-from conformance.contract.rules import SPEC
+from conformance.contract.operations import resolved_schema
 from conformance.contract.schemas import Schema, dialect
 from conformance.contract.traits import SAMPLE_OPERATIONS
 
@@ -23,19 +22,7 @@ if TYPE_CHECKING:
 @functools.cache
 def schema() -> dict[str, Any]:
     """The schema of the target file, references resolved."""
-    document = json.loads((SPEC / "target.schema.json").read_bytes())
-    resolved: dict[str, Any] = _resolved(document, document["$defs"])
-    return resolved
-
-
-def _resolved(value: Any, definitions: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_resolved(item, definitions) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "$ref" in value:
-        return _resolved(definitions[value["$ref"].rpartition("/")[2]], definitions)
-    return {name: _resolved(member, definitions) for name, member in value.items() if name != "$schema"}
+    return resolved_schema("target.schema.json")
 
 
 def keys(table: str = "") -> Mapping[str, Any]:

@@ -166,5 +166,3 @@ class Rendering(Base):
     def amount_text(self, ctx: Context, record: Record) -> Any:
         """The amount as it was sent, to the last digit: create.amount-exact, format.money."""
         return record.get("amount")
-
-    # ------------------------------------------------------------------ virtual accounts and wallets

@@ -3,10 +3,10 @@
 Prints a Markdown table of ratios, a row as soon as it is measured. What is compared is measured in turns, in
 one run, so that a busy machine changes both. Parts, the first five of whole commands: checks (the fixed
 checks beside a bare client), quick (a quick run beside its requests), processes (one beside two), violating
-(the end of runs with and without violations), memory (above bare pytest), near (the suite's own time within
-one process), whole (the default run on a server that answers after 30 ms), throughput (generated cases beside
-plain `st run`), sandbox (with and without --judge); only where they are named: profile (seconds of runs by
-phase) and lanes (seconds by lanes and latency).
+(the end of runs with and without violations), memory (above bare pytest), whole (the default run on a server
+that answers after 30 ms), throughput (generated cases beside plain `st run`), sandbox (with and without
+--judge); only where they are named: profile (seconds of runs by phase) and lanes (seconds by lanes and
+latency).
 tests/benchmarks/README.md says what each takes, and how to narrow it.
 """
 
@@ -17,7 +17,7 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
-from tests.benchmarks import commands, near, sandbox, throughput
+from tests.benchmarks import commands, sandbox, throughput
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
@@ -27,7 +27,6 @@ PARTS = (
     "processes",
     "violating",
     "memory",
-    "near",
     "whole",
     "throughput",
     "sandbox",
@@ -61,8 +60,6 @@ def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
             yield from measure(options.rounds, _narrowed(options))
     if "memory" in parts:
         yield from commands.memory(_narrowed(options))
-    if "near" in parts:
-        yield from near.report(options.rounds, options.operation or ())
     if "whole" in parts:
         yield commands.whole(_narrowed(options))
     if "throughput" in parts:
@@ -87,7 +84,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="append",
         choices=tuple(OPERATIONS),
         metavar="NAME",
-        help="near, whole and lanes with the tests of this operation only (repeatable)",
+        help="whole and lanes with the tests of this operation only (repeatable)",
     )
     parser.add_argument(
         "--options",

@@ -6,10 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ import uvicorn
 from conformance.plugin.embedded_server import EmbeddedServer
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import Application, Message, base_url, configuration, listen
-from tests.support.running import ROOT, environment, write_target
+from tests.support.running import server_of, write_target
 
 
 class Measured(Application):
@@ -62,25 +59,9 @@ def target(latency: float = 0.0, unauthorized: int | None = None) -> Iterator[Pa
     """The target file of a new server that answers so many seconds late, with a status in the place of
     401."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "target.toml"
-        command = [
-            sys.executable,
-            "-m",
-            "tests.benchmarks.servers",
-            str(latency),
-            str(unauthorized or 401),
-            str(path),
-        ]
-        process = subprocess.Popen(command, cwd=ROOT, env=environment(PYTHONPATH=str(ROOT)))
-        try:
-            while not path.exists():
-                if process.poll() is not None:
-                    raise RuntimeError("the server of the benchmark did not start")
-                time.sleep(0.02)
+        words = (str(latency), str(unauthorized or 401))
+        with server_of("tests.benchmarks.servers", Path(folder) / "target.toml", *words) as path:
             yield path
-        finally:
-            process.terminate()
-            process.wait(10)
 
 
 def processor_seconds(target: Path) -> float:

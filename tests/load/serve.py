@@ -5,21 +5,19 @@ its parent ends."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import random
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from tests.load.faults import FAULTS
-from tests.support.running import ROOT, environment, write_target
+from tests.support.running import server_of, write_target
 from tests.variants.catalogue import VARIANTS
 from tests.variants.serving import serving
 from tests.variants.variant import Variant
@@ -31,10 +29,6 @@ class Slow(Behaviour):
     def finish(self, ctx: Context, response: Response) -> Response:
         time.sleep(random.random())
         return super().finish(ctx, response)
-
-
-#: Seconds that a server may take to listen.
-PATIENCE = 30
 
 
 def main(name: str, file: Path) -> None:
@@ -50,21 +44,9 @@ def main(name: str, file: Path) -> None:
             time.sleep(0.5)
 
 
-@contextlib.contextmanager
-def server(name: str, folder: Path) -> Iterator[Path]:
+def server(name: str, folder: Path) -> AbstractContextManager[Path]:
     """A server in a process of its own while the context lasts; gives its target file."""
-    file = folder / "target.toml"
-    command = [sys.executable, "-m", "tests.load.serve", name, str(file)]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL)
-    try:
-        end = time.monotonic() + PATIENCE
-        while not file.exists():
-            assert process.poll() is None and time.monotonic() < end, f"{name} does not serve"
-            time.sleep(0.05)
-        yield file
-    finally:
-        process.kill()
-        process.wait()
+    return server_of("tests.load.serve", folder / "target.toml", name)
 
 
 if __name__ == "__main__":

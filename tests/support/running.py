@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 
 ROOT = Path(__file__).parents[2]
+
+#: Seconds that a server may take to listen.
+PATIENCE = 30
 
 
 @dataclass
@@ -139,6 +143,23 @@ def sandbox(
             yield process, tomllib.loads(text)
         finally:
             process.kill()
+
+
+@contextlib.contextmanager
+def server_of(module: str, file: Path, *words: str) -> Iterator[Path]:
+    """`python -m MODULE WORDS FILE` while the context lasts, once it has written FILE, the target file of the
+    server that it is."""
+    command = [sys.executable, "-m", module, *words, str(file)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + PATIENCE
+        while not file.exists():
+            assert process.poll() is None and time.monotonic() < end, f"{module} does not serve"
+            time.sleep(0.02)
+        yield file
+    finally:
+        process.kill()
+        process.wait()
 
 
 def until(process: subprocess.Popen[str], *words: str) -> None:

@@ -102,6 +102,7 @@ VARIANTS: tuple[Variant, ...] = (
             resources.FurtherFields,
             resources.InapplicableLeftOut,
             resources.NumericIds,
+            resources.ReferencesOfAnotherPrefix,
             lists.FirstParameterCounts,
             resources.BalancesFromTheStart,
             resources.TrailingZeros,

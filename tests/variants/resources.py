@@ -126,6 +126,24 @@ class UuidIds(Behaviour):
 
 
 @choice()
+class ReferencesOfAnotherPrefix(Behaviour):
+    """Resources name their account by the other prefix than the account does, and both are found."""
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        found = super().find(ctx, kind, identifier)
+        if found is None and kind == "account":
+            return super().find(ctx, kind, re.sub("^acct_", "acc_", identifier))
+        return found
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        shown = dict(super().shape(ctx, kind, document))
+        for name in ("account_id", "id") if kind == "account_balances" else ("account_id",):
+            if isinstance(shown.get(name), str):
+                shown[name] = re.sub("^acc_", "acct_", shown[name])
+        return shown
+
+
+@choice()
 class NumericIds(Behaviour):
     """Ids count upwards."""
 

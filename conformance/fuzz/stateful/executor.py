@@ -200,7 +200,7 @@ class Driver(Sender):
         """Reads the account's balances."""
         exchange = self.shown(call("getAccountBalances", self.ids), "read the balances")
         if exchange.succeeded:
-            own = Equal("id", At("id"), self.ids["account_id"])
+            own = Equal("id", At("id"), self.ids["account_id"], by="account")
             self.judge("balances.of-account", "getAccountBalances", own, exchange)
 
     def virtual_account(self, thing: Thing) -> None:

@@ -15,7 +15,7 @@ from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.stateful.reference_model import Document, Model, Payee, Post, Thing
 from conformance.judge import paging, queries
-from conformance.judge.comparison import alike, objects, show
+from conformance.judge.comparison import alike, objects, same_account, show
 from conformance.judge.expectations import (
     Accepted,
     At,
@@ -52,8 +52,8 @@ def resource_of_its_own(exchanges: Sequence[Exchange], account_id: str) -> str:
     exchange, first = exchanges[:2]
     if not exchange.succeeded:
         return exchange.described()
-    own = exchange.get("id") != first.get("id") and exchange.get("account_id") == account_id
-    return "" if own else "the first organization's resource"
+    own = same_account(exchange.get("account_id"), account_id)
+    return "" if own and exchange.get("id") != first.get("id") else "the first organization's resource"
 
 
 class Sender:

@@ -366,6 +366,7 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
     elif operation in SAMPLE_REMEDIES:
         remedy = (
             "If the server is right to refuse it, say in the target file what it accepts: "
-            f"{SAMPLE_REMEDIES[operation]}. If it takes only so many, or so much a day, raise that limit."
+            f"{SAMPLE_REMEDIES[operation]}. If it takes only so many, or so much a day, raise that limit, or "
+            "judge it with --lanes 1 and without -n: lanes and processes share nothing that they make."
         )
     return Inconclusive(f"the valid {operation} was answered {exchange.described()}", remedy, cause)

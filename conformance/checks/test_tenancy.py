@@ -17,7 +17,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.expectations import CannotTell, Expectation, Refused, predicate, unusable
+from conformance.judge.expectations import Accepted, CannotTell, Expectation, Refused, predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
@@ -86,7 +86,9 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     _owner_reads(ctx, foreign, "secondary")
     answers = _answers(planned)
     _owner_reads(ctx, home, "primary")
-    answers += _answers(returned)
+    refused = _answers(returned)
+    _judge_owner(ctx, home, refused)
+    answers += refused
     _judge_untouched(watched, "requests for another organization's customer or account", answers)
     _judge(planned + returned, answers)
     for answer in answers:
@@ -99,6 +101,20 @@ def _owner_reads(ctx: CheckContext, fixture: AccountFixture, owner: str) -> None
     if ctx.operation.method == "GET":
         call = fixture.call(ctx.operation.id)
         ctx.shown(call, "the owner reads what another organization will ask for", owner)
+
+
+def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[Exchange]) -> None:
+    """Judges that the owner is not shown what another organization was answered at an address: a cache that
+    knows addresses only would do so."""
+    what = "the owner reads what another organization was just refused"
+    for refusal in refused if ctx.operation.method == "GET" and ctx.wanted(what) else ():
+        own = fixture.call(ctx.operation.id).but(target=refusal.call.target)
+        answer = ctx.send(own, what)
+        kept = answer.status == refusal.status and answer.refused
+        # One who asks too often for what others own may be shut out.
+        reading = ctx.run.account("sibling tenant").call(ctx.operation.id)
+        if answer.succeeded or (kept and ctx.send(reading, "the owner reads another address").succeeded):
+            ctx.judge(FOREIGN_PARENT, Accepted(what), answer, refusal)
 
 
 def _private(ctx: CheckContext) -> dict[str, PrivateData]:

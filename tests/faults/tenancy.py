@@ -112,6 +112,8 @@ READS = OPERATION_SETS["read"]
 class CachedByAddress(Faulty):
     """What was once read at an address is shown to whoever asks for it next."""
 
+    status = 200
+
     def stages(self, ctx: Context) -> Sequence[Stage]:
         first, *others = super().stages(ctx)
         return (first, self.cached, *others) if self.value == "of the API" else (self.cached, first, *others)
@@ -124,9 +126,21 @@ class CachedByAddress(Faulty):
         return Response(200, [JSON_TYPE], body)
 
     def finish(self, ctx: Context, response: Response) -> Response:
-        if response.status == 200:
+        if response.status == self.status:
             self.__dict__.setdefault("kept", {})[ctx.request.target] = response.body
         return super().finish(ctx, response)
+
+
+@fault("tenancy.foreign-parent", operations=READS)
+class RefusalKeptByAddress(CachedByAddress):
+    """What another organization was refused at an address is refused there to the one who asks next."""
+
+    status = 403
+
+    def cached(self, ctx: Context) -> Response | None:
+        """Stage: the refusal that is kept, once."""
+        body = self.__dict__.setdefault("kept", {}).pop(ctx.request.target, None)
+        return Response(403, [JSON_TYPE], body) if body is not None else None
 
 
 faults["tenancy.unknown-parent"] |= {

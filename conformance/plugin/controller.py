@@ -27,8 +27,7 @@ from conformance.plugin.embedded_server import EmbeddedServer, named_target
 from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, generated_time, suggested
 from conformance.plugin.options import Options
-from conformance.plugin.plan import QUICK_WORKERS, Plan, budget, cases
-from conformance.plugin.selection import judged_by
+from conformance.plugin.plan import QUICK_WORKERS, Plan, budget, cases, judged_by
 from conformance.report.building import RunInfo
 from conformance.report.building import build as build_document
 from conformance.report.document import Document

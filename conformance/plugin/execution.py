@@ -15,7 +15,7 @@ from conformance._options import Effort
 from conformance._private import parse_one_at_a_time
 from conformance.checks.check import Check
 from conformance.fuzz.exploration import Exploration
-from conformance.judge.findings import Finding
+from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger, grouped
 from conformance.plugin import known
 from conformance.plugin.known import Numbers, wants
@@ -46,6 +46,24 @@ class Executed:
     ledger: Ledger
     worker: Worker
     error: BaseException | None = None
+
+    @property
+    def shown(self) -> str:
+        """The word that the test is shown as: the most severe verdict of the rules that it exercised."""
+        verdict = Verdict.most_severe(finding.verdict for finding in self.findings if finding.exercised)
+        if verdict is None:
+            return "no occasion" if self.findings else "passed"
+        return str(verdict)
+
+    @property
+    def reason(self) -> str:
+        """The summary of the first finding that explains this word."""
+        idle = self.shown == "no occasion"
+        return next(
+            finding.summary
+            for finding in self.findings
+            if idle or (finding.verdict == self.shown and finding.exercised)
+        )
 
 
 def share(nodeids: Sequence[str], process: int, processes: int, generated: float | None = None) -> list[int]:

@@ -22,7 +22,6 @@ from conformance._private import choose_root_again, has_words_of_hypothesis, kee
 from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
-    from conformance.judge.findings import Finding
     from conformance.plugin.controller import Controller
     from conformance.plugin.execution import Executor
     from conformance.plugin.plan import Plan
@@ -292,32 +291,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if ours is None:
         return None
     executed = _executor(pyfuncitem.config).run(pyfuncitem.nodeid, ours)
-    findings, pyfuncitem.stash[_PAYLOAD] = executed.findings, {"ledger": executed.ledger}
+    payload = pyfuncitem.stash[_PAYLOAD] = {"ledger": executed.ledger}
     if executed.error is not None:
         raise executed.error
-    shown = pyfuncitem.stash[_PAYLOAD]["shown"] = _shown(findings)
+    payload["shown"] = executed.shown
     failing = [
-        finding for finding in findings if finding.verdict in pyfuncitem.config.stash[_OPTIONS].failing
+        finding
+        for finding in executed.findings
+        if finding.verdict in pyfuncitem.config.stash[_OPTIONS].failing
     ]
     if failing:
         raise Violation(executed.worker.text(failing))
-    if shown in ("no occasion", "inconclusive", "not applicable"):
-        pytest.skip(next(finding.summary for finding in findings if _explains(finding, shown)))
+    if executed.shown in ("no occasion", "inconclusive", "not applicable"):
+        pytest.skip(executed.reason)
     return True
-
-
-def _shown(findings: list[Finding]) -> str:
-    """The word that a test is shown as: the most severe verdict of the rules that it exercised."""
-    from conformance.judge.findings import Verdict
-
-    verdict = Verdict.most_severe(finding.verdict for finding in findings if finding.exercised)
-    if verdict is None:
-        return "no occasion" if findings else "passed"
-    return str(verdict)
-
-
-def _explains(finding: Finding, shown: str) -> bool:
-    return shown == "no occasion" or (finding.verdict == shown and finding.exercised)
 
 
 @pytest.hookimpl(wrapper=True)

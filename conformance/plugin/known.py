@@ -11,6 +11,7 @@ Tests of other people's own checks are unknown. Every pytest run of an environme
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,9 +84,6 @@ def key_of(name: str, parameter: str) -> str:
 @functools.cache
 def tests() -> Mapping[str, KnownTest]:
     """All tests by their keys."""
-    # Other people's runs import this module and read no table.
-    import json
-
     found = {}
     for kind, checks in json.loads(PATH.read_text("utf-8")).items():
         for name, rows in checks.items():

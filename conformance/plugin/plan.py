@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from conformance._files import test_module
 from conformance._text import count, printable
 from conformance.checks import load_checks
 from conformance.checks.check import CHECKS, Check
@@ -203,6 +205,17 @@ def by_key() -> dict[str, tuple[Check, str]]:
         for check in CHECKS.values()
         for operation in check.operations
     }
+
+
+def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
+    """The check and the operation of a test of the suite, no check for an exploration; None for others'
+    tests."""
+    load_checks()
+    path = Path(nodeid.partition("::")[0])
+    module = test_module(path.stem)
+    if module is None or module.parent.name != path.parent.name:
+        return None
+    return by_key().get(known.key(nodeid), (None, ""))
 
 
 def in_part(nodeids: Iterable[str]) -> set[tuple[str, str]]:

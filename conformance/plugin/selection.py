@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance._files import TEST_FOLDERS, InputError, test_module
+from conformance._files import TEST_FOLDERS, InputError
 from conformance._options import OPTIONS, Effort, attribute
 from conformance._options import words as as_words
 from conformance._text import printable
@@ -120,20 +120,6 @@ def scope(nodeid: str) -> str:
     module, _, rest = nodeid.partition("::")
     _, bracket, parameter = rest.rpartition("[")
     return f"{module}[{parameter}" if bracket else module
-
-
-def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
-    """The check and the operation of a test of the suite, no check for an exploration; None for others'
-    tests."""
-    from conformance.checks import load_checks
-    from conformance.plugin.plan import by_key
-
-    load_checks()
-    path = Path(nodeid.partition("::")[0])
-    module = test_module(path.stem)
-    if module is None or module.parent.name != path.parent.name:
-        return None
-    return by_key().get(known.key(nodeid), (None, ""))
 
 
 def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,15 +13,12 @@ from conformance._private import colour_again, terminal_writer
 from conformance._text import count, duration, printable
 from conformance.judge.findings import EVERY_RESPONSE, Finding
 from conformance.judge.ledger import Ledger
-from conformance.plugin import selection
 from conformance.plugin.controller import Controller
+from conformance.plugin.execution import Executor, by_share
 from conformance.plugin.interruption import Interruption
-from conformance.plugin.plan import Plan, bounded, in_part, plan
+from conformance.plugin.plan import Plan, bounded, in_part, judged_by, plan
 from conformance.plugin.progress import Remaining
 from conformance.report.terminal import summary
-
-if TYPE_CHECKING:
-    from conformance.plugin.execution import Executor
 
 #: Word that a test is shown as -> pytest's category for its summary line, letter, and word with markup.
 CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
@@ -130,9 +127,6 @@ class Run:
         to know its tests from the beginning."""
         if config.getoption("dist") != "load":
             return None
-        # Only runs in several processes need it.
-        from conformance.plugin.execution import by_share
-
         return by_share(config, log, self.controller.processes, self.controller.generated)
 
     # ------------------------------------------------------------------ while it runs
@@ -166,7 +160,7 @@ class Run:
 
     def _crashed(self, report: pytest.TestReport) -> bool:
         """True if a test is the suite's own whose process died; it is no violation, and may run again."""
-        if selection.judged_by(report.nodeid) is None:
+        if judged_by(report.nodeid) is None:
             return False
         self.controller.unfinished.add(report.nodeid)
         report.outcome = "skipped"

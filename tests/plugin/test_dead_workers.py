@@ -10,7 +10,7 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.plugin.controller import _not_finished
 from conformance.plugin.execution import by_share
-from conformance.plugin.selection import judged_by
+from conformance.plugin.plan import judged_by
 
 
 @pytest.mark.parametrize("folder", ["", "conformance/", "../site-packages/conformance/"])

@@ -34,26 +34,15 @@ class EmbeddedServer:
     def __init__(self, folder: Path) -> None:
         self._state = folder / "embedded.json"
         self._log = folder / "embedded.log"
+        module = "conformance.reference.serving.embedded"
+        paths = filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "conformance.reference.serving.embedded",
-                    "--state",
-                    str(self._state),
-                    "--parent",
-                    str(os.getpid()),
-                ],
+                [sys.executable, "-m", module, str(self._state), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join(
-                        filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
-                    ),
-                },
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             )
 
     def tables(self) -> dict[str, Any]:
@@ -67,7 +56,7 @@ class EmbeddedServer:
                     f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
                 )
             time.sleep(0.01)
-        tables: dict[str, Any] = json.loads(self._state.read_text("utf-8"))["target"]
+        tables: dict[str, Any] = json.loads(self._state.read_text("utf-8"))
         return tables
 
     def stop(self) -> None:

@@ -212,32 +212,21 @@ def test_the_command_without_a_subcommand_says_which_there_are(capfd: pytest.Cap
 
 
 @contextlib.contextmanager
-def embedded(folder: Path, parent: int, *options: str) -> Iterator[Running]:
+def embedded(folder: Path, parent: int) -> Iterator[Running]:
     state = folder / "state.json"
-    command = [
-        sys.executable,
-        "-m",
-        "conformance.reference.serving.embedded",
-        "--state",
-        str(state),
-        "--parent",
-        str(parent),
-        *options,
-    ]
+    command = [sys.executable, "-m", "conformance.reference.serving.embedded", str(state), str(parent)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         _wait_for(lambda: state.exists() or process.poll() is not None)
-        content = json.loads(state.read_text())
-        assert content["pid"] == process.pid and content["base_url"] == content["target"]["base_url"]
-        yield Running(process, content["target"])
+        yield Running(process, json.loads(state.read_text()))
     finally:
         process.kill()
         process.communicate()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with embedded(tmp_path_factory.mktemp("embedded"), os.getpid(), "--prefix", "/api") as running:
+def server() -> Iterator[Running]:
+    with serving("--prefix", "/api") as running:
         yield running
 
 

@@ -57,6 +57,28 @@ def test_funded_account_is_not_missed_where_no_account_can_be_read() -> None:
     preflight(target, NoReads(transport))
 
 
+def test_funded_account_is_not_missed_where_reads_depend_on_who_asked_before() -> None:
+    """A connection that takes reads for those of the last one who asked with a signature is left to the
+    checks."""
+
+    class Remembering(Between):
+        caller = reader = ""
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.method != "GET" or request.url.path.endswith("/accounts"):
+                self.caller = request.headers["x-api-key"]
+            elif self.caller != self.reader:
+                return httpx.Response(403, json={"error": {"type": "t", "code": "c", "message": "m"}})
+            return super().handle_request(request)
+
+    target, transport = reference()
+    assert target.secondary is not None
+    remembering = Remembering(transport)
+    remembering.reader = target.primary.api_key
+    preflight(target, remembering)
+    assert remembering.caller == target.primary.api_key
+
+
 def test_wrong_clock() -> None:
     class NoDate(InProcessTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -108,6 +108,9 @@ faults["auth.nonce-replay"] |= {
         each=_scopes,
         also=("auth.nonce-replay-idempotent", "auth.nonce-race"),
     ),
+    "The nonce of a request with a long body is not looked at.": seam(
+        "claim_nonce", lambda self, ctx, *_: self.usual() or len(ctx.request.body) > 2000, operations=FIELDS
+    ),
     "The nonces of the second of two organizations are not looked at.": seam(
         "claim_nonce",
         lambda self, ctx, *_: self.usual() or caller_is(ctx, "second"),

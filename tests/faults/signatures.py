@@ -159,14 +159,15 @@ def mistaken(ctx: Context, secret: str, name: str) -> str | None:
 
 #: Mistakes -> operations that are sent requests with them.
 TURNS = {
-    "SHA-1": ("createAccount", "listPayoutDestinations"),
-    "SHA-512": ("listAccounts", "createPayout"),
-    "hashed secret": ("getAccountBalances", "createVirtualAccount"),
-    "no HMAC": ("createBeneficiary", "listVirtualAccounts"),
-    "no secret": ("getBeneficiary", "getVirtualAccount"),
-    "arguments swapped": ("updateBeneficiary", "createWallet"),
-    "nonce before timestamp": ("disableBeneficiary", "listWallets"),
+    "SHA-1": ("createAccount", "createPayout"),
+    "SHA-512": ("listAccounts", "createVirtualAccount"),
+    "hashed secret": ("getAccountBalances", "listVirtualAccounts"),
+    "no HMAC": ("createBeneficiary", "getVirtualAccount"),
+    "no secret": ("getBeneficiary", "createWallet"),
+    "arguments swapped": ("updateBeneficiary", "listWallets"),
+    "nonce before timestamp": ("disableBeneficiary", "createPayin"),
     "timestamp first": ("createPayoutDestination",),
+    "scheme before the signature": ("listPayoutDestinations",),
 }
 
 faults["auth.signature"] |= {

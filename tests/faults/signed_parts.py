@@ -79,6 +79,23 @@ def _pairs(ctx: Context) -> list[bytes]:
     return ctx.query.split(b"&") if ctx.query else []
 
 
+#: Kind -> part of a query that needs no signature.
+PARTS = {"a later page": b"page=2", "a currency": b"currency=", "statuses": b"statuses="}
+
+faults["auth.signed-query"] |= {
+    "A list with this in its query needs no signature.": seam(
+        "signatures_equal",
+        lambda self, ctx, *_: PARTS[self.value] in ctx.query or self.usual(),
+        each=lambda operation: {
+            "listAccounts": ["a later page"],
+            "listPayoutDestinations": ["a later page", "statuses"],
+            "listVirtualAccounts": ["a later page", "a currency"],
+            "listWallets": ["a later page", "a currency"],
+        }.get(operation, []),
+    ),
+}
+
+
 #: Kind -> queries over which a signature is accepted, beside the one that was sent.
 QUERIES = {
     "left out": lambda ctx: [b""],
@@ -130,7 +147,13 @@ faults["auth.signed-query"] |= {
     "A signature made for a query that is not sent is accepted.": also_signed(
         lambda self, ctx: [
             self.string(ctx, target=ctx.request.target + b"?" + query)
-            for query in (b"size=2&page=1&probe=%5F", b"second=2&first=1&probe=%5F")
+            for query in (
+                b"second=2&first=1&probe=%5F",
+                *(
+                    b"size=2&page=2" + filtered + b"&probe=%5F"
+                    for filtered in (b"", b"&statuses=active", b"&currency=USDC")
+                ),
+            )
             if b"?" not in ctx.request.target
         ]
     ),

@@ -7,8 +7,10 @@ import time
 from typing import Any
 
 from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, refusal, seam
 from .tenancy import caller_is
@@ -28,6 +30,11 @@ WINDOWS = {
 }
 
 
+#: Operations that are sent a timestamp in microseconds, and the others: until so late no nonce is stored.
+_MICROSECONDS = ("createPayoutDestination", "createPayin")
+_STORED = [operation for operation in OPERATIONS if operation not in _MICROSECONDS]
+
+
 def _from_the_second(self: Any, ctx: Context) -> bool:
     """True if a request comes from the second organization; timestamps are looked at before keys."""
     ctx.organization = self.find_organization(ctx, self.authentication_header(ctx, signing.API_KEY) or "")
@@ -38,8 +45,29 @@ faults["auth.timestamp-window"] |= {
     "A timestamp is accepted that is too far off.": seam(
         "timestamp_in_window", lambda self, ctx, age: self.value(age) or self.usual(), each=WINDOWS
     ),
+    "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": seam(
+        "timestamp_in_window",
+        lambda self, ctx, age: abs(abs(age) - 3600) < 300 or self.usual(),
+        operations=("updateBeneficiary", "disableBeneficiary", "createWallet", "listWallets"),
+    ),
+    "The timestamp of a request with this is not looked at.": seam(
+        "timestamp_in_window",
+        lambda self, ctx, *_: self.value(ctx.request) or self.usual(),
+        each=lambda operation: {
+            **({"a long body": lambda request: len(request.body) > 2000} if operation in FIELDS else {}),
+            **({"a query": lambda request: b"?" in request.target} if OPERATIONS[operation].is_list else {}),
+        },
+        operations=_STORED,
+    ),
+    "A timestamp in microseconds is read as such.": seam(
+        "parse_timestamp",
+        lambda self, ctx, text: self.usual() // (1_000_000 if len(text) == 16 else 1),
+        operations=_MICROSECONDS,
+    ),
     "The timestamps of the second of two organizations are not looked at.": seam(
-        "timestamp_in_window", lambda self, ctx, *_: _from_the_second(self, ctx) or self.usual()
+        "timestamp_in_window",
+        lambda self, ctx, *_: _from_the_second(self, ctx) or self.usual(),
+        operations=_STORED,
     ),
 }
 
@@ -64,7 +92,7 @@ class RoundlyOff(Faulty):
         return number // 1000 if number > 100_000_000_000 and len(text) > 13 else number
 
     def timestamp_in_window(self, ctx: Context, age: int) -> bool:
-        far = (7200, 86_400, 7 * 86_400, 30 * 86_400)
+        far = (3600, 7200, 86_400, 7 * 86_400, 30 * 86_400)
         return super().timestamp_in_window(ctx, age) or any(abs(abs(age) - each) < 300 for each in far)
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -44,15 +45,13 @@ _KEYS = ("rule", "operation", "reason", "expires")
 _TO_BE_GIVEN = "to be given: why it fails, and until when"
 
 
+@dataclass(frozen=True)
 class KnownFailures:
     """The entries of a file, in its order."""
 
-    def __init__(
-        self, entries: list[KnownFailureRecord], source: str = "", today: Callable[[], date] | None = None
-    ) -> None:
-        self.entries = entries
-        self.source = source
-        self._today = today or (lambda: datetime.now(UTC).date())
+    entries: list[KnownFailureRecord]
+    source: str = ""
+    today: Callable[[], date] = lambda: datetime.now(UTC).date()
 
     @classmethod
     def load(cls, path: Path) -> KnownFailures:
@@ -121,7 +120,7 @@ class KnownFailures:
         return ""
 
     def _expired(self, entry: KnownFailureRecord) -> bool:
-        return entry.expires is not None and entry.expires < self._today().isoformat()
+        return entry.expires is not None and entry.expires < self.today().isoformat()
 
 
 def _operations(entry: KnownFailureRecord) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ Clients come to depend on such choices, even though the specification lets the s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,12 @@ def choices(cells: Iterable[Result]) -> dict[Question, str]:
     return {question: " / ".join(sorted(given)) for question, given in answers.items()}
 
 
+@dataclass(frozen=True)
 class PinnedChoices:
     """The choices of a file."""
 
-    def __init__(self, pinned: dict[Question, str], source: str = "") -> None:
-        self.pinned = pinned
-        self.source = source
+    pinned: dict[Question, str]
+    source: str = ""
 
     @classmethod
     def load(cls, path: Path) -> PinnedChoices:

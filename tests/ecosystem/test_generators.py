@@ -12,7 +12,8 @@ import pytest
 
 from conformance.contract.operations import OPERATIONS
 from tests.ecosystem.bundle import BUNDLED
-from tests.ecosystem.tools import HERE, credentials, npm, python, run, sandbox, with_modules
+from tests.ecosystem.tools import HERE, credentials, npm, python, run, with_modules
+from tests.support.running import sandbox
 
 #: List -> the type of its elements.
 LISTS = {
@@ -199,7 +200,7 @@ def test_datamodel_code_generator(tmp_path: Path) -> None:
 
 
 def test_a_generated_python_client_makes_signed_calls(python_client: Path) -> None:
-    with sandbox() as target:
+    with sandbox() as (_, target):
         program = HERE / "clients" / "python_client.py"
         variables = {**credentials(target), "PYTHONPATH": str(python_client)}
         done = run([sys.executable, str(program)], python_client, variables)
@@ -215,6 +216,6 @@ def test_a_generated_typescript_client_makes_signed_calls(tmp_path: Path) -> Non
         "tsc", "--strict", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "nodenext",
         "--moduleResolution", "nodenext", "--types", "node", "client.ts", folder=tmp_path,
     )  # fmt: skip
-    with sandbox() as target:
+    with sandbox() as (_, target):
         done = run(["node", "client.js"], tmp_path, credentials(target))
     assert done.stdout.split("\n")[0] == "Generated in TypeScript true 401"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.ecosystem.bundle import SPEC
-from tests.ecosystem.tools import credentials, run, sandbox
+from tests.ecosystem.tools import credentials, run
+from tests.support.running import sandbox
 from tests.support.vectors import VECTORS, content
 
 PAGE = (SPEC / "signing.md").read_text("utf-8")
@@ -281,6 +282,6 @@ def test_client_signs_as_the_vectors_do(name: str, program: tuple[Language, Path
 @pytest.mark.parametrize("prefix", ["", "/api"])
 def test_client_is_accepted(name: str, prefix: str, program: tuple[Language, Path]) -> None:
     language, folder = program
-    with sandbox("--prefix", prefix) as target:
+    with sandbox("--prefix", prefix) as (_, target):
         done = run([*language.run, "call"], folder, credentials(target))
     assert done.stdout.split() == ["201", "200"], done.stdout + done.stderr

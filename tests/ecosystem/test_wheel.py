@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ecosystem.tools import python, run, sandbox
-from tests.support.running import executed, write_target
+from tests.ecosystem.tools import python, run
+from tests.support.running import executed, sandbox, write_target
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +77,7 @@ def started(command: Path, *words: str, folder: Path) -> subprocess.CompletedPro
 
 
 def test_an_isolated_install_judges_a_server(command: Path, tmp_path: Path) -> None:
-    with sandbox() as tables:
+    with sandbox() as (_, tables):
         target = write_target(tmp_path / "target.toml", tables)
         folder = tmp_path / "empty"
         folder.mkdir()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.support import running
 
 HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
@@ -87,13 +84,6 @@ def run(
             f"{command[0]} ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         )
     return done
-
-
-@contextlib.contextmanager
-def sandbox(*options: str) -> Iterator[dict[str, Any]]:
-    """A running `conformance serve`: the tables of its target file."""
-    with running.sandbox(*options) as (_, tables):
-        yield tables
 
 
 def credentials(target: dict[str, Any]) -> dict[str, Any]:

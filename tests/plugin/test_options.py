@@ -170,12 +170,6 @@ def test_usual_values_are_not_given_again() -> None:
     assert options._given(config, {**usual, "rate": 0.0}) == {"rate": "0.0"}  # type: ignore[arg-type]
 
 
-def test_help_has_every_option(tmp_path: Path) -> None:
-    outcome = run("--help", folder=tmp_path)
-    assert outcome.status == 0, outcome.output
-    assert [name for name in OPTIONS if f"--{name}" not in outcome.output] == []
-
-
 def test_the_readme_has_a_row_for_each_option() -> None:
     rows = []
     for name, option in OPTIONS.items():

@@ -16,7 +16,8 @@ from conformance.contract import signing
 from conformance.contract.rules import SPEC
 from conformance.contract.signing_explained import explained
 from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, signatures
-from tests.ecosystem.tools import credentials, sandbox
+from tests.ecosystem.tools import credentials
+from tests.support.running import sandbox
 from tests.support.vectors import VECTORS, content
 
 SECRET = "vector-secret-4f9b2c7e1a8d3605"
@@ -261,7 +262,7 @@ def test_wrong_usage_is_explained(
 
 def test_the_printed_curl_command_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     subprocess.run(["curl", "--version"], check=True, capture_output=True)
-    with sandbox("--prefix", "/api") as target:
+    with sandbox("--prefix", "/api") as (_, target):
         known = credentials(target)
         path = f"{known['BASE_URL']}/v1/customers/{known['CUSTOMER_ID']}/accounts"
         keys = ["--api-key", known["API_KEY"], "--secret", known["API_SECRET"], "--curl"]

@@ -1,4 +1,4 @@
-"""Resources that a check works on: created through the API, in a new account unless sharing hides nothing."""
+"""Resources that a check works on: created through the API, in a new account unless checks may share one."""
 
 from __future__ import annotations
 
@@ -47,21 +47,20 @@ def renewed(call: Call) -> Call:
 
 
 def quoted(identifier: str) -> str:
-    """An id as a segment of a path. One that a server made up may hold anything; one that is encoded already
-    stays as it is."""
+    """Percent-encodes an id as a path segment (RFC 3986); an id that is encoded already stays as it is."""
     return derive(identifier, "segment")
 
 
 class Place(enum.Enum):
-    """The account that does for a fixture where the customer may have no more of them."""
+    """The account a fixture shares when the server refuses to open another one."""
 
-    #: One in which nothing was made yet.
+    #: An account without resources.
     EMPTY = enum.auto()
-    #: The same, of those that are kept for fixtures of a run.
+    #: An account without resources, of those reserved for the run's shared fixtures.
     KEPT = enum.auto()
-    #: The first of those that fixtures of such a place have opened, whatever is in it.
+    #: The first account opened for a COMMON fixture, with any resources in it.
     COMMON = enum.auto()
-    #: The same, and the second of them, for a fixture whose own account is no such one.
+    #: The first, or the second, account opened for a COMMON fixture; its own account is never shared.
     FIRST = enum.auto()
     SECOND = enum.auto()
 

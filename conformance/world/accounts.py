@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
 
-#: Purpose -> the account that does where a customer may have no more. A part may follow a slash:
+#: Purpose -> the account to share when the server refuses to open another. A part may follow a slash:
 #: "authentication/createWallet" is another account than "authentication".
 PURPOSES: Mapping[str, Place] = {
     # Requests that read, or that must be refused.
@@ -46,7 +46,7 @@ _SHAREABLE = ("authentication", "hostile", "invalid bodies")
 #: Purposes of accounts whose texts carry random words.
 _MARKED = ("tenant", "sibling tenant")
 
-#: Accounts in which nothing was made that are kept for fixtures of a run.
+#: Number of accounts without resources that are reserved for the run's shared fixtures.
 _RESERVED = 1
 
 
@@ -66,8 +66,8 @@ class Accounts:
     ) -> AccountFixture:
         """The fixture of a purpose in an account of an owner: "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. A `fresh` one is in a new account and not kept; for
-        payouts, in the account with funds. `below`: what is made is below a beneficiary of its own, so that
-        another account does where the customer may have no more.
+        payouts, in the account with funds. `below`: the check works below a beneficiary of its own, so that
+        it can share an account when the server refuses to open another.
 
         Raises KeyError for an unknown purpose, LeftOut where the run creates nothing."""
         whole, _, part = purpose.partition("/")
@@ -99,8 +99,8 @@ class Accounts:
         return AccountFixture(self._run, owner, restyle=restyle, place=place)
 
     def opened(self, fixture: AccountFixture) -> Exchange:
-        """The exchange that created the account of a fixture; where the customer may have no more, that of an
-        earlier account that does for it. Raises Inconclusive where there is none."""
+        """The exchange that created the account of a fixture; when the server refuses to open another, that
+        of an earlier account which the fixture may share. Raises Inconclusive when there is none."""
         opening = fixture.call("createAccount")
         common = self._common.setdefault(opening.path, [])
         try:
@@ -139,7 +139,7 @@ class Accounts:
         self._kept = {key: fixture for key, fixture in self._kept.items() if key[0] != purpose}
 
     def leave(self, account_id: str) -> None:
-        """Lets those who share fixtures in an account find new ones from here on."""
+        """Replaces the shared fixtures of an account when they are next asked for."""
         self._kept = {key: each for key, each in self._kept.items() if not each.works_in(account_id)}
 
 

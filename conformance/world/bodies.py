@@ -63,7 +63,7 @@ def _email(_: Body) -> str:
 
 
 def _abroad(sample: Body) -> str:
-    """A country that is not the one that the sample's payouts go to."""
+    """A country other than that of the sample's payout destination."""
     return "DE" if sample.get("country_code") != "DE" else "US"
 
 
@@ -117,7 +117,7 @@ _BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": 
 
 
 def business_beneficiary(body: Body) -> Body:
-    """Members that make a business of a sound body of a beneficiary."""
+    """Members that change a valid beneficiary body into one of a business."""
     return changed(body, _BUSINESS)
 
 

@@ -94,7 +94,7 @@ def creations(run: RunContext, operation: str) -> list[CreatedResource]:
 
 
 def created_in(run: RunContext, operation: str) -> AccountFixture:
-    """The account for resources whose number does not matter; a wallet's is one of its own."""
+    """The account for resources whose number does not matter; a new account for a wallet."""
     return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
 
 
@@ -145,7 +145,7 @@ def _keeps_to_the_contract(created: Call) -> bool:
 
 
 def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
-    """The accounts that the run has created with plain requests, where the customer may have no more."""
+    """The accounts that the run created with plain requests, for a server that refuses to open another."""
     ids: set[str] = set()
     operation = str(refused.operation)
     for exchange in run.accepted if TRAITS[operation].creates == "account" else ():

@@ -51,7 +51,7 @@ _WAITED = Key[float]("seconds that changes which showed were waited for")
 
 
 def expect_within(cache: RunCache, seconds: float) -> None:
-    """Takes the seconds within which a write shows in later reads and lists, by the target file."""
+    """Sets the seconds within which a write shows in later reads and lists, from the target file."""
     cache.put(_WITHIN, max(seconds, LONGEST))
 
 
@@ -165,7 +165,7 @@ def _is_limited(create: Exchange) -> bool:
 
 
 def _full(run: RunContext, refused: Exchange) -> str:
-    """The account that takes no more of what a request creates, although a new one does; "" where it does."""
+    """The id of an account that is full: it refuses a create that a new account accepts. "" otherwise."""
     called = match(refused.method, refused.call.path)
     if called is None:
         return ""

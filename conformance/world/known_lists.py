@@ -121,7 +121,7 @@ class ListFixture:
         )
 
     def add(self, run: RunContext, fixture: AccountFixture, operation: str, body: Body | None = None) -> bool:
-        """Creates an element; whether the server accepted it."""
+        """Creates an element; True if the server accepted it."""
         exchange = run.send(fixture.client, fixture.call(operation, body), "an element to be listed")
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):

@@ -29,8 +29,8 @@ def paid(
     beneficiary: Callable[[AccountFixture], str],
     currency: str = "",
 ) -> Callable[[AccountFixture], list[dict[str, Any]]]:
-    """A payout to the first of a beneficiary's destinations that the server accepts, in a currency or in the
-    destination's."""
+    """A payout to the first of a beneficiary's destinations that the server accepts, in the given currency or
+    in the destination's."""
 
     def made(fixture: AccountFixture) -> tuple[str, str, str]:
         """A beneficiary, a destination of it, and a currency. Raises Inconclusive where there are none."""

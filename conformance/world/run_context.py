@@ -191,7 +191,7 @@ class RunContext:
         self.invariants.inspect(exchange)
 
     def _look_for_server(self, exchange: Exchange) -> None:
-        """Gives the server up when it is gone, so that a run ends soon and blames no rule for it."""
+        """Ends the run soon when the server is gone, and blames no rule for it."""
         error = exchange.error or ""
         if exchange.failure is Failure.WITHHELD:
             return
@@ -226,7 +226,7 @@ class RunContext:
                 raise Inconclusive(exchange.error or "", MORE)
 
     def _refused(self, organization: str, path: str) -> bool:
-        """True if an organization is answered 403 where it reads a path."""
+        """True if the server answers 403 when an organization reads a path."""
 
         def ask() -> bool:
             exchange = self.client(organization).send(Call(None, "GET", path), "is this another's?")
@@ -298,7 +298,7 @@ class RunContext:
 
     def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
         """Beneficiary, destination and currency of a payout that this server accepts: the suite's own, or
-        those of the target file where it refuses that and accepts these, which is found out once."""
+        those of the target file when it refuses the first and accepts the second. Tried once a run."""
         primary = self.target.primary
         if not primary.beneficiary_id or not primary.payout_destination_id:
             return fixture.payee
@@ -307,7 +307,7 @@ class RunContext:
         return self.cache.get(_PAYEE, lambda: self._vetted(fixture)) or fixture.payee
 
     def _vetted(self, fixture: AccountFixture) -> tuple[str, str, str] | None:
-        """The payee of the target file, where it is paid and one of the suite's own is not."""
+        """The payee of the target file when the server pays it and refuses one that the suite has created."""
         primary = self.target.primary
         ids = {"account_id": fixture.account_id, "beneficiary_id": str(primary.beneficiary_id)}
         listed = self.send(
@@ -332,7 +332,7 @@ class RunContext:
         return vetted if paid(vetted) else None
 
     def bank_account(self, fixture: AccountFixture) -> dict[str, Any]:
-        """A bank destination body that this server accepts; which one that is, is found out once."""
+        """A bank destination body that this server accepts. Tried once a run."""
         create, purpose = "createPayoutDestination", "which bank details does this server accept?"
 
         def choose() -> int:

@@ -58,7 +58,7 @@ ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
 
 
 def other_value(name: str, value: str) -> str | None:
-    """Another value of a field, as valid as this one, as far as that can be known; None if there is none."""
+    """Another valid value of a field; None when none is known."""
     if name in ALTERNATIVES:
         return next(alternative for alternative in ALTERNATIVES[name] if alternative != value)
     if name == "email":
@@ -331,7 +331,7 @@ class Samples:
         return [body] if body["currency"] == "USD" else [body, {**body, "currency": "USD"}]
 
     def amount(self, operation: str) -> str:
-        """An amount for a payout or payin that is as good as a name: see `Amounts`."""
+        """An amount by which a payout or payin is recognised: see `Amounts`."""
         kind, usual = {"createPayout": ("payout", "1.00"), "createPayin": ("payin", "10.00")}[operation]
         return _UNUSUAL.next(str(self.over(kind).get("amount", usual)))
 

@@ -6,6 +6,7 @@ A server may send anything. What it sends beyond the bounds is left on the wire.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import zlib
 from collections import deque
@@ -34,8 +35,8 @@ _CODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}
 
 @functools.lru_cache(512)
 def header_text(name: bytes, value: bytes) -> tuple[str, str]:
-    """A header as text. Most headers of a run are alike: they are kept once."""
-    return name.decode("latin-1"), value.decode("latin-1")
+    """A header as text. Headers that are alike are kept once, and so are their names."""
+    return sys.intern(name.decode("latin-1")), value.decode("latin-1")
 
 
 def receive(response: httpx.Response, exchange: Exchange) -> None:

@@ -233,10 +233,14 @@ class Exchange:
         self._read = None
 
     def trim(self, kept: int) -> None:
-        """Cuts a long answer to its first `kept` bytes, so that megabytes do not fill the memory."""
+        """Cuts a long answer to its first `kept` bytes, so that megabytes do not fill the memory; and a long
+        request body, unless the server failed at it."""
         if len(self.response_body) > kept:
             self.response_body = self.response_body[:kept]
             self.truncated, self._read = True, (MISSING,)
+        if len(self.request_body) > kept and (self.succeeded or self.refused):
+            self.request_body = self.request_body[:kept]
+            self.call = self.call.but(body=self.request_body)
 
     @property
     def succeeded(self) -> bool:

@@ -1,4 +1,4 @@
-"""Rate limits are waited out, races are sent at once, redirects are not followed."""
+"""Rate limits are waited out, races are sent at once, redirects are not followed, long bodies are cut."""
 
 from __future__ import annotations
 
@@ -136,3 +136,10 @@ def test_exchange_records_what_was_sent_and_answered() -> None:
     sent = {name.encode(): value.encode("latin-1") for name, value in exchange.request_headers}
     assert sent[b"X-Signature"] == server.last.values(b"x-signature")[0]
     assert list(sent) == list(server.last.names())
+
+
+@pytest.mark.parametrize(("status", "kept"), [(200, 5), (413, 5), (500, 19), (None, 19)])
+def test_long_request_body_is_cut_unless_the_server_failed_at_it(status: int | None, kept: int) -> None:
+    long = exchange(1, status=status)
+    long.trim(5)
+    assert len(long.request_body) == len(long.call.body or b"") == kept

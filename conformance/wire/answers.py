@@ -26,6 +26,9 @@ MAX_BODY = 4 * 1024 * 1024
 MAX_HEADERS = 100
 MAX_HEADER = 8192
 
+#: Bytes of bodies that are looked for among earlier ones.
+MAX_ALIKE = 2048
+
 #: Headers that are kept wherever they stand.
 _READ = ("content-type", "content-encoding", "date", "retry-after", "location", "connection")
 
@@ -39,13 +42,20 @@ def header_text(name: bytes, value: bytes) -> tuple[str, str]:
     return sys.intern(name.decode("latin-1")), value.decode("latin-1")
 
 
+@functools.lru_cache(512)
+def _one_of_equals(body: bytes) -> bytes:
+    """The first of equal bodies. Refusals are alike: half of a run's answers have the body of another."""
+    return body
+
+
 def receive(response: httpx.Response, exchange: Exchange) -> None:
     """Reads a response into an exchange. Raises what the transport raises when the connection breaks."""
     headers = [header_text(*pair) for pair in response.headers.raw]
     raw, truncated = _read(response.stream)  # type: ignore[arg-type]
     encoding = ", ".join(value for name, value in headers if name.lower() == "content-encoding")
     body, longer = unpacked(raw, encoding)
-    exchange.response_body, exchange.truncated = body, truncated or longer
+    exchange.response_body = _one_of_equals(body) if len(body) <= MAX_ALIKE else body
+    exchange.truncated = truncated or longer
     exchange.status = response.status_code
     exchange.response_headers = _kept(headers)
 

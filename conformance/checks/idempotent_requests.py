@@ -16,7 +16,7 @@ from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.expectations import SameAnswer, difference
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import derive, new_key
+from conformance.wire.provenance import derive, fresh, new_key
 from conformance.world import samples
 from conformance.world.account import AccountFixture, Place, Restyle, call, identifier
 from conformance.world.bodies import BODIES, Body, bodies
@@ -133,6 +133,10 @@ class IdempotentRequest:
 # ---------------------------------------------------------------------- keys
 
 
+#: Type and code of the refusal of a used key with another body.
+CONFLICT = ("idempotency_error", "idempotency_key_conflict")
+
+
 def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
     """Requests with this body and keys that are not a UUID."""
     key = new_key()
@@ -143,6 +147,8 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
         ("a UUID with one character before it", "0" + key),
         ("a UUID whose last letter is g", derive(key, "set.-1.g")),
         ("36 hexadecimal digits without hyphens", derive(key, "bare") + "0123"),
+        # Other servers take such keys: digits and capitals that sort by time.
+        ("a ULID", f"01{fresh('digits', length=24)}"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
     ):
         yield at.case("idempotency.key-invalid", name, key=wrong, body=body)

@@ -9,6 +9,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import (
+    CONFLICT,
     IdempotentRequest,
     changes_around,
     equivalent_bodies,
@@ -37,7 +38,6 @@ from conformance.world.bodies import Body
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import with_long_texts
 
-CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 INVALID = "invalid_idempotency_key"
 
 

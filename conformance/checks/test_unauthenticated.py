@@ -12,10 +12,10 @@ from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, earlies
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.checks.idempotent_requests import own_place
+from conformance.checks.idempotent_requests import CONFLICT, own_place
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
-from conformance.judge.expectations import SameAnswer
+from conformance.judge.expectations import Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Exchange
@@ -141,10 +141,10 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
         probes.nonce_replay("auth.nonce-replay", aged, probes.usual(), what)
 
 
-@check("idempotency.replay", last=True)
+@check("idempotency.replay", "idempotency.conflict", last=True)
 def test_keys_stay_used(ctx: CheckContext) -> None:
     """The first valid request of this run to the operation comes again with its key, after all that was sent
-    since, with so many other keys at least."""
+    since, with so many other keys at least; its key is refused with another body."""
     rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:
@@ -152,6 +152,11 @@ def test_keys_stay_used(ctx: CheckContext) -> None:
         return
     _use_keys(ctx, first)
     ctx.judge(rule, SameAnswer(what), first, ctx.send(first.call, what))
+    what = "the key of the first request with another body, many requests later"
+    if "idempotency.conflict" in ctx.rules and ctx.wanted(what):
+        text = ctx.operation.traits.free_text
+        other = first.call.with_field(text, f"{first.call.document.get(text)} other")
+        ctx.judge("idempotency.conflict", Refused(what, 0, *CONFLICT), ctx.send(other, what))
 
 
 def _use_keys(ctx: CheckContext, since: Exchange) -> None:

@@ -75,8 +75,8 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
     finding = found(PaysInvalidKeys(), "test_idempotency.test_invalid_key")
     assert finding.verdict is Verdict.FAILED
     assert finding.expectation and finding.expectation.name == NoEffect.name
-    # What others pay, and the fees of seven refused payouts.
-    assert finding.expectation.parameters["fee"] == str(Decimal("1.23") + 7 * Decimal("0.40"))
+    # What others pay, and the fees of eight refused payouts.
+    assert finding.expectation.parameters["fee"] == str(Decimal("1.23") + 8 * Decimal("0.40"))
 
 
 # ---------------------------------------------------------------------- conservation

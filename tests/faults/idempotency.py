@@ -27,7 +27,8 @@ KEYS = {
     "a digit more": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{13}",
     "36 hexadecimal or hyphens": r"[0-9a-f-]{36}",
     "words": r"[A-Za-z_ -]+",
-    "numbers": r"[0-9]+",
+    "numbers": r"[0-9]{1,20}",
+    "a ULID": r"[0-9A-HJKMNP-TV-Z]{26}",
 }
 
 faults["idempotency.key-invalid"] |= {

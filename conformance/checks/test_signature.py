@@ -341,7 +341,7 @@ def _bodies_as_sent(at: Engine) -> Iterator[Case]:
         .replace("conformance ", "conformance\\/ ")
     )
     apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
-    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2)
+    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2) + "\n"
     yield sent("a body with letters outside ASCII", to_json(lettered(at)))
     yield sent("a body with escapes", escaped.encode())
     yield sent("a body with a letter and its accent apart", apart)

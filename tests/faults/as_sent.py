@@ -78,6 +78,9 @@ class SignsOtherBodies(Faulty):
 
 
 faults["auth.body-as-sent"] |= {
+    "A body with a line feed at its end is refused.": seam(
+        "signatures_equal", lambda self, ctx, *_: self.usual() and not ctx.request.body.endswith(b"\n")
+    ),
     "The signature is computed over the body in ISO 8859-1, or over question marks.": seam(
         "signed_body", lambda self, *_: self.usual().decode("utf-8", "replace").encode("latin-1", "replace")
     ),

@@ -183,7 +183,7 @@ faults["create.echo"] |= {
             for name, value in fields.items()
         },
         operations=("createBeneficiary", "createPayoutDestination"),
-        each=(255, 512),
+        each=(255, 512, 1000),
     ),
 }
 

@@ -111,6 +111,11 @@ faults["auth.nonce-replay"] |= {
     "The nonce of a request with a long body is not looked at.": seam(
         "claim_nonce", lambda self, ctx, *_: self.usual() or len(ctx.request.body) > 2000, operations=FIELDS
     ),
+    "The nonce of a request with a filter is not looked at.": seam(
+        "claim_nonce",
+        lambda self, ctx, *_: self.usual() or b"status" in ctx.query,
+        operations=[name for name, described in OPERATIONS.items() if described.is_list],
+    ),
     "The nonces of the second of two organizations are not looked at.": seam(
         "claim_nonce",
         lambda self, ctx, *_: self.usual() or caller_is(ctx, "second"),

@@ -100,7 +100,7 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
         # Summer time that is, or is not.
         ("an hour old", now - 3600),
         ("an hour ahead", now + 3600),
-        ("in microseconds", now * 1_000_000),
+        ("in microseconds", derive(str(now), "and.000000")),
     )
     # One for an operation: each comes on two of them.
     how, other = at.turn(further)

@@ -112,10 +112,14 @@ def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[E
         # One of several replicas may not know it yet.
         answer = ctx.shown(own, what)
         kept = answer.status == refusal.status and answer.refused
-        # One who asks too often for what others own may be shut out.
-        reading = ctx.run.account("sibling tenant").call(ctx.operation.id)
-        if answer.succeeded or (kept and ctx.send(reading, "the owner reads another address").succeeded):
+        if answer.succeeded or (kept and _owner_reads_another(ctx)):
             ctx.judge(FOREIGN_PARENT, Accepted(what), answer, refusal)
+
+
+def _owner_reads_another(ctx: CheckContext) -> bool:
+    """True if the owner may read at all: one who asks too often for what others own may be shut out."""
+    reading = ctx.run.account("sibling tenant").call(ctx.operation.id)
+    return ctx.send(reading, "the owner reads another address").succeeded
 
 
 def _private(ctx: CheckContext) -> dict[str, PrivateData]:

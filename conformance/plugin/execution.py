@@ -58,11 +58,11 @@ class Executed:
     @property
     def reason(self) -> str:
         """The summary of the first finding that explains this word."""
-        idle = self.shown == "no occasion"
+        shown = self.shown
         return next(
             finding.summary
             for finding in self.findings
-            if idle or (finding.verdict == self.shown and finding.exercised)
+            if shown == "no occasion" or (finding.verdict == shown and finding.exercised)
         )
 
 

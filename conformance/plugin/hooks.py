@@ -294,7 +294,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     payload = pyfuncitem.stash[_PAYLOAD] = {"ledger": executed.ledger}
     if executed.error is not None:
         raise executed.error
-    payload["shown"] = executed.shown
+    shown = payload["shown"] = executed.shown
     failing = [
         finding
         for finding in executed.findings
@@ -302,7 +302,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     ]
     if failing:
         raise Violation(executed.worker.text(failing))
-    if executed.shown in ("no occasion", "inconclusive", "not applicable"):
+    if shown in ("no occasion", "inconclusive", "not applicable"):
         pytest.skip(executed.reason)
     return True
 

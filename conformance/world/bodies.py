@@ -325,10 +325,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "an IBAN": _european,
         "a SWIFT code of eleven characters": _long_swift,
         "a label with signs": [{"label": _WITH_SIGNS}],
-        "a long label": [
-            {"label": lambda _: f"{marker()} {_DIGITS * 110}"},
-            {"label": lambda _: f"{marker()} {_DIGITS * 60}"},
-        ],
+        "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (110, 60)],
         "the longest label": [{"label": _longest("label")}],
         "a wallet": _wallet,
         "a wallet on another network, without label": _other_network,

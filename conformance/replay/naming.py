@@ -123,7 +123,10 @@ class Names:
         if not (exchange.succeeded or exchange.refused):
             return
         for place, value in texts_of(exchange.document):
-            if not value or value in self._sent or (exchange.method == "GET" and value in self._born):
+            if not place or not value or value in self._sent:
+                # A text that is the whole answer has no place to be named by.
+                continue
+            if exchange.method == "GET" and value in self._born:
                 continue
             if place[-1] in _MADE_BY_SERVER:
                 self._answered.setdefault(value, (step, kind, place))

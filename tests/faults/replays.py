@@ -88,6 +88,8 @@ def _changed(document: dict[str, Any], how: str) -> Any:
             return {"id": document["id"]}
         case "wrapped":
             return {"data": document}
+        case "a text":
+            return json.dumps(document)
         case "last member missing":
             return dict(list(document.items())[:-1])
         case "a text emptied":
@@ -128,6 +130,7 @@ faults["idempotency.replay"] |= {
             "created moved",
             "id only",
             "wrapped",
+            "a text",
             "last member missing",
         ),
     ),

@@ -113,7 +113,7 @@ def test_the_registry_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> Non
 # ---------------------------------------------------------------------- names
 
 
-def named(*answers: dict[str, Any], sent: bytes = b"") -> tuple[Names, list[dict[str, Any]]]:
+def named(*answers: Any, sent: bytes = b"") -> tuple[Names, list[dict[str, Any]]]:
     """The names after steps with these answers, and the steps."""
     names, steps = Names(run_on().target, set()), []
     for at, answer in enumerate(answers, 1):
@@ -137,6 +137,12 @@ def test_a_value_that_the_server_made_is_captured_where_it_came_first() -> None:
         {"id": "1", "captures": {"wallet_1.id": ["id"], "wallet_1.items_0_id": ["items", 0, "id"]}},
         {"id": "2"},
     ]
+
+
+def test_a_text_that_is_the_whole_answer_has_no_name() -> None:
+    text = '{"id": "wal_00000000000000000001"}'
+    names, steps = named(text)
+    assert names.of(text) is None and steps == [{"id": "1"}]
 
 
 def test_a_short_id_is_named_where_an_id_stands() -> None:

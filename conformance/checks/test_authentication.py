@@ -92,17 +92,21 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
     """A timestamp that is far outside the window, by any clock."""
     now = at.ctx.run.clock.now()
     further = (
+        # Summer time that is, or is not.
+        ("an hour old", now - 3600),
+        ("an hour ahead", now + 3600),
         ("two hours old", now - 7200),
         ("two hours ahead", now + 7200),
         ("a day old", now - 86_400),
         ("a week ahead", now + 7 * 86_400),
         ("thirty days old", now - 30 * 86_400),
-        # Summer time that is, or is not.
-        ("an hour old", now - 3600),
-        ("an hour ahead", now + 3600),
         ("in microseconds", derive(str(now), "and.000000")),
+        ("in nanoseconds", derive(str(now), "and.000000000")),
+        # The difference to it overflows 64 bits.
+        ("that is the least of 64 bits", -(2**63)),
+        ("below 0", -now),
     )
-    # One for an operation: each comes on two of them.
+    # One for an operation.
     how, other = at.turn(further)
     query = "page=1&size=2" if at.ctx.operation.is_list else ""
     auth = Auth(timestamp=str(other))

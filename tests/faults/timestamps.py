@@ -30,9 +30,10 @@ WINDOWS = {
 }
 
 
-#: Operations that are sent a timestamp in microseconds, and the others: until so late no nonce is stored.
-_MICROSECONDS = ("createPayoutDestination", "createPayin")
-_STORED = [operation for operation in OPERATIONS if operation not in _MICROSECONDS]
+#: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Until so late no nonce is
+#: stored.
+_SMALLER_UNITS = {"createPayoutDestination": 6, "listPayoutDestinations": 9}
+_STORED = [operation for operation in OPERATIONS if operation not in _SMALLER_UNITS]
 
 
 def _from_the_second(self: Any, ctx: Context) -> bool:
@@ -48,7 +49,7 @@ faults["auth.timestamp-window"] |= {
     "A timestamp is accepted that is off by an hour, as clocks are that know no summer time.": seam(
         "timestamp_in_window",
         lambda self, ctx, age: abs(abs(age) - 3600) < 300 or self.usual(),
-        operations=("updateBeneficiary", "disableBeneficiary", "createWallet", "listWallets"),
+        operations=("createAccount", "listAccounts", "listVirtualAccounts", "getVirtualAccount"),
     ),
     "The timestamp of a request with this is not looked at.": seam(
         "timestamp_in_window",
@@ -59,10 +60,26 @@ faults["auth.timestamp-window"] |= {
         },
         operations=_STORED,
     ),
-    "A timestamp in microseconds is read as such.": seam(
+    "A timestamp in microseconds or nanoseconds is read as such.": seam(
         "parse_timestamp",
-        lambda self, ctx, text: self.usual() // (1_000_000 if len(text) == 16 else 1),
-        operations=_MICROSECONDS,
+        lambda self, ctx, text: (
+            int(text[:-digits])
+            if len(text) == 10 + (digits := _SMALLER_UNITS[self.operation])
+            else self.usual()
+        ),
+        operations=_SMALLER_UNITS,
+    ),
+    "The distance to a timestamp overflows 64 bits.": seam(
+        "check_timestamp",
+        lambda self, ctx: (
+            None if self.authentication_header(ctx, signing.TIMESTAMP) == str(-(2**63)) else self.usual()
+        ),
+        operations=("createPayout",),
+    ),
+    "A timestamp below 0 is taken for none, or without its sign.": seam(
+        "timestamp_in_window",
+        lambda self, ctx, age: age > 2 * self.server_seconds(ctx) - 3600 or self.usual(),
+        operations=("createVirtualAccount",),
     ),
     "The timestamps of the second of two organizations are not looked at.": seam(
         "timestamp_in_window",
@@ -81,7 +98,12 @@ class ReadsMilliseconds(Faulty):
         return number // 1000 if number > 100_000_000_000 else number
 
 
-@fault("auth.timestamp-window")
+@fault(
+    "auth.timestamp-window",
+    operations=[
+        operation for operation in OPERATIONS if operation not in ("createPayout", "createVirtualAccount")
+    ],
+)
 class RoundlyOff(Faulty):
     """A timestamp is accepted that is off by some hours or days, or in smaller units than milliseconds."""
 

@@ -23,6 +23,7 @@ TYPE = "authentication_error"
 _UPPER_CASE = "upper-case hexadecimal"
 
 _INTEGER = re.compile("[0-9]+")
+_NEGATIVE = re.compile("-[0-9]+")
 _NONCE = re.compile("[0-9A-Fa-f]{32}")
 
 
@@ -45,6 +46,9 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
             Reason("auth.unknown-key", "an unknown API key"),
             Reason("auth.unknown-key-status", "an unknown API key", (401,)),
         ]
+    if auth.timestamp is not None and _NEGATIVE.fullmatch(auth.timestamp):
+        # Far outside the window; but who reads digits only takes it for no integer.
+        return [Reason("auth.timestamp-window", f"the timestamp {auth.timestamp[:40]}")]
     if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp.removeprefix("+")):
         return [Reason("auth.timestamp-integer", f"the timestamp {auth.timestamp[:40]}")]
     found = [*_outside(call, now), *_replayed(call, nonces)]

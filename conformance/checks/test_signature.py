@@ -11,7 +11,8 @@ from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
-from conformance.contract.signing_mistakes import SEPARATORS
+from conformance.checks.wrong_signatures import CHANGED, HOSTS, TURNS, query_turn, recased
+from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
@@ -21,36 +22,14 @@ from conformance.world.account import parameters
 from conformance.world.case import Case
 from conformance.world.samples import marker
 
+#: Bytes of a body that a server may sign where it does not sign the whole.
+FIRST = 1024
+
 #: Spaces after a body: more than the 64 KiB that some programs hash of one, and as few as any server takes.
 _LONG, _SHORT = 66_000, 1
 
 #: Letters of two, three and four bytes in UTF-8.
 LETTERS = "é東🏦"
-
-#: Text forms of the right signature -> the result, as part of a sentence.
-CHANGED = {
-    # What takes half of a signature takes one that lacks its last digit.
-    "but.1": "a signature without its last digit",
-    "and.0": "a signature with a digit 0 behind it",
-    # In the middle, where a comparison of the beginning misses it.
-    "other.32": "a signature with another digit in its middle",
-    "other.-1": "a signature with another last digit",
-    "other.0": "a signature with another first digit",
-}
-
-#: Other digests and orders of parts, which a server may take beside the right ones; operations have them in
-#: turn.
-TURNS = (
-    "SHA-1",
-    "SHA-512",
-    "hashed secret",
-    "no HMAC",
-    "no secret",
-    "arguments swapped",
-    "nonce before timestamp",
-    "timestamp first",
-    "scheme before the signature",
-)
 
 
 @check("auth.signature")
@@ -75,7 +54,7 @@ def _made_otherwise(at: Engine) -> Iterator[Case]:
     for what, secret in others:
         if secret != target.primary.secret:
             yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
-    for mistake in ("API key as secret", "base64", at.turn(TURNS)):
+    for mistake in ("API key as secret", "base64", *recased(at.turn(TURNS), target.primary.secret)):
         yield at.mistake(rule, mistake)
     for forms, name in CHANGED.items():
         yield at.case(rule, name, auth=Auth(signature_forms=forms))
@@ -109,7 +88,7 @@ def _paths(at: Engine) -> Iterator[Case]:
     for how, change in changes.items():
         auth = Auth(signed_target=change(at.target()))
         yield at.case("auth.signed-path", f"a request signed {how}", auth=auth)
-    for mistake in ("no /v1", "trailing slash"):
+    for mistake in filter(None, ("no /v1", "trailing slash", at.turn(HOSTS))):
         yield at.mistake("auth.signed-path", mistake)
     for name in at.ctx.operation.path_parameters:
         auth = Auth(signed_target=at.target({name: UNKNOWN}))
@@ -163,6 +142,7 @@ def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
         ("sorted query", f"{first}&{second}"),
         ("decoded target", f"{second}&probe=%5F&{first}"),
         ("lower-case escapes", whole),
+        *query_turn(at, f"{first}&{second}"),
     ):
         yield at.mistake(rule, mistake, query=sent)
 
@@ -252,6 +232,8 @@ def test_no_separators(at: Engine) -> Iterator[Case]:
     """Requests signed with separators between the parts of the signature string."""
     for mistake in SEPARATORS:
         yield at.mistake("auth.no-separators", mistake)
+    if at.ctx.operation.request_schema is not None and at.turn((True, False)):
+        yield at.mistake("auth.no-separators", BEFORE_BODY)
 
 
 # ---------------------------------------------------------------------- bodies
@@ -305,9 +287,15 @@ def test_body_is_signed(at: Engine) -> Iterator[Case]:
         if mistake != "sorted body" or list(document) != sorted(document):
             yield at.mistake(rule, mistake, body=body)
     # Who reads bodies of one media type only may check the signature of others over nothing.
-    name = "a body declared as text/plain, signed as empty"
-    yield at.case(rule, name, content_type="text/plain", auth=Auth(signed_body=b""))
-    yield signed("a body of which half was signed", body, half(body))
+    unread = ["text/plain"]
+    if at.turn((False, True)):
+        # A form is read before anything else looks at the body.
+        unread.append("application/x-www-form-urlencoded")
+    for kind in unread:
+        name = f"a body declared as {kind}, signed as empty"
+        yield at.case(rule, name, content_type=kind, auth=Auth(signed_body=b""))
+    padded = body.ljust(2 * FIRST)
+    yield signed("a body of which half was signed", padded, half(padded))
     name = "a long body with its last byte changed after signing"
     yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
     if len(document) > 1:

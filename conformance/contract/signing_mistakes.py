@@ -159,6 +159,9 @@ SEPARATORS = {
     "space": b" ",
 }
 
+#: The row of a separator before the body and nowhere else.
+BEFORE_BODY = "a line feed before the body"
+
 #: Every row, the commoner ones of several that make one signature first.
 MISTAKES: tuple[Mistake, ...] = (
     # The method.
@@ -170,6 +173,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("no question mark", "leaves out the question mark before the query", _part("target", lambda parts: parts.path + parts.query)),
     Mistake("sorted query", "sorts the query's parameters", _query(lambda query: b"&".join(sorted(query.split(b"&"))))),
     Mistake("no empty parameters", "leaves out parameters without a value", _query(lambda query: b"&".join(pair for pair in query.split(b"&") if not pair.endswith(b"=")))),
+    Mistake("no equals sign behind a name alone", "leaves out the equals sign of parameters without a value", _query(lambda query: re.sub(rb"=(?=&|\Z)", b"", query))),
     Mistake("decoded target", "decodes the percent-encoding of the path or the query", _part("target", lambda parts: unquote_to_bytes(parts.target))),
     Mistake("encoded query", "percent-encodes the query again", _query(lambda query: quote(query, safe="=&%").encode())),
     Mistake("lower-case escapes", "writes percent-encoding in small letters", _escapes(bytes.lower)),
@@ -180,6 +184,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("no base path", "leaves out what the base URL has before /v1", _part("target", lambda parts: re.sub(rb"\A.*?/v1/", b"/v1/", parts.target))),
     Mistake("no base path, no /v1", "leaves out the path of the base URL, /v1 included", _part("target", lambda parts: re.sub(rb"\A.+?/v1/", b"/", parts.target))),
     Mistake("trailing slash", "puts a slash behind the path", lambda parts: parts.string(target=parts.target.replace(parts.path, parts.path + b"/", 1))),
+    Mistake("host", "puts the host before the path", _part("target", lambda parts: parts.origin.rpartition(b"/")[2] + parts.target)),
     Mistake("scheme and host", "puts scheme and host before the path", _part("target", lambda parts: parts.origin + parts.target)),
     # Timestamp and nonce.
     Mistake("milliseconds", "takes the timestamp in milliseconds", lambda parts: parts.string(timestamp=str(int(parts.timestamp) * 1000).encode())),
@@ -200,6 +205,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("normalized body", "normalizes the body's text (NFC)", _text(lambda text: unicodedata.normalize("NFC", text))),
     Mistake("replaced bytes", "replaces bytes of the body that are not UTF-8", _part("body", lambda parts: parts.body.decode("utf-8", "replace").encode())),
     Mistake("a line feed behind the body", "signs a line feed behind the body", _part("body", lambda parts: parts.body + b"\n")),
+    Mistake(BEFORE_BODY, "signs a line feed before the body", _part("body", lambda parts: b"\n" * bool(parts.body) + parts.body)),
     Mistake("empty object as body", "signs {} where there is no body", _part("body", lambda parts: parts.body or b"{}")),
     Mistake("null as body", "signs null where there is no body", _part("body", lambda parts: parts.body or b"null")),
     Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _part("body", lambda parts: _hash(parts.body))),
@@ -215,6 +221,9 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("Latin-1 secret", "turns the secret into bytes as Latin-1, not UTF-8", key=lambda parts, secret: secret.encode("latin-1")),
     Mistake("hashed secret", "signs with the SHA-256 hash of the secret", key=lambda parts, secret: _hash(secret.encode())),
     Mistake("a line feed behind the secret", "signs with a line feed behind the secret", key=lambda parts, secret: secret.encode() + b"\n"),
+    Mistake("lower-case secret", "signs with the secret in small letters", key=lambda parts, secret: secret.lower().encode()),
+    Mistake("capital secret", "signs with the secret in capital letters", key=lambda parts, secret: secret.upper().encode()),
+    Mistake("shortened secret", "leaves out the last character of the secret", key=lambda parts, secret: secret[:-1].encode()),
     Mistake("API key as secret", "signs with the API key in the place of the secret", key=lambda parts, secret: parts.api_key.encode()),
     # The digest and its notation.
     Mistake("SHA-512", "uses HMAC-SHA512", digest=lambda key, string: hmac.digest(key, string, "sha512")),
@@ -244,7 +253,7 @@ def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
     """The rules that a request with the mistake breaks; of those for one part some operations have the first,
     others the second."""
     signed = mistake.signed(parts)
-    if mistake.name in SEPARATORS:
+    if mistake.name in (*SEPARATORS, BEFORE_BODY):
         return ("auth.no-separators",)
     part = "" if signed in (None, parts.string()) else changed_part(parts, signed or b"")[0]
     if part == "target":
@@ -256,8 +265,11 @@ def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
 def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
     """The only part in which a signed string differs from the right one, and what was signed in its place."""
     names, pieces = list(parts.pieces), list(parts.pieces.values())
-    # What follows everything else is a body where none is sent.
-    places = [4, 0, 1, 2, 3] if not parts.body and signed.startswith(parts.string()) else range(5)
+    # What stands between method and target belongs to the target, and what follows everything else is a body
+    # where none is sent.
+    places = [1, 0, 2, 3, 4]
+    if not parts.body and signed.startswith(parts.string()):
+        places = [4, *places]
     for place in places:
         before, after = b"".join(pieces[:place]), b"".join(pieces[place + 1 :])
         fits = len(signed) >= len(before) + len(after)

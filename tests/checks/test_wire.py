@@ -152,6 +152,7 @@ def test_signatures_are_right_but_for_the_planned_defect(
             nonce if auth.signed_nonce is None else auth.signed_nonce,
             exchange.request_body if auth.signed_body is None else auth.signed_body,
             exchange.request_header(signing.API_KEY) or "",
+            run.target.base_url.removesuffix(PREFIX).encode(),
         )
         secret = auth.secret if auth.secret is not None else getattr(seeded, exchange.organization).secret
         right = hmac.new(secret.encode(), b"".join(parts.pieces.values()), hashlib.sha256).hexdigest()

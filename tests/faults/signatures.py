@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.contract import signing
@@ -15,7 +15,7 @@ from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
 from .tenancy import caller_is
 
 
@@ -152,32 +152,43 @@ def mistaken(ctx: Context, secret: str, name: str) -> str | None:
             ctx.header(b"x-timestamp") or "",
             ctx.header(b"x-nonce") or "",
             request.body,
+            ctx.header(b"x-api-key") or "",
+            b"http://" + (ctx.header(b"host") or "").encode(),
         ),
         secret,
     )
 
 
-#: Mistakes -> operations that are sent requests with them.
-TURNS = {
-    "SHA-1": ("createAccount", "createPayout"),
-    "SHA-512": ("listAccounts", "createVirtualAccount"),
-    "hashed secret": ("getAccountBalances", "listVirtualAccounts"),
-    "no HMAC": ("createBeneficiary", "getVirtualAccount"),
-    "no secret": ("getBeneficiary", "createWallet"),
-    "arguments swapped": ("updateBeneficiary", "listWallets"),
-    "nonce before timestamp": ("disableBeneficiary", "createPayin"),
-    "timestamp first": ("createPayoutDestination",),
-    "scheme before the signature": ("listPayoutDestinations",),
-}
-
-faults["auth.signature"] |= {
-    "A signature with this mistake is accepted.": seam(
+def taking(turns: Mapping[str, Collection[str]]) -> Row:
+    """A row that accepts signatures with usual mistakes, each on the operations that are sent it."""
+    return seam(
         "signatures_equal",
         lambda self, ctx, expected, presented: (
             self.usual() or presented == mistaken(ctx, self.signing_secret(ctx), self.value)
         ),
-        each=lambda operation: [name for name, tried in TURNS.items() if operation in tried],
-    ),
+        each=lambda operation: [name for name, tried in turns.items() if operation in tried],
+    )
+
+
+#: Mistakes -> operations that are sent requests with them.
+TURNS = {
+    "SHA-1": ("createAccount", "getVirtualAccount"),
+    "SHA-512": ("listAccounts", "createWallet"),
+    "hashed secret": ("getAccountBalances", "listWallets"),
+    "no HMAC": ("createBeneficiary", "createPayin"),
+    "no secret": ("getBeneficiary",),
+    "arguments swapped": ("updateBeneficiary",),
+    "nonce before timestamp": ("disableBeneficiary",),
+    "timestamp first": ("createPayoutDestination",),
+    "scheme before the signature": ("listPayoutDestinations",),
+    "a line feed behind the secret": ("createPayout",),
+    "shortened secret": ("createVirtualAccount",),
+    # The secrets of the reference server have small letters.
+    "capital secret": ("listVirtualAccounts",),
+}
+
+faults["auth.signature"] |= {
+    "A signature with this mistake is accepted.": taking(TURNS),
     "A signature is accepted that is not the right one.": seam(
         "signatures_equal",
         lambda self, ctx, expected, presented: self.value(expected, presented) or self.usual(),
@@ -240,3 +251,10 @@ class Separated(AlsoSigned):
             self.signed_body(ctx),
         )
         return [self.value.encode().join(parts)]
+
+
+faults["auth.no-separators"] |= {
+    "A signature made with a line feed before the body only is accepted.": taking(
+        {"a line feed before the body": ("createAccount", "createVirtualAccount")}
+    ),
+}

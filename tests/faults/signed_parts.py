@@ -16,7 +16,7 @@ from conformance.reference.routes import ROUTES
 
 from .catalogue import Faulty, fault, faults, hook, seam
 from .http import chunked
-from .signatures import AlsoSigned, body_forms
+from .signatures import AlsoSigned, body_forms, taking
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -65,6 +65,32 @@ faults["auth.signed-path"] |= {
         ),
         each=PATHS,
     ),
+}
+
+
+#: Mistake -> operations that are sent requests with it.
+HOSTS = {
+    "host": ("listAccounts", "updateBeneficiary", "createPayout", "createWallet"),
+    "scheme and host": (
+        "createBeneficiary",
+        "createPayoutDestination",
+        "listVirtualAccounts",
+        "createPayin",
+    ),
+}
+REWRITTEN = {
+    "plus as %20": ("createAccount", "getVirtualAccount"),
+    "upper-case escapes": ("getAccountBalances", "listWallets"),
+    "no question mark": ("getBeneficiary",),
+    "%20 as plus": ("disableBeneficiary",),
+    "no empty parameters": ("listPayoutDestinations",),
+    "no equals sign behind a name alone": ("createVirtualAccount",),
+}
+
+
+faults["auth.signed-path"] |= {"A signature made with the host before the path is accepted.": taking(HOSTS)}
+faults["auth.signed-query"] |= {
+    "A signature made for the query, read and written again, is accepted.": taking(REWRITTEN)
 }
 
 
@@ -245,6 +271,7 @@ faults["auth.signed-body"] |= {
         each={
             # As text, which is not cut within a character.
             "half": lambda body: body[: len(body) // 2].decode(errors="ignore").encode(),
+            "the first kilobyte": lambda body: body[:1024].decode(errors="ignore").encode(),
             "all but white space behind": lambda body: body.rstrip() + b" " * 9001,
         },
     ),
@@ -257,6 +284,19 @@ faults["auth.signed-body"] |= {
     "A body that is not declared as JSON is no part of the signature.": also_signed(
         lambda self, ctx: (
             [self.string(ctx, body=b"")] if ctx.header(b"content-type") != "application/json" else []
+        ),
+    ),
+    "A form, which is read before anything looks at the body, is no part of the signature.": also_signed(
+        lambda self, ctx: (
+            [self.string(ctx, body=b"")] if "form" in (ctx.header(b"content-type") or "") else []
+        ),
+        operations=(
+            "createBeneficiary",
+            "updateBeneficiary",
+            "createPayoutDestination",
+            "createPayout",
+            "createWallet",
+            "createPayin",
         ),
     ),
 }

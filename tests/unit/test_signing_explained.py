@@ -44,6 +44,7 @@ TOLD = {
     "nonce left-out": {"no nonce"},
     "nonce other-case": {"upper-case nonce"},
     "secret api-key": {"API key as secret"},
+    "secret cut-off": {"shortened secret"},
     "secret latin-1": {"Latin-1 secret"},
     "signature base64": {"base64"},
     "signature labelled": {"scheme before the signature"},
@@ -139,7 +140,7 @@ DECOMPOSED = Parts("PATCH", b"/v1/x", "1741079889", "c2" * 16, b'{"a":"e\xcc\x81
 def test_every_mistake_is_named(mistake: Mistake) -> None:
     """Of several mistakes that make one signature the first is named."""
     named = []
-    for secret in ("c0ffee\u00e9 ", "c0ffee00c0ffee00"):
+    for secret in ("c0ffee\u00e9 ", "c0ffee00c0ffee00", "C0FFEE"):
         for parts in (LIST, CREATE, UUID, RAW, TEXT, DECOMPOSED, PLUS):
             made = mistake.sign(parts, secret)
             if made is not None:

@@ -49,10 +49,17 @@ def foreign_path(at: Engine, name: str, part: str = "") -> Case:
     return at.case("tenancy.foreign-parent", name, whose=_path(at, FOREIGN, FOREIGN), **changes)
 
 
+def _unchanging(at: Engine, rule: str, name: str, whose: Mapping[str, str]) -> Iterator[Case]:
+    """A PATCH that changes nothing, of what is not the caller's: it may be answered without a look."""
+    if at.ctx.operation.traits.subset_of:
+        yield at.case(rule, f"{name}, with the body {{}}", whose=whose, body=b"{}")
+
+
 def foreign_parents(at: Engine) -> Iterator[Case]:
     """Another organization's path, and its parent with an own child and with an unknown one."""
-    rule = "tenancy.foreign-parent"
-    yield foreign_path(at, "another organization's path")
+    rule, name = "tenancy.foreign-parent", "another organization's path"
+    yield foreign_path(at, name)
+    yield from _unchanging(at, rule, name, _path(at, FOREIGN, FOREIGN))
     if parameters(at.operation)[1:]:
         name = "another organization's parent with an own child"
         yield at.case(rule, name, whose=_path(at, FOREIGN, OWN))
@@ -114,12 +121,17 @@ _CHILDREN = {
 }
 
 
-def children(at: Engine, whose: str, name: str) -> Iterator[Case]:
-    """A child of another account, of another customer's or of another organization's under an own parent."""
+def children(at: Engine, whose: str, name: str, *, back: bool = False) -> Iterator[Case]:
+    """A child of another account, of another customer's or of another organization's under an own parent;
+    on the way `back`, from the other one, only a part of a list."""
     of_accounts, accounts = _CHILDREN[whose]
     first, *rest = parameters(at.operation)
     rule = of_accounts if first == "account_id" else accounts
-    yield at.case(rule, name, whose=dict.fromkeys(rest, whose))
+    part = part_of_list(at) if back else ""
+    children = dict.fromkeys(rest, whose)
+    yield at.case(rule, name + (", a part of it" if part else ""), whose=children, query=part)
+    if whose != COUSIN and not back:
+        yield from _unchanging(at, rule, name, children)
 
 
 def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Case]:

@@ -219,7 +219,9 @@ def _judge_elsewhere(
     planned = [
         each
         for engine, whose, name in probes
-        for each in _planned(engine, foreign_paths.children(engine, whose, name))
+        for each in _planned(
+            engine, foreign_paths.children(engine, whose, name, back=engine is not probes[0][0])
+        )
     ]
     effects = _watched(ctx, *(engine.fixture for engine in watched))
     answers = _answers(planned)

@@ -92,6 +92,29 @@ faults["tenancy.foreign-parent"] |= {
 }
 
 
+faults["tenancy.foreign-parent"] |= {
+    "Another organization's resource may be changed by whom changes nothing.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if ctx.request.body == b"{}" else self.usual(),
+        operations=["updateBeneficiary"],
+    ),
+}
+
+faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
+    "A beneficiary elsewhere may be changed by whom changes nothing.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: record if ctx.request.body == b"{}" else self.usual(),
+        operations=["updateBeneficiary"],
+    ),
+    "The destinations of a beneficiary elsewhere are shown to whom asks for a part of them.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: record if self.value in ctx.query else self.usual(),
+        operations=["listPayoutDestinations"],
+        each={name: name.encode() for name in ("page=2", "status")},
+    ),
+}
+
+
 @fault("tenancy.foreign-parent")
 class ForeignAsEmpty(Faulty):
     """Another organization's customer or account is served as if it were the caller's and empty."""

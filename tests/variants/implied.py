@@ -136,6 +136,16 @@ class EmptyPatchRefused(Behaviour):
             raise Refusal("body_not_object", "Nothing to change.")
 
 
+@choice("tenancy.and-validation", breaks=("beneficiary.update-empty",))
+class EmptyPatchRefusedFirst(Behaviour):
+    """A PATCH has to name a field, which is looked at before its path."""
+
+    def resolve(self, ctx: Context) -> None:
+        if ctx.operation == "updateBeneficiary" and ctx.request.body == b"{}":
+            raise Refusal("body_not_object", "Nothing to change.")
+        super().resolve(ctx)
+
+
 @choice(breaks=("beneficiary.update-company-name",))
 class BusinessWithoutName(Behaviour):
     """A PATCH may take the company name from a business."""

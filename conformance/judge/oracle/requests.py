@@ -139,8 +139,12 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
     also = (501,) if TRAITS[operation].under_development else ()
     answered = Reason("http.no-server-error", "any request", also, demand=Answered)
     expected = ExpectedAnswer(answered, body=verdict)
+    places = list(_path_refusals(known.path or ()))
+    if TRAITS[operation].subset_of and verdict.document == {}:
+        # That an update of nothing is accepted is implied; who refuses it may do so first.
+        places = [Reason(reason.rule, reason.what) for reason in places]
     refusals = [
-        *_path_refusals(known.path or ()),
+        *places,
         *(keys.refusals(operation, call.idempotency_key) if described.is_post else ()),
         *verdict.refusals,
         *_payee_refusals(known),

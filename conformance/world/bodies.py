@@ -356,8 +356,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "an address": [{"address": address("state")}],
         "another currency": _other_currencies("createVirtualAccount", address=address("state")),
         "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
-        "the longest label": [{"label": _longest("label")}],
-        "the sample's currency once more": [{}],
+        "the longest label": [{"label": _longest("label")}, {}],
     },
     "createWallet": {
         "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],

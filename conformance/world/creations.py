@@ -60,7 +60,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "an address",
         "another currency",
         "a label with letters and signs",
-        "the sample's currency once more",
+        # In the sample's currency once more.
+        "the longest label",
     ),
     "createWallet": (
         "another pair (2)",

@@ -108,6 +108,13 @@ faults["read.equals-create"] |= {
             if name not in ("id", "object", "payout_destinations", *MOVING)
         ],
     ),
+    "A long text is read cut.": showing(
+        lambda self, ctx, document: {**document, self.value: str(document[self.value])[:200]},
+        each=lambda operation: {
+            "getBeneficiary": ["note"],
+            "getVirtualAccount": ["label"],
+        }.get(operation, ()),
+    ),
     "This member of the address is read as another than the create answered.": showing(
         lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
         operations=("getBeneficiary",),

@@ -12,6 +12,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
+from conformance.contract.operations import OPERATIONS
 from conformance.judge.expectations import CannotTell, predicate, unusable
 from conformance.judge.oracle import UNKNOWN
 from conformance.wire.messages import Auth, Call, Exchange
@@ -59,6 +60,8 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
     yield "with a slash after the path", f"{target}/"
     yield "with a doubled slash in the path", "//".join(target.rsplit("/", 1))
     yield "with a doubled slash before the path", f"/{target}"
+    if list(OPERATIONS).index(ctx.operation.id) % 2:
+        yield "with a dot in the path", "/./".join(target.rsplit("/", 1))
     literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
     pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
     yield "with its path in upper case", re.sub(pattern, lambda found: found[0].upper(), target)
@@ -70,9 +73,9 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
 
 @check(RULE)
 def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
-    """Requests that fail authentication, with a slash, format, parameter or escape more, in upper case,
-    with the path in a header, with the API key in the query and as a user's name, with HEAD in place of GET,
-    and with OPTIONS and the body in place of POST and PATCH: none shows a resource."""
+    """Requests that fail authentication, with a slash, dot, format, parameter or escape more, in upper case,
+    with the path or the method in a header, with the API key in the query and as a user's name, with HEAD in
+    place of GET, and with OPTIONS and the body in place of POST and PATCH: none shows a resource."""
     probes = AuthProbes(ctx)
     members = documented(ctx.operation.id)
 
@@ -92,8 +95,9 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
     judge("with its path in a header", probes.usual().but(target="/v1", headers=elsewhere))
     key = ctx.target.primary.api_key
     user = base64.b64encode(f"{key}:".encode()).decode()
-    named = probes.usual().but(target=f"{own}?api_key={key}", headers=(("Authorization", f"Basic {user}"),))
-    judge("with its API key in the query and as a user's name", named, _UNSIGNED[1])
+    headers = (("Authorization", f"Basic {user}"), ("X-HTTP-Method-Override", ctx.operation.method))
+    named = probes.usual().but(target=f"{own}?api_key={key}", headers=headers)
+    judge("with its method in a header, its API key in the query and as a user's name", named, _UNSIGNED[1])
     if ctx.operation.method == "GET":
         _judge_head(ctx, probes)
     elif ctx.operation.request_schema is not None:

@@ -28,6 +28,8 @@ def _usual(spelling: str, operation: str, ctx: Context) -> bytes:
             return path.removesuffix(b"/")
         case "doubled slashes":
             return re.sub(b"//+", b"/", path)
+        case "a dot":
+            return path.replace(b"/./", b"/")
         case "upper case":
             template = ROUTES[operation][1].encode().split(b"/")
             parts = path.split(b"/")
@@ -49,6 +51,8 @@ def _spellings(operation: str) -> list[str]:
     found = ["doubled slashes", "upper case", "its path in a header"]
     if not described.path.endswith("}"):
         found += ["a format behind", "a parameter behind"]
+    if list(OPERATIONS).index(operation) % 2:
+        found.append("a dot")
     # With a slash behind, the list is the path of one of its elements, without an id.
     if operation != "listVirtualAccounts":
         found.append("a slash behind")
@@ -92,6 +96,17 @@ class OpenWhereEscaped(Faulty):
 
     def authenticate(self, ctx: Context) -> None:
         if b"%" in ctx.request.target.partition(b"?")[0]:
+            ctx.organization = first_organization(ctx)
+        else:
+            super().authenticate(ctx)
+
+
+@fault("auth.other-spellings")
+class MethodElsewhere(Faulty):
+    """Whoever names the method in a header as well needs no signature."""
+
+    def authenticate(self, ctx: Context) -> None:
+        if ctx.header(b"x-http-method-override"):
             ctx.organization = first_organization(ctx)
         else:
             super().authenticate(ctx)

@@ -75,7 +75,7 @@ def usable_page(
 ) -> Page | None:
     """The page in an answer. Without one, the answer is judged: a valid request must not be refused, a
     `refusable` one may be."""
-    if exchange.refused_authentication:
+    if exchange.refused_authentication and not (refusable and exchange.refused_otherwise):
         # It refuses the signature, and says nothing about lists.
         reason = f"{what} was answered {exchange.described()}"
         ctx.skip_judgement(rule, reason, exchange, cause="auth.accepts-valid")

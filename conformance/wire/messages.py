@@ -298,6 +298,16 @@ class Exchange:
         return self.status == 401 or (self.refused and self.error_type == "authentication_error")
 
     @property
+    def refused_otherwise(self) -> bool:
+        """True for a 401 whose error has a type, and not that of authentication: so a server may refuse what
+        is wrong with a request that passed authentication."""
+        return (
+            self.status == 401
+            and isinstance(self.error_type, str)
+            and self.error_type != "authentication_error"
+        )
+
+    @property
     def unread(self) -> str:
         """Describes the body of an answer whose document is MISSING."""
         if self.truncated:

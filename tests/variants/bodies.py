@@ -46,6 +46,15 @@ class ErrorsByField(Behaviour):
 
 
 @choice("http.validation-status")
+class InvalidAsUnauthenticated(Behaviour):
+    """A body or query that is wrong is answered 401, as any 4xx will do."""
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        wrong = refusal.kind in VALIDATION and refusal.kind not in ("duplicate_wallet", "insufficient_funds")
+        return 401 if wrong else super().refusal_status(ctx, refusal)
+
+
+@choice("http.validation-status")
 class TerseErrors(Behaviour):
     """Validation failures are answered with a bare JSON string and all refusals with other statuses."""
 

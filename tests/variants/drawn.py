@@ -70,7 +70,7 @@ EXCLUSIVE = (
     {"StatusesWithCommas", "StatusesInBrackets"},
     # Authentication in another order, and bodies of errors in another form.
     {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
-    {"ErrorsByField", "TerseErrors", "NullErrors"},
+    {"ErrorsByField", "InvalidAsUnauthenticated", "TerseErrors", "NullErrors"},
     # Two limits of a rate in a row leave no rate that the suite could find.
     {"LimitedBehindAuthentication", "limited in front", "limited without a word", "rate limited"},
     # Ignored as malformed, or refused.

@@ -139,7 +139,10 @@ class Fuzzer:
         if exchange.succeeded:
             self._keys.add(exchange.call.idempotency_key or "")
             self._used(expected)
-        if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
+        # Whatever need not be accepted may be refused with any 4xx.
+        unstated = expected.accepted is None and exchange.refused_otherwise
+        invalid = expected.refusals and exchange.error_type != "authentication_error"
+        if expected.passes and not (unstated or invalid):
             passes = expected.passes[0]
             judge(passes.rule, operation, passes.expectation, exchange)
         if (reason := expected.refusal) is not None:

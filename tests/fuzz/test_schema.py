@@ -32,6 +32,7 @@ from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
 from tests.variants.authentication import KeysOfOrganization
 from tests.variants.choice import compose
+from tests.variants.demands import UniqueLabels, UniqueNames
 from tests.variants.replicas import ReadsBehind
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -203,6 +204,26 @@ def test_a_key_that_comes_again_while_an_example_is_shrunk_need_not_be_accepted(
     fuzzer.perform([case])
     fuzzer.perform([case])
     assert [exchange.status for exchange in fuzzer.run.record.values()][-1] == 409
+    assert not fuzzer.recorder.failures
+
+
+@pytest.mark.parametrize(
+    ("operation", "behaviour", "body"),
+    [
+        ("createAccount", UniqueNames, {"name": "z"}),
+        ("createVirtualAccount", UniqueLabels, {"currency": "EUR", "label": "z"}),
+    ],
+)
+def test_a_generated_value_that_comes_again_is_another_one(
+    operation: str, behaviour: type[Behaviour], body: dict[str, Any]
+) -> None:
+    """A server that wants it unique may refuse it otherwise."""
+    fuzzer = Fuzzer(run_on(behaviour()), operation, "test")
+    case = Case(operation, "a generated body", path=own_path(operation), body=to_json(body))
+    fuzzer.perform([case])
+    fuzzer.perform([case])
+    sent = [each for each in fuzzer.run.record.values() if each.purpose == case.name]
+    assert [exchange.succeeded for exchange in sent] == [True, True]
     assert not fuzzer.recorder.failures
 
 

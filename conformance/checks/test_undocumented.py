@@ -11,14 +11,17 @@ from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.expectations import predicate, unusable
+from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
-from conformance.world.account import identifier, unknown_like
+from conformance.world.account import identifier, quoted, unknown_like
 from conformance.world.creations import creations
 
 RULE = "auth.undocumented-reads"
+
+_GETS = [operation for operation in OPERATIONS.values() if operation.method == "GET"]
 
 #: The status for a method that a server has for no resource (RFC 9110, 15.6.2).
 NOT_IMPLEMENTED = 501
@@ -27,8 +30,8 @@ NOT_IMPLEMENTED = 501
 @check(RULE)
 def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
     """The addresses at which a created resource is likely to be read, alone and in a list, show it neither to
-    a request without authentication nor to another organization; nor do documented ones without the id of its
-    customer or account."""
+    a request without authentication nor to another organization, below its own account either; nor do
+    documented ones without the id of its customer or account."""
     made = creations(ctx.run, ctx.operation.id)[0].exchange
     members = documented(ctx.operation.id)
     for what, call in _reads(made):
@@ -37,7 +40,9 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
             _judge(ctx, ctx.send(unsigned, f"{what} without authentication"), made, members)
         if ctx.target.secondary is not None and ctx.wanted(f"{what} by another organization"):
             _judge(ctx, ctx.send(call, f"{what} by another organization", "secondary"), made, members)
-    for what, call in _without_parent(made) if ctx.target.secondary is not None else ():
+    for what, call in (
+        [*_without_parent(made), *_below(ctx, made)] if ctx.target.secondary is not None else ()
+    ):
         if ctx.wanted(what):
             _judge(ctx, ctx.send(call, what, "secondary"), made, members)
 
@@ -90,7 +95,7 @@ def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
 def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
     """GETs that may show a created resource, each with its name; those that are documented are left out."""
     collection, own = made.call.path, identifier(made)
-    known = {operation.path for operation in OPERATIONS.values() if operation.method == "GET"}
+    known = {operation.path for operation in _GETS}
     described = OPERATIONS[made.call.operation or ""]
     targets = [collection] if described.path not in known else []
     if not any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in known):
@@ -111,6 +116,21 @@ def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
             target = f"{collection}/{identifier(made)}" if single else f"{collection}?size={MAX_SIZE}"
             what = f"{operation.id} with an empty id of the {top[:-1]}, by another organization"
             yield what, Call(None, "GET", target)
+
+
+def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
+    """A GET of a created resource below the path of another organization: who looks at the owner of the path
+    may not look at that of the resource. Documented ones are for the rules of tenancy."""
+    described = OPERATIONS[made.call.operation or ""]
+    if any(other.path.rpartition("/")[0] == described.path and other.path.endswith("}") for other in _GETS):
+        return
+    try:
+        ids = ctx.run.account(owner="secondary").ids(described.id)
+    except Inconclusive:
+        return
+    path = described.path.format(**{name: quoted(value) for name, value in ids.items()})
+    what = f"GET of a {described.path.rpartition('/')[2][:-1]} below another organization's own path, by it"
+    yield what, Call(None, "GET", f"{path}/{identifier(made)}")
 
 
 def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:

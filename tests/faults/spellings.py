@@ -188,6 +188,21 @@ class UnscopedReads(ReadsAtOtherPaths):
         self.authenticate(ctx)
 
 
+@fault(
+    "auth.undocumented-reads",
+    each=lambda operation: [found for found in open_reads(operation) if found == "below its list"],
+)
+class UnscopedChildren(ReadsAtOtherPaths):
+    """Below its own account or customer every organization is shown what others have."""
+
+    def admit(self, ctx: Context) -> None:
+        self.authenticate(ctx)
+        _, _, collection, top, *_ = ctx.path.decode().split("/")
+        record = ctx.store.get(collection.removesuffix("s"), top)
+        if record is None or not self.owned(ctx, record):
+            raise Refusal("foreign_parent")
+
+
 @fault("auth.undocumented-reads", each=("DELETE", "PUT"))
 class OpenChanges(Faulty):
     """Resources are changed or deleted for anybody by a method that the specification does not have."""

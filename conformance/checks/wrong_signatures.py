@@ -44,8 +44,8 @@ QUERY_TURNS = (
     ("upper-case escapes", "probe=%5f"),
     ("no question mark", "probe=1"),
     ("%20 as plus", "probe=a%20b"),
-    ("no empty parameters", "probe="),
-    ("no equals sign behind a name alone", "probe="),
+    ("no empty parameters", "probe=&last=1"),
+    ("no equals sign behind a name alone", "probe=&last=1"),
 )
 
 

@@ -32,7 +32,7 @@ WINDOWS = {
 
 #: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Until so late no nonce is
 #: stored.
-_SMALLER_UNITS = {"createPayoutDestination": 6, "listPayoutDestinations": 9}
+_SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}
 _STORED = [operation for operation in OPERATIONS if operation not in _SMALLER_UNITS]
 
 
@@ -74,7 +74,7 @@ faults["auth.timestamp-window"] |= {
         lambda self, ctx: (
             None if self.authentication_header(ctx, signing.TIMESTAMP) == str(-(2**63)) else self.usual()
         ),
-        operations=("createPayout",),
+        operations=("listPayoutDestinations",),
     ),
     "A timestamp below 0 is taken for none, or without its sign.": seam(
         "timestamp_in_window",
@@ -101,7 +101,9 @@ class ReadsMilliseconds(Faulty):
 @fault(
     "auth.timestamp-window",
     operations=[
-        operation for operation in OPERATIONS if operation not in ("createPayout", "createVirtualAccount")
+        operation
+        for operation in OPERATIONS
+        if operation not in ("listPayoutDestinations", "createVirtualAccount")
     ],
 )
 class RoundlyOff(Faulty):

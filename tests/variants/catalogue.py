@@ -152,7 +152,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("fast clock", (resources.WholeSeconds, oddities.WhiteSpace), ahead=40),
     Variant("slow clock", (resources.Milliseconds,), ahead=-40),
     Variant("no date", (resources.NoDate,)),
-    Variant("invalid as unauthenticated", (bodies.InvalidAsUnauthenticated,)),
+    Variant("invalid as unauthenticated", (bodies.InvalidAsUnauthenticated, lists.DocumentedParametersOnly)),
     Variant("rate limited", (resources.AlwaysOk,), wrap=RateLimited),
     Variant("one at a time", (bodies.TerseErrors,), wrap=OneAtATime),
     Variant("payins off", (resources.FurtherFields,), wrap=NoPayins, change=payins_off),

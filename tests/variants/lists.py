@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
@@ -107,6 +108,19 @@ class UnknownStatusesPassedOver(Behaviour):
                 super().status_among(ctx, name, [status])
                 known.append(status)
         return super().status_among(ctx, name, known) if known else None
+
+
+@choice()
+class DocumentedParametersOnly(Behaviour):
+    """A parameter that the list does not have is refused."""
+
+    def query(self, ctx: Context) -> Mapping[str, list[str]]:
+        given = super().query(ctx)
+        known = OPERATIONS[ctx.operation].query_parameters if ctx.operation else ()
+        for name in given:
+            if name.removesuffix("[]") not in known:
+                raise self.invalid_parameter(ctx, name, "is unknown")
+        return given
 
 
 @choice()

@@ -91,7 +91,7 @@ class Sender:
         exchange = self.run.send(self.run.client(organization), request, purpose)
         self.recorder.count(exchange)
         self._keep(exchange)
-        if exchange.refused_authentication and not exchange.refused_otherwise:
+        if exchange.refused_authentication:
             operation = str(request.operation)
             sent = (("auth.query-as-sent", request.query), ("auth.body-as-sent", request.body))
             rules = [rule for rule, given in sent if given and operation in RULES[rule].operations]

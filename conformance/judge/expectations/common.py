@@ -85,8 +85,10 @@ def Status(exchanges: Sequence[Exchange], statuses: Sequence[int] = ()) -> Outco
 
 @predicate(name="authenticated", sentence="{what}: accepted by authentication")
 def Authenticated(exchanges: Sequence[Exchange]) -> Outcome:
-    """Passed authentication, with any answer afterwards."""
+    """Passed authentication, with any answer afterwards; a 401 of another type may be either."""
     exchange = _usable(exchanges)
+    if exchange.refused_otherwise:
+        raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
     return by_answer(not exchange.refused_authentication, exchange)
 
 

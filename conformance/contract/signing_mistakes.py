@@ -265,9 +265,10 @@ def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
 def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
     """The only part in which a signed string differs from the right one, and what was signed in its place."""
     names, pieces = list(parts.pieces), list(parts.pieces.values())
-    # What stands between method and target belongs to the target, and what follows everything else is a body
-    # where none is sent.
-    places = [1, 0, 2, 3, 4]
+    # A host between method and target belongs to the target, and what follows everything else is a body where
+    # none is sent.
+    host = parts.origin.rpartition(b"/")[2]
+    places = [1, 0, 2, 3, 4] if host and host in signed else [0, 1, 2, 3, 4]
     if not parts.body and signed.startswith(parts.string()):
         places = [4, *places]
     for place in places:

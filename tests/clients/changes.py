@@ -233,7 +233,7 @@ def rules_of(mistake: Mistake, parts: Parts) -> str:
     if not parts.body and string.startswith(parts.string()):
         return _PART["body"]
     for separator in (b"\n", b".", b":", b"|", b",", b" "):
-        if string == separator.join(parts.pieces.values()):
+        if string in (separator.join(parts.pieces.values()), parts.string(body=separator + parts.body)):
             return "auth.no-separators"
     for name in parts.pieces:
         others = [re.escape(piece) if other != name else b".*" for other, piece in parts.pieces.items()]

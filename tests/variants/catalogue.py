@@ -329,6 +329,7 @@ VARIANTS: tuple[Variant, ...] = (
             implied.BasicPlaneOnly,
             implied.UpdatedStays,
             implied.EmptyPatchRefusedFirst,
+            implied.EmptyPatchRefused,
             implied.BusinessWithoutName,
             implied.PlainContentTypeOnly,
             implied.LengthRequired,

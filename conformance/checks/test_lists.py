@@ -48,7 +48,8 @@ def test_walking_pages(ctx: CheckContext) -> None:
     reading = ctx.eventually(
         lambda: steady(ctx, list_fixture.call, read),
         lambda found: (
-            not ctx.operation.traits.others_add or (found.counts(len(readings[0].shown)) and not found.fell)
+            not ctx.operation.traits.others_add
+            or (found.counts(len(readings[0].shown)) and not found.fell and (found.shows_all or found.grew))
         ),
     )
     if len(reading.known) > 1:
@@ -103,7 +104,8 @@ def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
     """Judges list.walk, and list.stable where the check cites it; `earlier` is the first reading of a list
     that was read several times."""
     uncounted = len(reading.shown) > len(earlier.shown) and not reading.counts(len(reading.shown))
-    if ctx.operation.traits.others_add and (reading.grew or uncounted):
+    unshown = reading.count > earlier.count and not reading.shows_all
+    if ctx.operation.traits.others_add and (reading.grew or uncounted or unshown):
         _judge_grown(ctx, reading, earlier)
         return
     known, first = reading.known, reading.walks[0]

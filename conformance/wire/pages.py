@@ -268,6 +268,17 @@ class PageReading:
         return all(total is None or total >= least for total in self.totals)
 
     @property
+    def count(self) -> int:
+        """The greatest total; 0 where no page has one."""
+        return max((total for total in self.totals if total is not None), default=0)
+
+    @property
+    def shows_all(self) -> bool:
+        """No page counts more elements than all pages show, unless not all were read: elements may be shown
+        later than counted."""
+        return self.walks[0].cut or self.count <= len(self.shown)
+
+    @property
     def in_order(self) -> bool:
         """The first walk shows each known element once, so that its order can be compared with."""
         first = self.walks[0]

@@ -197,7 +197,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("very late", (replicas.ListsVeryLate,), change=within_ten_seconds),
     Variant("vetted payees", (policies.VettedPayees,), change=payee, fill=vetted_payee),
     Variant("totals of lists behind", (replicas.TotalsBehind, jobs.OtherClients)),
-    Variant("elements of lists behind", (replicas.ElementsBehind, jobs.OtherClients)),
+    Variant("elements of lists behind", (replicas.ElementsBehind, jobs.OtherClientsSeldom)),
     Variant("filters behind", (replicas.FiltersBehind,)),
     Variant("lists uneven", (replicas.ListsUneven, jobs.OtherClients)),
     Variant("lists in turn", (replicas.ListsInTurn, answers.DigitsByMethod)),

@@ -95,6 +95,13 @@ class OtherClients(Behaviour):
 
 
 @choice()
+class OtherClientsSeldom(OtherClients):
+    """Other clients create one for every 37 requests: in some walks of a list none at all."""
+
+    created_every = 37
+
+
+@choice()
 class JobsVerify(Behaviour):
     """A job verifies each beneficiary some time after it was made: seen for the third time, it is."""
 

@@ -166,14 +166,24 @@ def walk(
     done = Walk(size)
     seen: set[str] = set()
     number = 0
+
+    def read(number: int) -> Exchange:
+        return send(call.with_query(query(number, size, filters)), f"page {number} of size {size}")
+
+    def pages_now(number: int) -> int:
+        first = page_of(read(1)) if number > 1 else None
+        return number if first is None or first.total is None else pages_of(first.total, size)
+
     while True:
         number += 1
-        exchange = send(call.with_query(query(number, size, filters)), f"page {number} of size {size}")
+        exchange = read(number)
         page = page_of(exchange)
         total = done.total
         beyond = total is not None and number > pages_of(total, size)
         if page is None:
-            done.broken = None if beyond and exchange.refused else exchange
+            # Since the first page was read the list may have become shorter.
+            gone = exchange.refused and (beyond or number > pages_now(number))
+            done.broken = None if gone else exchange
             return done
         fresh = set(page.ids) - seen
         if (beyond or total is None) and number > 1 and not fresh:

@@ -10,6 +10,7 @@ import pytest
 from conformance.judge.expectations import from_plain
 from conformance.judge.paging import demanded, same_each_time
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import walk
 
 LIST = "/v1/accounts/acc_1/virtual-accounts"
 
@@ -105,3 +106,19 @@ def test_statuses_that_move_are_no_other_order() -> None:
     assert moving.judge([first, second]).good is True
     assert moving.judge([first, turned]).good is False
     assert same_each_time("all").judge([first, second]).good is False
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_walk_of_a_list_that_becomes_shorter(left: int) -> None:
+    """A refusal of a page that is no longer there ends a walk; one of a page that is there breaks it."""
+    totals = iter((2, 2, left))
+
+    def send(call: Call, purpose: str) -> Exchange:
+        answer = page(call.query, size=1, total=next(totals, left), pages=2)
+        if "page=2" in call.query:
+            answer.status, answer.response_body = 422, b"{}"
+        return answer
+
+    done = walk(send, Call("listVirtualAccounts", "GET", LIST), size=1)
+    assert done.ids == ["va_1"]
+    assert (done.broken is None) == (left == 1)

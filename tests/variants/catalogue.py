@@ -312,6 +312,7 @@ VARIANTS: tuple[Variant, ...] = (
         (policies.OneOfEachCurrency,),
         unreached=("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount"),
     ),
+    Variant("virtual accounts of one organization", (policies.VirtualAccountsOfOne,)),
     Variant("alike in all answers", (networks.LikeAllAnswers,)),
     Variant("implied otherwise", (auth.KeysOptional, bodies.UnassignedCodes, bodies.OptionalTypesIgnored)),
     Variant(

@@ -129,6 +129,22 @@ class OneOfEachCurrency(Behaviour):
 
 
 @choice()
+class VirtualAccountsOfOne(Behaviour):
+    """Virtual accounts are enabled for one organization, the first that asks for one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._enabled = ""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        if ctx.operation == "createVirtualAccount" and ctx.organization is not None:
+            self._enabled = self._enabled or ctx.organization.id
+            if self._enabled != ctx.organization.id:
+                raise Refusal("invalid_field", "They are not enabled.", "currency", "not_enabled")
+
+
+@choice()
 class InTheRed(Behaviour):
     """What an account has is less than nothing, as fees are taken whatever there is."""
 

@@ -21,6 +21,7 @@ from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import parameters, renewed, unknown_like
 from conformance.world.case import Case
+from conformance.world.samples import other_end
 
 #: Idempotency keys that a server must remember at the least, which sets no number.
 MANY_KEYS = 21
@@ -155,7 +156,8 @@ def test_keys_stay_used(ctx: CheckContext) -> None:
     what = "the key of the first request with another body, many requests later"
     if "idempotency.conflict" in ctx.rules and ctx.wanted(what):
         text = ctx.operation.traits.free_text
-        other = first.call.with_field(text, f"{first.call.document.get(text)} other")
+        # Of the same length, as the first one may be as long as it can be.
+        other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
         ctx.judge("idempotency.conflict", Refused(what, 0, *CONFLICT), ctx.send(other, what))
 
 

@@ -23,7 +23,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
-from conformance.world.habits import switch_account
+from conformance.world.habits import room
 from conformance.world.run_context import RunContext
 
 #: A check as it is written.
@@ -133,7 +133,7 @@ def attempted(check: Check, operation: str, run: RunContext) -> Attempt:
             rules.append(rule)
     if not rules:
         return Attempt(CheckContext(run, OPERATIONS[operation], [], check.name), inapplicable)
-    attempt = _retry_when_full(lambda: _attempt(check, operation, rules, run), run)
+    attempt = _retry_when_full(lambda: _attempt(check, operation, rules, run), operation, run)
     attempt.inapplicable = inapplicable
     return attempt
 
@@ -147,13 +147,16 @@ def _attempt(check: Check, operation: str, rules: Sequence[Rule], run: RunContex
     return attempt
 
 
-def _retry_when_full(attempt: Callable[[], Attempt], run: RunContext) -> Attempt:
-    """Runs a check a second time, in a new account, where a quota kept it from a judgement."""
+def _retry_when_full(attempt: Callable[[], Attempt], operation: str, run: RunContext) -> Attempt:
+    """Runs a check a second time, in a new account or customer, where a quota kept it from a judgement."""
     begun = next(reversed(run.record), 0)
     first = attempt()
     since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
-    if not first.lacks_judgement or not switch_account(run, [run.record[number] for number in since]):
+    exchanges = [run.record[number] for number in since]
+    place = room(run, operation, exchanges) if first.lacks_judgement else None
+    if place is None:
         return first
-    second = attempt()
+    with place:
+        second = attempt()
     second.before = first.exchanges
     return second

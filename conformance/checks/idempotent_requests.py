@@ -41,7 +41,8 @@ def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixtu
     elif TRAITS[operation].creates == "account":
         # An earlier request can be repeated as well.
         place = Place.FIRST
-    return AccountFixture(run, account_id=account, restyle=restyle, place=place)
+    home = run.accounts.instead.get(run.target.primary.customer_id)
+    return AccountFixture(run, account_id=account, customer_id=home, restyle=restyle, place=place)
 
 
 class IdempotentRequest:

@@ -25,7 +25,8 @@ class Rounds:
 
     def __init__(self, ctx: CheckContext, count: int) -> None:
         self.ctx = ctx
-        self.count = count
+        # A customer that takes few accounts more has no room for more rounds.
+        self.count = 1 if ctx.operation.resource == "account" and ctx.run.accounts.scarce else count
         #: The round at hand is spoilt.
         self.spoilt = False
         self._limited: Exchange | None = None

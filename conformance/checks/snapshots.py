@@ -103,8 +103,7 @@ class BalancesSnapshot(Snapshot):
     def look(cls, watch: Watch) -> Snapshot:
         """Reads the balances. Raises NotSeen."""
         fixture = watch.fixture
-        ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
-        taken = cls([watch.send(call("getAccountBalances", ids), "the balances as they are")]).taken()
+        taken = cls([watch.send(fixture.call("getAccountBalances"), "the balances as they are")]).taken()
         if taken.shown() == {} and TRAITS[watch.operation].draws_on_funds:
             reason = "by which payouts are watched, shows no balance"
             raise NotSeen(reason, taken.looks[-1], _FUNDED)

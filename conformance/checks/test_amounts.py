@@ -19,7 +19,7 @@ from conformance.judge.expectations import Member, SameAnswer, predicate
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
@@ -150,8 +150,7 @@ def _decimal(value: Any) -> Decimal | None:
 
 def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Decimal | None:
     """Amount that an account can pay in a currency; None where it does not show."""
-    ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
-    answer = ctx.send(call("getAccountBalances", ids), "what can be drawn on?")
+    answer = ctx.send(fixture.call("getAccountBalances"), "what can be drawn on?")
     balances = answer.get("balances")
     for balance in balances if answer.succeeded and isinstance(balances, list) else []:
         if isinstance(balance, dict) and balance.get("currency") == currency:

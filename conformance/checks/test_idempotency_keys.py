@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.idempotent_requests import own_place
+from conformance.checks.idempotent_requests import IdempotentRequest
+from conformance.checks.usual_form import judge_as_usual
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Call
-from conformance.wire.provenance import derive, new_key
-from conformance.world.account import AccountFixture, call, renewed
-from conformance.world.run_context import refusal_of_valid
+from conformance.wire.provenance import derive
+from conformance.world.account import AccountFixture, call
 
 RULE = "idempotency.key-accepted"
 
@@ -21,25 +20,17 @@ def test_resembling_keys(ctx: CheckContext) -> None:
     """Beside a used key, those that differ from it in their last character, their first, or one between are
     accepted with other bodies: they are other keys."""
     operation = ctx.operation.id
-    used: tuple[AccountFixture, str] | None = None
+    used: IdempotentRequest | None = None
     for place, named in ((-1, "last"), (0, "first"), (16, "seventeenth")):
         what = f"a key that differs from a used one in its {named} character"
         if not ctx.wanted(what):
             continue
         if used is None or TRAITS[operation].unique_pair:
             # A place has no room for more than two wallets.
-            used = own_place(ctx), new_key()
-            first = used[0].call(operation).but(idempotency_key=used[1])
-            ctx.accept(first, "the first use of an idempotency key")
-        fixture, key = used
-        answer = ctx.send(_another(ctx, fixture).but(idempotency_key=derive(key, f"other.{place}")), what)
-        if answer.refused and not answer.throttled:
-            control = ctx.send(renewed(answer.call), "the same body with a key that resembles none")
-            if not control.succeeded:
-                reason = f"with any key the body was answered {control.described()}"
-                ctx.skip_judgement(RULE, reason, answer, control, stop=refusal_of_valid(control))
-                continue
-        ctx.judge(RULE, Accepted(what), answer)
+            used = IdempotentRequest(ctx)
+        usual, key = _another(ctx, used.fixture), str(used.call.idempotency_key)
+        answer = ctx.send(usual.but(idempotency_key=derive(key, f"other.{place}")), what)
+        judge_as_usual(ctx, RULE, answer, usual, defective=answer.call.but(idempotency_key=key))
 
 
 def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:

@@ -148,7 +148,9 @@ def _other_parent(ctx: CheckContext) -> str:
     run = ctx.run
     match PARENTS[ctx.operation.id]:
         case "customer_id":
-            return ctx.target.primary.other_customer_id or f"cus_{marker()}"
+            if ctx.target.primary.other_customer_id is None:
+                return f"cus_{marker()}"
+            return run.account(owner="cousin").customer_id
         case "beneficiary_id":
             return identifier(created_in(run, "createBeneficiary").create("createBeneficiary"))
     path = created_in(run, ctx.operation.id).account_id

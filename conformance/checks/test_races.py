@@ -129,6 +129,9 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
         request = fixture.call(ctx.operation.id)
         answers = rounds.race([request] * FEW, "a burst of few requests with one key and body")
         if _answered(answers) and all(answer.refused for answer in answers):
+            if ctx.entries[rule].judged:
+                # There may be enough of what it creates.
+                return
             stop = refusal_of_valid(answers[0])
             ctx.skip_judgement(rule, stop.reason, *answers[:1], stop=stop)
             return

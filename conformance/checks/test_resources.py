@@ -262,9 +262,7 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
     if ctx.operation.traits.creates:
         earlier = creations(ctx.run, operation)[0].exchange
         time.sleep(max(0.0, APART - (time.time() - earlier.arrived)))
-        answers = [
-            ctx.accept(created_in(ctx.run, operation).call(operation), "a new resource, to tell the time by")
-        ]
+        answers = [_newer(ctx, earlier)]
         for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):
             apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
             ctx.judge(rule, apart, answers[0], earlier)
@@ -277,6 +275,22 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
         ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
         if TRAITS[operation].shows_balances:
             _judge_balances_time(ctx, rule, answer)
+
+
+def _newer(ctx: CheckContext, earlier: Exchange) -> Exchange:
+    """The exchange of a create that was sent APART seconds after another: a new one, or one that was accepted
+    before where the server takes no more."""
+    operation = ctx.operation.id
+    new = created_in(ctx.run, operation).call(operation)
+    try:
+        return ctx.accept(new, "a new resource, to tell the time by")
+    except Inconclusive:
+        # The last is the first answer to show an id: later ones are replays.
+        first = {made.get("id"): made for made in reversed(ctx.run.accepted) if made.operation == operation}
+        for made in first.values():
+            if made.started - earlier.arrived >= APART:
+                return made
+        raise
 
 
 def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> None:

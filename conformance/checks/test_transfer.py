@@ -9,11 +9,10 @@ from conformance.checks.auth_probes import AuthProbes
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.judge.expectations import Accepted
-from conformance.wire.messages import Auth, Exchange, to_json
+from conformance.checks.usual_form import judge_as_usual
+from conformance.wire.messages import Auth, to_json
 from conformance.world.account import renewed
 from conformance.world.case import Case
-from conformance.world.run_context import refusal_of_valid
 
 CHARSET = "application/json; charset=utf-8"
 
@@ -22,13 +21,7 @@ def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> 
     """Judges that a valid request with changes to its form is accepted, unless it is not without them."""
     usual = ctx.valid()
     answer = ctx.send(usual.but(**changes), what)
-    if not answer.succeeded and ctx.usable(rule, answer):
-        control: Exchange = ctx.send(renewed(usual), "the same request in the usual form")
-        if not control.succeeded:
-            reason = f"in its usual form it was answered {control.described()}, too"
-            ctx.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))
-            return
-    ctx.judge(rule, Accepted(what), answer)
+    judge_as_usual(ctx, rule, answer, usual, defective=renewed(usual).but(**changes, body=b"{}"))
 
 
 @check("http.charset-parameter")

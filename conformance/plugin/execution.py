@@ -176,7 +176,12 @@ class Executor:
         if self.lanes > 1 and len(others) > 1:
             parse_one_at_a_time()
             sys.setswitchinterval(SWITCH)
-            self._ahead = Lanes(min(self.lanes, len(others)), self._make, self._processor)
+            self._ahead = Lanes(
+                min(self.lanes, len(others)),
+                self._make,
+                self._processor,
+                lambda worker, other: worker.leaves(other),
+            )
             for nodeid in known.for_lanes(others, self.lanes):
                 self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], _load))
 

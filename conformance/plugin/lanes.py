@@ -43,14 +43,25 @@ def suggested(latency: float, processes: int = 1) -> int:
 
 class Lanes(Generic[W]):
     """Threads that run jobs in the order of submission. `make` makes the worker of a lane, by its number, in
-    the thread of that lane when it has its first job. All keep to one processor, chosen by a number.
+    the thread of that lane when it has its first job. All keep to one processor, chosen by a number. After a
+    job, a lane ends where `leaves` says so of its worker and that of another lane that goes on; the job runs
+    again in another lane.
 
     Not a ThreadPoolExecutor: the interpreter waits for the threads of one before it exits, so that a server
     that does not answer would hold up a run that was interrupted. These are daemons.
     """
 
-    def __init__(self, count: int, make: Callable[[int], W], processor: int = 0) -> None:
+    def __init__(
+        self,
+        count: int,
+        make: Callable[[int], W],
+        processor: int = 0,
+        leaves: Callable[[W, W], bool] = lambda worker, other: False,
+    ) -> None:
         self._make = make
+        self._leaves = leaves
+        self._leaving = threading.Lock()
+        self._ended: set[int] = set()
         self._processor = processor
         self.workers: dict[int, W] = {}
         self._jobs: queue.SimpleQueue[Callable[[int], None]] = queue.SimpleQueue()
@@ -63,15 +74,23 @@ class Lanes(Generic[W]):
         """Queues a job; the future has its result, or what it raised."""
         future: Future[R] = Future()
 
-        def run(lane: int) -> None:
+        def begin(lane: int) -> None:
             if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(job(self._worker(lane)))
-                except BaseException as error:
-                    future.set_exception(error)
+                run(lane)
+
+        def run(lane: int) -> None:
+            try:
+                result = job(self._worker(lane))
+                if self._ends(lane):
+                    self._jobs.put(run)
+                    return
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
 
         self._futures.append(future)  # type: ignore[arg-type]
-        self._jobs.put(run)
+        self._jobs.put(begin)
         return future
 
     def stop(self) -> None:
@@ -83,9 +102,19 @@ class Lanes(Generic[W]):
             self.workers[lane] = self._make(lane)
         return self.workers[lane]
 
+    def _ends(self, lane: int) -> bool:
+        """True if a lane leaves its job and all others to those that go on."""
+        with self._leaving:
+            others = (number for number in self.workers if number != lane and number not in self._ended)
+            heir = next(others, None)
+            if heir is None or not self._leaves(self.workers[lane], self.workers[heir]):
+                return False
+            self._ended.add(lane)
+            return True
+
     def _run(self, lane: int) -> None:
         keep_to_one_processor(self._processor)
-        while True:
+        while lane not in self._ended:
             self._jobs.get()(lane)
 
 

@@ -82,12 +82,15 @@ class Worker:
         self._sent = 0, 0, 0.0
         self._reported: dict[tuple[str, str], Finding] = {}
         self._confirming = CONFIRMATION_BUDGET
+        #: Lanes whose accounts this one takes over.
+        self._ended: list[Worker] = []
 
     # ------------------------------------------------------------------ running
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """Runs a check; returns its findings on cases that the run is about, and its exchanges. Failed ones
         are confirmed, and have replay files."""
+        self._take_over()
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
         failed = [finding for finding in findings if finding.verdict.is_violation]
@@ -114,6 +117,7 @@ class Worker:
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
         """An exploration's findings; failed ones have replay files."""
+        self._take_over()
         findings = self._asked_for(
             presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
         )
@@ -134,6 +138,25 @@ class Worker:
         exchanges = [run.record[number] for number in numbers if number in run.record]
         path = save(finding, exchanges, run, self._replay_folder)
         return f"{self._replay_folder.name}/{path.name}" if path is not None else ""
+
+    def leaves(self, other: Worker) -> bool:
+        """True where the customer takes no more accounts, of which each lane needs some: then this one ends,
+        and the other takes over what it has made before its next test."""
+        if not self.run.accounts.scarce:
+            return False
+        other._ended.append(self)
+        return True
+
+    def _take_over(self) -> None:
+        while self._ended:
+            other = self._ended.pop()
+            other._take_over()
+            self.run.include(other.run)
+            # What it has sent is in its own ledgers.
+            sent, waits, waited = self._sent
+            self._sent = sent + other.run.sent, waits, waited
+            self._seen += len(other.run.record)
+            self._told += len(other.run.made.resources)
 
     # ------------------------------------------------------------------ handing on
 

@@ -60,7 +60,10 @@ class Place(enum.Enum):
     KEPT = enum.auto()
     #: The first account opened for a COMMON fixture, with any resources in it.
     COMMON = enum.auto()
-    #: The first, or the second, account opened for a COMMON fixture; its own account is never shared.
+    #: The same; its own account is never shared.
+    BELOW = enum.auto()
+    #: The first, or the second, account of its customer opened for a COMMON fixture; its own account is
+    #: never shared.
     FIRST = enum.auto()
     SECOND = enum.auto()
 
@@ -85,7 +88,8 @@ class AccountFixture:
         self._restyle = restyle
         self.client = run.client(organization)
         self._organization = organization
-        self.customer_id = customer_id or self.client.organization.customer_id
+        #: The id of the customer of which its account is made.
+        self.home = customer_id or self.client.organization.customer_id
         self._parts = RunCache()
         self._account_id = account_id
 
@@ -93,6 +97,13 @@ class AccountFixture:
 
     def _made(self, part: str, make: Callable[[], Exchange]) -> Exchange:
         return self._parts.get(Key(part), make)
+
+    @property
+    def customer_id(self) -> str:
+        """The id of the customer of which it makes and lists accounts."""
+        if self.place in (Place.FIRST, Place.SECOND):
+            return self.home
+        return self.run.accounts.instead.get(self.home, self.home)
 
     @property
     def account(self) -> Exchange:
@@ -152,12 +163,15 @@ class AccountFixture:
     def ids(self, operation: str) -> dict[str, str]:
         """The path parameters of an operation in this fixture."""
         changes = OPERATIONS[operation].method != "GET"
-        return {
+        found = {
             name: self._nobody
             if name == "beneficiary_id" and changes and self.run.read_only
             else getattr(self, name)
             for name in OPERATIONS[operation].path_parameters
         }
+        if "customer_id" in found and "account_id" in found:
+            found["customer_id"] = self.run.accounts.customer_of(found["account_id"], self.home)
+        return found
 
     @property
     def _nobody(self) -> str:

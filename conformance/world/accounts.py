@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from conformance.contract.operations import match
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive, LeftOut
-from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, Place, Restyle
+from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, Place, Restyle, call, renewed
 from conformance.world.read_only import NOT_MADE
 from conformance.world.samples import with_marks
 
@@ -43,6 +45,9 @@ PURPOSES: Mapping[str, Place] = {
 #: Purposes for which a run that creates nothing takes the shared account.
 _SHAREABLE = ("authentication", "hostile", "invalid bodies")
 
+#: Places in which the customer matters.
+_TENANTS = (Place.FIRST, Place.SECOND)
+
 #: Purposes of accounts whose texts carry random words.
 _MARKED = ("tenant", "sibling tenant")
 
@@ -56,10 +61,16 @@ class Accounts:
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._kept: dict[tuple[str, str], AccountFixture] = {}
-        #: Path of a customer's accounts -> those that fixtures can share, in the order of opening.
-        self._common: dict[str, list[Exchange]] = {}
-        #: The ids of accounts that fixtures work in.
-        self._used: set[str] = set()
+        #: The accounts that fixtures can share, in the order of opening.
+        self._common: list[Exchange] = []
+        #: Id of an account that a fixture works in -> id of its customer.
+        self._customers: dict[str, str] = {}
+        #: The numbers of the exchanges that created accounts in runs that have ended.
+        self._others: set[int] = set()
+        #: Customers that take no more accounts.
+        self._refusing: set[str] = set()
+        #: Customer -> the one of which a check makes and lists accounts in its place.
+        self.instead: Mapping[str, str] = {}
 
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
@@ -87,7 +98,7 @@ class Accounts:
         if self._run.read_only and (fresh or purpose not in ("shared", *_MARKED)):
             raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
         if fresh:
-            return self._new(restyle, owner, Place.FIRST if below else Place.EMPTY)
+            return self._new(restyle, owner, Place.BELOW if below else Place.EMPTY)
         if (purpose, owner) not in self._kept:
             self._kept[purpose, owner] = self._new(restyle, owner, place)
         return self._kept[purpose, owner]
@@ -101,38 +112,84 @@ class Accounts:
     def opened(self, fixture: AccountFixture) -> Exchange:
         """The exchange that created the account of a fixture; when the server refuses to open another, that
         of an earlier account which the fixture may share. Raises Inconclusive when there is none."""
-        opening = fixture.call("createAccount")
-        common = self._common.setdefault(opening.path, [])
+        opening = call("createAccount", {"customer_id": fixture.home}, fixture.body("createAccount"))
         try:
             made = fixture.run.accept(fixture.client, opening, "an account to work in")
         except Inconclusive:
-            found = self._unused(opening.path, fixture.client.organization.name)
-            match fixture.place:
-                case Place.EMPTY:
-                    found = found[_RESERVED:]
-                case Place.COMMON | Place.FIRST:
-                    found = common[:1] + found
-                case Place.SECOND:
-                    found = common[1:2] + found
-            if not found:
+            found = self._sharable(fixture, opening)
+            self._note_refusal(fixture, opening)
+            # A check that runs again with the other customer has used the keys of those in the first.
+            if not found or self.instead:
                 raise
             made = found[0]
-        self._used.add(str(made.get("id")))
-        if fixture.place is Place.COMMON and made not in common:
-            common.append(made)
+        self._customers[str(made.get("id"))] = customer_of(made)
+        if fixture.place is Place.COMMON and made not in self._common:
+            self._common.append(made)
         return made
 
-    def _unused(self, path: str, organization: str) -> list[Exchange]:
-        """The accounts of a customer that the run has created and that no fixture works in."""
-        return [
-            made
-            for made in list(self._run.accepted)
-            if made.operation == "createAccount"
-            and made.organization == organization
-            and made.call.path == path
-            and isinstance(made.get("id"), str)
-            and made.get("id") not in self._used
-        ]
+    def _note_refusal(self, fixture: AccountFixture, opening: Call) -> None:
+        """Takes down that a customer takes no more accounts, where it refuses another one as well."""
+        if fixture.home in self._refusing:
+            return
+        again = fixture.client.send(renewed(opening), "is there room for one more?")
+        if again.refused and not (again.throttled or again.refused_authentication):
+            self._refusing.add(fixture.home)
+
+    def _sharable(self, fixture: AccountFixture, opening: Call) -> list[Exchange]:
+        """The exchanges that created accounts which a fixture may share, the best first: of tenants those of
+        its customer in this run, else of its organization."""
+
+        def near(made: Exchange) -> bool:
+            if fixture.place in _TENANTS and (made.call.path != opening.path or made.number in self._others):
+                return False
+            return made.organization == fixture.client.organization.name
+
+        common = list(filter(near, self._common))
+        unused = [made for made in self.created() if near(made) and made.get("id") not in self._customers]
+        match fixture.place:
+            case Place.EMPTY:
+                return unused[_RESERVED:]
+            case Place.COMMON | Place.BELOW | Place.FIRST:
+                return common[:1] + unused
+            case Place.SECOND:
+                return common[1:2] + unused
+        return unused
+
+    def created(self, customer_id: str | None = None) -> list[Exchange]:
+        """The exchanges that created accounts, of all customers or of one, in the order of creation."""
+        first: dict[str, Exchange] = {}
+        for made in list(self._run.accepted):
+            if made.operation == "createAccount" and isinstance(made.get("id"), str):
+                # Later ones with its id are replays.
+                first.setdefault(str(made.get("id")), made)
+        return [made for made in first.values() if customer_id in (None, customer_of(made))]
+
+    def customer_of(self, account_id: str, otherwise: str) -> str:
+        """The id of the customer of an account that a fixture opened, else another."""
+        return self._customers.get(account_id, otherwise)
+
+    @property
+    def scarce(self) -> bool:
+        """True where the primary organization's first customer takes no more accounts."""
+        return self._run.target.primary.customer_id in self._refusing
+
+    def include(self, other: Accounts) -> None:
+        """Takes over the accounts of a run that has ended. Those that its fixtures worked in are for fixtures
+        that may find any resources."""
+        theirs = other.created()
+        self._customers |= other._customers
+        self._common += [made for made in theirs if made.get("id") in other._customers]
+        self._others |= {made.number for made in theirs}
+
+    @contextlib.contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Lets a check make and list accounts of the primary organization's other customer meanwhile."""
+        first, other = self._run.target.primary.customer_id, self._run.target.primary.other_customer_id
+        self.instead = {} if other is None else {first: other, other: first}
+        try:
+            yield
+        finally:
+            self.instead = {}
 
     def forget(self, purpose: str) -> None:
         """Lets the next request for a purpose make another account."""
@@ -141,6 +198,12 @@ class Accounts:
     def leave(self, account_id: str) -> None:
         """Replaces the shared fixtures of an account when they are next asked for."""
         self._kept = {key: each for key, each in self._kept.items() if not each.works_in(account_id)}
+
+
+def customer_of(made: Exchange) -> str:
+    """The id of the customer in the path of a createAccount."""
+    called = match(made.method, made.call.path)
+    return called[1]["customer_id"] if called else ""
 
 
 def purpose_of(operation: str, otherwise: str = "shared") -> str:

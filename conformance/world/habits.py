@@ -6,12 +6,13 @@ new account may come with contents (pre-populated lists), and a customer's list 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conformance.contract import timestamps
-from conformance.contract.operations import match, request_problems
+from conformance.contract.operations import OPERATIONS, match, request_problems
 from conformance.contract.traits import ADDS_TO
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
@@ -21,6 +22,7 @@ from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
 from conformance.world.account import AccountFixture, call
+from conformance.world.accounts import customer_of
 from conformance.world.cache import Key, RunCache
 
 if TYPE_CHECKING:
@@ -131,8 +133,8 @@ def describe_delay(cache: RunCache, operation: str) -> str:
 # ---------------------------------------------------------------------- quotas
 
 
-#: Operations whose resources a server may limit in number in one account or beneficiary.
-LIMITED = ("createBeneficiary", "createPayoutDestination", "createVirtualAccount")
+#: Operations whose resources a server may limit in number in one customer, account or beneficiary.
+LIMITED = ("createAccount", "createBeneficiary", "createPayoutDestination", "createVirtualAccount")
 
 #: Accounts that a run leaves at most.
 _MOST_LEFT = 20
@@ -140,21 +142,35 @@ _MOST_LEFT = 20
 _LEFT = Key[int]("how many full accounts were left")
 
 
-def switch_account(run: RunContext, exchanges: Sequence[Exchange]) -> bool:
-    """Moves shared fixtures to new accounts where a quota is reached; True if it did.
+def room(
+    run: RunContext, operation: str, exchanges: Sequence[Exchange]
+) -> contextlib.AbstractContextManager[None] | None:
+    """The place in which a check of an operation has room to run again, where a quota is reached; None where
+    there is no other. `exchanges` are those of the check, which could not judge.
 
-    `exchanges` are those of a check that could not judge: an account is full if it refuses the last refused
-    create again and a new account takes it."""
+    An account is full if it refuses the last refused create again and a new account takes it; shared fixtures
+    leave it for good. Of a full customer, the check makes and lists accounts of the other one. Checks of what
+    stands under accounts do not: they share those that are there."""
     refused = [exchange for exchange in exchanges if exchange.refused and _is_limited(exchange)]
     left = run.cache.find(_LEFT) or 0
     if run.read_only or not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
-        return False
+        return None
+    if refused[-1].operation == "createAccount":
+        of_accounts = OPERATIONS[operation].resource == "account"
+        return run.accounts.elsewhere() if of_accounts and _refuses_accounts(run, refused[-1]) else None
     account = _full(run, refused[-1])
     if not account:
-        return False
+        return None
     run.cache.put(_LEFT, left + 1)
     run.accounts.leave(account)
-    return True
+    return contextlib.nullcontext()
+
+
+def _refuses_accounts(run: RunContext, refused: Exchange) -> bool:
+    """True if the customer that refused an account refuses a plain one as well."""
+    create = call("createAccount", {"customer_id": customer_of(refused)}, run.samples.account())
+    again = run.send(run.client(), create, "is there room for one more?")
+    return again.refused and not again.refused_authentication
 
 
 def _is_limited(create: Exchange) -> bool:

@@ -232,9 +232,10 @@ def listed_customer(run: RunContext) -> AccountFixture:
     """The customer whose list of accounts is judged: the other one of the organization, where there is one.
 
     Checks in other lanes create accounts of the first customer all the time, and of a list that grows while
-    it is read less can be judged.
+    it is read less can be judged. One that takes no more accounts does not grow.
     """
-    return run.account(owner="cousin" if run.target.primary.other_customer_id else "primary")
+    own = run.target.primary.other_customer_id is None or run.accounts.scarce
+    return run.account(owner="primary" if own else "cousin")
 
 
 def _fill_accounts(run: RunContext) -> ListFixture:
@@ -256,9 +257,18 @@ def _fill_accounts(run: RunContext) -> ListFixture:
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
         there = LARGE if page is None or page.total is None else page.total
         add(range(_OWN_ACCOUNTS, min(LARGE, LARGE - there + _OWN_ACCOUNTS)))
+    if list_fixture.refusal is not None:
+        # Where the customer takes no more, what was made before does as well.
+        list_fixture.created = {
+            str(made.get("id")): made for made in run.accounts.created(fixture.customer_id)
+        }
     list_fixture.settle(run, fixture.client)
     if run.target.primary.other_customer_id is not None:
-        _add_stranger(list_fixture, run.account(), "createAccount", "another customer's")
+        other = run.account(owner="primary" if fixture.home != run.target.primary.customer_id else "cousin")
+        others = run.accounts.created(other.customer_id)
+        list_fixture.strangers |= {str(made.get("id")): "another customer's" for made in others[-1:]}
+        if not others:
+            _add_stranger(list_fixture, other, "createAccount", "another customer's")
     elif run.target.primary.funded_account_id:
         list_fixture.known.add(run.target.primary.funded_account_id)
     if run.target.secondary is not None:

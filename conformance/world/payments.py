@@ -66,7 +66,7 @@ def round_of_payouts(
     and for those of other lanes to end. Raises Inconclusive where the fixture's payee cannot be made."""
     if disturbed:
         time.sleep(within(fixture.run.cache) / 2 ** max(0, MOST_DISTURBED - 1 - disturbed))
-    look = call("getAccountBalances", {"customer_id": fixture.customer_id, "account_id": fixture.account_id})
+    look = fixture.call("getAccountBalances")
     calls = [fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
     before = send(look, "the balances before payouts")
     single = [send(payout, "one payout after the other") for payout in calls[:SINGLE]]

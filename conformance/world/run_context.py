@@ -132,12 +132,15 @@ class RunContext:
         return other
 
     def include(self, other: RunContext) -> None:
-        """Adds the exchanges of a run that was `alone` to this one's."""
+        """Adds the exchanges of a run that was `alone` to this one's, and what one that has ended knows."""
         self.record |= other.record
         self.accepted += other.accepted
         self.accepted_ids += other.accepted_ids
         self.sent += other.sent
         self.lost = self.lost or other.lost
+        if other.made is not self.made:
+            self.made.include(other.made)
+            self.accounts.include(other.accounts)
 
     # ------------------------------------------------------------------ clients
 

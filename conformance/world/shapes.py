@@ -95,6 +95,10 @@ def _position(run: RunContext, operation: str, shape: str) -> int:
 
 def _try(run: RunContext, operation: str, shape: str) -> int:
     """The position of the body that the server accepts. Raises Inconclusive where it accepts none."""
+    accounts = run.accounts
+    if shape == SAMPLE and TRAITS[operation].creates == "account" and accounts.scarce and accounts.created():
+        # Asking would take the room of another account; those that the run has made were samples.
+        return 0
     # A wallet of one pair can be made only once in an account; what is updated should not be shared.
     alone = TRAITS[operation].once or bool(TRAITS[operation].changes)
     fixture = run.account(purpose_of(operation), fresh=alone)

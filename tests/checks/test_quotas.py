@@ -10,7 +10,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.judge.findings import Inconclusive, Verdict
 from conformance.world.creations import created_in, creations
-from conformance.world.habits import switch_account
+from conformance.world.habits import room
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
@@ -66,7 +66,7 @@ def test_account_with_room_is_kept() -> None:
     shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION, {}), "a body without any field")
     assert refused.refused
-    assert not switch_account(run, [refused])
+    assert room(run, OPERATION, [refused]) is None
     assert run.account() is shared
     assert list(run.record.values())[-1] is refused, "another one in a list of known elements"
 
@@ -78,7 +78,7 @@ def test_no_account_is_left_where_none_takes_more() -> None:
     run = run_on(compose(NoneAtAll))
     shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION), "one where none is allowed")
-    assert not switch_account(run, [refused])
+    assert room(run, OPERATION, [refused]) is None
     assert run.account() is shared
 
 

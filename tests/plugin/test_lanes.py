@@ -60,6 +60,31 @@ def test_what_a_job_raises_reaches_who_asks() -> None:
     assert good.result() == "good"
 
 
+def test_a_lane_that_leaves_has_its_job_run_by_another() -> None:
+    barrier, met = threading.Barrier(2), threading.Event()
+
+    def meet(lane: int) -> int:
+        if not met.is_set():
+            barrier.wait(10)
+            met.set()
+        return lane
+
+    made = Lanes[int](2, lambda lane: lane, leaves=lambda lane, other: lane == 1 and other == 0)
+    assert [future.result(10) for future in [made.submit(meet) for _ in range(9)]] == [0] * 9
+
+
+def test_the_last_lane_stays() -> None:
+    made = Lanes[int](3, lambda lane: lane, leaves=lambda lane, other: True)
+    assert len([future.result(10) for future in [made.submit(answer("done")) for _ in range(9)]]) == 9
+
+
+def test_what_is_wrong_with_leaving_reaches_who_asks() -> None:
+    barrier = threading.Barrier(2)
+    made = Lanes[int](2, lambda lane: lane, leaves=lambda lane, other: bool(1 / 0))
+    with pytest.raises(ZeroDivisionError):
+        [future.result(10) for future in [made.submit(lambda lane: barrier.wait(10)) for _ in range(2)]]
+
+
 def test_nothing_begins_after_a_stop() -> None:
     gate, running = threading.Event(), threading.Event()
     begun: list[int] = []
@@ -167,6 +192,8 @@ class Worker:
         return []
     def ledger(self, findings):
         return {}
+    def leaves(self, other):
+        return False
 
 executor = Executor(lambda number: Worker(), 2)
 tests = [(part, (Explored(), part)) for part in ("one", "two")]

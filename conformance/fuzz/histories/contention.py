@@ -16,7 +16,7 @@ from conformance.judge.expectations import CannotTell, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import new_nonce
 from conformance.world.account import AccountFixture, call
-from conformance.world.habits import added
+from conformance.world.habits import added, made_by
 from conformance.world.payments import round_of_payouts
 
 __all__ = ["KINDS", "payouts_at_once"]
@@ -82,13 +82,7 @@ def _known(history: HistoryRecorder, shown: Call) -> frozenset[str] | None:
     before = history.send(shown, "one key: what is there before?")
     if not before.succeeded:
         return None
-    lists = {name for name, traits in TRAITS.items() if traits.listed_by == shown.operation}
-    told = {
-        str(exchange.get("id"))
-        for exchange in history.run.record.values()
-        if exchange.succeeded and exchange.operation in lists
-    }
-    return ids(before) | told
+    return ids(before) | made_by(history.run, str(shown.operation))
 
 
 def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:

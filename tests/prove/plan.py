@@ -275,7 +275,7 @@ def add() -> None:
         module = name.partition(".")[0]
         last[module] = max([last.get(module, 0), *(row["place"] for row in rows.values())])
     for (name, operation), sent in measure(dict.fromkeys(checks - there)).items():
-        place = last.get(name.partition(".")[0], max(last.values()))
+        place = last.setdefault(name.partition(".")[0], max(last.values()) + 1)
         tables["checks"].setdefault(name, {})[operation] = {"place": place, "sends": sent.numbers}
     for (name, part), numbers in generated(parts & there).items():
         tables["generated"].setdefault(name, {})[part] = {"sends": numbers}

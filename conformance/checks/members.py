@@ -9,7 +9,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.judge.comparison import same_instant, show
-from conformance.judge.expectations import At, Member, predicate
+from conformance.judge.expectations import At, CannotTell, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
 
 
@@ -39,6 +39,27 @@ def judge_members(
             told = f"{what} as {show(expected[name])}"
             member = Member(told, name, At(name, of=1), second.get(name, MISSING))
             ctx.judge(rule, member, exchange, shown_by)
+
+
+def judge_last_words(
+    ctx: CheckContext, rule: str, exchange: Exchange, places: Iterable[tuple[str, str]], what: str
+) -> None:
+    """Judges that texts, each in a member of an answer or in one of that, come back with their last words."""
+    for place in places:
+        path = [name for name in place if name]
+        if isinstance(exchange.get(*path), str):
+            ctx.judge(rule, keeps_last_word(what, path=path), exchange)
+
+
+@predicate
+def keeps_last_word(exchanges: Sequence[Exchange], path: Sequence[str]) -> str:
+    """A text comes back with its last word, which is of ASCII letters, whatever became of those before."""
+    shown, text = exchanges[0].get(*path), exchanges[0].call.document
+    for name in path:
+        text = text.get(name) if isinstance(text, dict) else None
+    if not isinstance(shown, str) or not isinstance(text, str):
+        raise CannotTell(f"{path[-1]} is no text that was sent")
+    return "" if text.split()[-1] in shown else show(shown)
 
 
 def mismatches(

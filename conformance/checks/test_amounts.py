@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -10,8 +10,9 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
+from conformance.checks.members import judge_members
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract.new_resources import initial_state
+from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
@@ -20,10 +21,12 @@ from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
+from conformance.world.bodies import Body
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
 from conformance.world.run_context import SAMPLE_REMEDIES
+from conformance.world.text_turns import Pending, Place, with_texts
 
 #: No amount is drawn of which the account could not pay ten.
 _SHARE = 10
@@ -55,6 +58,7 @@ def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
 @check(
     "create.amount-exact",
     "create.initial-state",
+    "create.echo",
     "payout.amount-in-usd",
     "idempotency.replay",
 )
@@ -75,10 +79,12 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
             if made.body["currency"] == "USD":
                 in_dollars = Member("a payout in US dollars", "amount_in_usd", amount)
                 ctx.judge("payout.amount-in-usd", in_dollars, made.exchange)
-    first = fixture.call(ctx.operation.id)
-    _judge_amount(ctx, ctx.accept(first, "a valid amount"))
-    sent = first.document
-    currency = sent["currency"]
+    texts = _texts_to_send(ctx)
+    first = _send_with_text(
+        ctx, fixture, fixture.body(ctx.operation.id), next(texts, {}), "a valid amount", must=True
+    )
+    _judge_amount(ctx, first)
+    currency = first.call.document["currency"]
     funds = _available(ctx, fixture, currency) if ctx.operation.traits.draws_on_funds else None
     # What was left after it is less than what was asked for: the funds are no limit here.
     unlimited = funds is None or funds <= 0
@@ -89,7 +95,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
             if not ctx.wanted(f"the amount {amount}"):
                 continue
             body = {**fixture.body(ctx.operation.id), "currency": currency, "amount": amount}
-            answer = ctx.send(fixture.call(ctx.operation.id, body), f"the amount {amount}")
+            answer = _send_with_text(ctx, fixture, body, next(texts, {}), f"the amount {amount}")
             if answer.succeeded:
                 odd.append(answer)
                 _judge_amount(ctx, answer)
@@ -108,22 +114,53 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
         ctx.judge("idempotency.replay", SameAnswer(what), odd[-1], ctx.send(odd[-1].call, what))
 
 
+def _texts_to_send(ctx: CheckContext) -> Iterator[Mapping[Place, str]]:
+    """Texts that servers are known to change, which the resources of every kind did not have."""
+    pending = Pending(ctx.operation.id)
+    for made in creations(ctx.run, ctx.operation.id):
+        pending.had(made.body)
+    return pending.turns()
+
+
+def _send_with_text(
+    ctx: CheckContext,
+    fixture: AccountFixture,
+    body: Body,
+    texts: Mapping[Place, str],
+    what: str,
+    *,
+    must: bool = False,
+) -> Exchange:
+    """Sends a body with such a text, and without it where it is refused; what `must` be taken may raise
+    Inconclusive. The answer shows what was sent."""
+    operation = ctx.operation.id
+    told = ctx.run.samples.over(ctx.operation.resource)
+    own = {place: text for place, text in texts.items() if place[0] not in told}
+    for tried in with_texts(operation, body, own)[:1]:
+        answer = ctx.send(fixture.call(operation, tried), what)
+        if answer.succeeded:
+            judge_members(ctx, "create.echo", answer, sent(operation, tried), what)
+            return answer
+    plain = fixture.call(operation, body)
+    return ctx.accept(plain, what) if must else ctx.send(plain, what)
+
+
 def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
-    sent, operation = answer.call.document, ctx.operation.id
-    ctx.judge("create.amount-exact", Member("of the value that was sent", "amount", sent["amount"]), answer)
-    state = initial_state(operation, sent)["status"]
-    ctx.judge("create.initial-state", Member(f"newly created of {sent['amount']}", "status", state), answer)
+    body, operation = answer.call.document, ctx.operation.id
+    ctx.judge("create.amount-exact", Member("of the value that was sent", "amount", body["amount"]), answer)
+    state = initial_state(operation, body)["status"]
+    ctx.judge("create.initial-state", Member(f"newly created of {body['amount']}", "status", state), answer)
     if "payout.amount-in-usd" in ctx.rules:
-        if sent["currency"] == "USD":
+        if body["currency"] == "USD":
             what = "a payout in US dollars"
-            ctx.judge("payout.amount-in-usd", Member(what, "amount_in_usd", sent["amount"]), answer)
+            ctx.judge("payout.amount-in-usd", Member(what, "amount_in_usd", body["amount"]), answer)
         elif any(
             "currency" in ctx.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):
-            reason = f"by the target file payouts are in {sent['currency']}, not in USD ([samples])"
+            reason = f"by the target file payouts are in {body['currency']}, not in USD ([samples])"
             ctx.not_applicable("payout.amount-in-usd", reason)
         else:
-            reason = f"payouts to this target are in {sent['currency']}, not in USD"
+            reason = f"payouts to this target are in {body['currency']}, not in USD"
             ctx.skip_judgement(
                 "payout.amount-in-usd",
                 reason,

@@ -30,7 +30,8 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.habits import only_own, prepopulated
-from conformance.world.known_lists import SMALL, listed_customer
+from conformance.world.known_lists import listed_customer
+from conformance.world.planned_elements import SMALL
 from conformance.world.run_context import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")

@@ -19,6 +19,7 @@ from conformance.checks.list_judging import (
     usable_page,
 )
 from conformance.judge import paging
+from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
@@ -98,6 +99,8 @@ def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[in
     _judge_numbers(ctx, reading)
     walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
     ctx.judge("list.complete", Listed("what was created", list(list_fixture.created)), *walked)
+    items = [item for exchange in reading.walks[0].page_exchanges for item in objects(exchange.get("items"))]
+    compared(ctx, items, list_fixture.created, reading.walks[0].page_exchanges)
 
 
 def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_members, look_for
+from conformance.checks.members import judge_last_words, judge_members, look_for
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operations import response_rules
 from conformance.contract.rules import OPERATION_SETS
@@ -32,8 +32,10 @@ from conformance.judge.timeliness import no_older_than_account, tells_the_time
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import CreatedResource, created_in, creations
-from conformance.world.samples import marker
+from conformance.world.shapes import with_all_texts
+from conformance.world.text_turns import places, with_texts
 
 #: Rules that hold for every single answer.
 FORMATS = (
@@ -72,32 +74,32 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
         ctx.judge("create.echo", Member(what, parent, made.fixture.ids(operation)[parent]), made.exchange)
 
 
-#: A character outside the basic plane, a letter composed and decomposed, a ligature that NFKC takes apart, a
-#: space that it widens, and the joiner that Persian words need.
-PRECISE = "\U0001f3e6 \u00e9 e\u0301 \ufb01 5\u00a0kg \u0645\u06cc\u200c\u062e"
-
-
-@check("create.text-exact")
+@check("create.text-exact", "create.echo")
 def test_text_comes_back_exactly(ctx: CheckContext) -> None:
-    """A text with characters outside the basic plane and letters in several normal forms comes back as it was
-    sent, where it is accepted; so do e-mail addresses and telephone numbers."""
-    operation, name = ctx.operation.id, ctx.operation.traits.free_text
+    """A text with characters outside the basic plane and letters in several normal forms, in each field of
+    free text, comes back as it was sent, where it is accepted, and never without what stands behind them; so
+    do e-mail addresses and telephone numbers."""
+    rule, operation, name = "create.text-exact", ctx.operation.id, ctx.operation.traits.free_text
     for made in creations(ctx.run, operation):
         written = {name: made.body[name] for name in normalized(made.body)}
-        judge_members(ctx, "create.text-exact", made.exchange, written, f"created with {made.kind}")
+        judge_members(ctx, rule, made.exchange, written, f"created with {made.kind}")
+    ctx.not_exercised("create.echo", "no text of all kinds of letters was taken")
     fixture = created_in(ctx.run, operation)
-    body = fixture.body(operation)
-    if name not in body or name in fixture.run.samples.over(ctx.operation.resource):
-        ctx.not_exercised("create.text-exact", f"the sample has no free {name}")
+    body, told = with_all_texts(fixture, operation), fixture.run.samples.over(ctx.operation.resource)
+    if name not in body or name in told:
+        ctx.not_exercised(rule, f"the sample has no free {name}")
         return
-    text = f"{PRECISE} {marker()}"
-    answer = ctx.send(
-        call(operation, fixture.ids(operation), {**body, name: text}), f"a {name} of all kinds of letters"
-    )
-    if answer.refused:
-        ctx.not_exercised("create.text-exact", f"a {name} of all kinds of letters was refused")
-    elif ctx.usable("create.text-exact", answer):
-        ctx.judge("create.text-exact", Member(f"a {name} of all kinds of letters", name, text), answer)
+    texts = {place: PRECISE for place in places(operation) if {place[0]} & body.keys() - told}
+    what, answer = f"a {name} of all kinds of letters", None
+    for tried in with_texts(operation, body, texts):
+        answer = ctx.send(call(operation, fixture.ids(operation), tried), what)
+        if not answer.refused:
+            break
+    if answer is None or answer.refused:
+        ctx.not_exercised(rule, f"{what} was refused")
+    elif ctx.usable(rule, answer):
+        judge_members(ctx, rule, answer, {name: tried[name] for name, _ in texts}, what)
+        judge_last_words(ctx, "create.echo", answer, [*texts], f"{what}, with what stands behind them")
 
 
 @check("create.initial-state")

@@ -16,6 +16,15 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world.account import AccountFixture, identifier
+from conformance.world.addresses import (
+    ENGLISH_ADDRESS,
+    abroad,
+    address_abroad,
+    english_address,
+    foreign_street,
+    long_address,
+    longest_address,
+)
 from conformance.world.payments import paid
 from conformance.world.samples import (
     LETTERS,
@@ -62,41 +71,6 @@ def _email(_: Body) -> str:
     return f"Grace.Hopper+{marker()}@example.org"
 
 
-def _abroad(sample: Body) -> str:
-    """A country other than that of the sample's payout destination."""
-    return "DE" if sample.get("country_code") != "DE" else "US"
-
-
-def _address_abroad(sample: Body) -> Body:
-    # A postal code is no number; the country is not where the money goes.
-    return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": _abroad(sample)}
-
-
-#: With a space in each of its members, words that begin small, and apostrophes.
-_ENGLISH_ADDRESS = {
-    "address_line": "10 McAdam's Yard, flat 2b",
-    "city": "King's Lynn and West Norfolk",
-    "region": "Tyne and Wear",
-    "postal_code": "NE1 4ST",
-    "country": "GB",
-}
-
-
-def _english_address(sample: Body) -> Body:
-    """An English address, for a sample from there another one abroad."""
-    return _address_abroad(sample) if sample.get("country_code") == "GB" else _ENGLISH_ADDRESS
-
-
-def _foreign_street(sample: Body) -> Body:
-    return {**sample["address"], "address_line": LETTERS, "city": LETTERS}
-
-
-def _long_address(sample: Body) -> Body:
-    """An address longer than the lines of bank forms, in a place in Wales."""
-    city = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
-    return {**sample["address"], "address_line": "Old Station Road 1, " * 6 + "Building 7", "city": city}
-
-
 # ---------------------------------------------------------------------- beneficiaries
 
 
@@ -111,7 +85,7 @@ _PERSON = {
     "tax_id": lambda _: f"00AB{digits(5)}",
 }
 
-_ENGLISH = {"country_code": "GB", "address": _ENGLISH_ADDRESS}
+_ENGLISH = {"country_code": "GB", "address": ENGLISH_ADDRESS}
 
 _BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": "business"}
 
@@ -248,14 +222,14 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _PERSON,
         ],
         "letters of several scripts": [
-            {**_FOREIGN_FIRM, "address": _foreign_street},
+            {**_FOREIGN_FIRM, "address": foreign_street},
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
         # The countries of address, telephone and payouts, of which none tells another.
         "an address abroad": [
-            {"address": _address_abroad, "country_code": "GB"},
-            {"address": _address_abroad},
+            {"address": address_abroad, "country_code": "GB"},
+            {"address": address_abroad},
         ],
         "names with apostrophes": _apostrophes,
         "signs": [
@@ -263,7 +237,12 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"display_name": SIGNS, "note": SIGNS + LINES},
             {"display_name": SIGNS, "note": SIGNS},
         ],
-        "a long note": [{"note": _DIGITS * 110, "address": _long_address}, {"note": _DIGITS * 110}],
+        # Longer than a front end may take, then shorter; addresses, too, have no greatest length.
+        "a long note": [
+            {"note": _DIGITS * 1010, "address": longest_address},
+            {"note": _DIGITS * 240, "address": long_address},
+            {"note": _DIGITS * 110},
+        ],
         "names with a hyphen, of one letter and of several words": [
             {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}
         ],
@@ -274,14 +253,14 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         # A server may refuse these: one that serves some countries or scripts only, or a front end.
         "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
         "another country_code": [
-            {"country_code": _abroad, "display_name": _marked("Ada Byron")},
-            {"country_code": _abroad},
+            {"country_code": abroad, "display_name": _marked("Ada Byron")},
+            {"country_code": abroad},
         ],
         "fields in letters of several scripts": [
             {
                 **dict.fromkeys(("first_name", "middle_name", "last_name", "company_name"), LETTERS),
                 **_SCRIPTS,
-                "address": _foreign_street,
+                "address": foreign_street,
             },
             {**dict.fromkeys(("first_name", "last_name", "company_name"), LETTERS), **_SCRIPTS},
             _SCRIPTS,
@@ -293,10 +272,11 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
         "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
         "a long note": [
-            {"note": lambda _: f"{marker()} {_DIGITS * 110}", "address": _long_address},
+            {"note": lambda _: f"{marker()} {_DIGITS * 1010}", "address": longest_address},
+            {"note": lambda _: f"{marker()} {_DIGITS * 240}", "address": long_address},
             {"note": lambda _: f"{marker()} {_DIGITS * 110}"},
         ],
-        "an address abroad": [{"address": _english_address}],
+        "an address abroad": [{"address": english_address}],
         "a phone number as people write it": lambda fixture: [
             {"phone": phone, "email": _email({}), **more}
             for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
@@ -325,7 +305,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "an IBAN": _european,
         "a SWIFT code of eleven characters": _long_swift,
         "a label with signs": [{"label": _WITH_SIGNS}],
-        "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (110, 60)],
+        "a long label": [{"label": lambda _, n=n: f"{marker()} {_DIGITS * n}"} for n in (1010, 240, 110, 60)],
         "the longest label": [{"label": _longest("label")}],
         "a wallet": _wallet,
         "a wallet on another network, without label": _other_network,

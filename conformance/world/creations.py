@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from conformance.contract.fields import request_fields
-from conformance.contract.operations import request_problems
+from conformance.contract.operations import OPERATIONS, request_problems
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange
@@ -22,6 +22,7 @@ from conformance.world.bodies import Body, bodies, business_beneficiary
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
 from conformance.world.shapes import accepts
+from conformance.world.text_turns import TEXTS, places, with_texts
 
 #: operationId -> the rows of the table of bodies that are made.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -114,8 +115,8 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
             # A new beneficiary shows none of the destinations that others of the account have.
             _ = fixture.destination
     pair = TRAITS[operation].unique_pair
-    for name in KINDS[operation]:
-        tries = bodies(fixture, operation, name)
+    for name, text in zip(KINDS[operation], TEXTS, strict=False):
+        tries = _with_texts(fixture, operation, bodies(fixture, operation, name), text)
         # Another pair fits beside the sample's wallet; the same pair only in another account.
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
@@ -133,6 +134,15 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
                 made.append(CreatedResource(name, body, where, exchange))
                 break
     return made
+
+
+def _with_texts(fixture: AccountFixture, operation: str, tries: list[Body], text: str) -> list[Body]:
+    """The bodies of a row, each after the same with a text that servers are known to change wherever the row
+    leaves the sample's."""
+    told = fixture.run.samples.over(OPERATIONS[operation].resource)
+    texts = {place: text for place in places(operation) if place[0] not in told}
+    usual = fixture.body(operation)
+    return [each for body in tries for each in (*with_texts(operation, body, texts, usual)[:1], body)]
 
 
 def _keeps_to_the_contract(created: Call) -> bool:

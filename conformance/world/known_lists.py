@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
@@ -19,14 +18,21 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import Body, bodies
+from conformance.world.bodies import Body
 from conformance.world.cache import Key
 from conformance.world.habits import eventually, only_own, waited
+from conformance.world.planned_elements import (
+    LARGE,
+    SMALL,
+    Planned,
+    accounts_of_customer,
+    destinations,
+    labelled,
+    virtual_accounts,
+    wallets,
+)
 from conformance.world.run_context import RunContext, refusal_of_valid
-from conformance.world.shapes import SHAPES, accepted_body, accepts
-
-#: Elements of a small list, more than a page of the default size, and of a large one, more than any page.
-SMALL, LARGE = 12, 101
+from conformance.world.shapes import accepts
 
 #: Looks that must show a list's elements, one after the other; and where this server has shown anything late,
 #: as one replica of several may be behind.
@@ -40,51 +46,12 @@ MORE_PAIRS = "Name further pairs of currency and network in the target file: [sa
 #: Accounts that a run adds to a customer's list at least, whatever the list holds already.
 _OWN_ACCOUNTS = 3
 
-#: Currencies and networks of section 2.7's examples, tried in pairs where the target file names none; a
-#: server may know few of them.
-_EXAMPLES = (
-    ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"),
-    ("ethereum", "polygon", "bitcoin", "solana_devnet"),
-)
-
 #: Refusals after which a server is taken to have a limit, or to know only a fixed few.
 _MOST_REFUSALS = 3
 
 _SMALL_LISTS = Key["dict[str, ListFixture | Inconclusive]"]("the small lists, by operation")
 _LARGE_LIST = Key["ListFixture"]("the large list")
 _ACCOUNTS = Key["ListFixture"]("the customer's accounts")
-
-
-@dataclass(frozen=True)
-class Planned:
-    """An element to make: its body; if that is of a special kind, the plain body to make do with; whether the
-    server must know it, whatever else it refused."""
-
-    body: Body
-    plain: Body | None = None
-    kind: str = ""
-    known: bool = False
-
-
-#: Position in a small list of destinations -> the row of the table of bodies.
-_DESTINATION_ROWS = {
-    0: "the default",
-    1: "bank details without label",
-    2: "wallet",
-    3: "IBAN",
-    4: "a label with signs",
-    5: "the longest label",
-    7: "IBAN alone",
-    8: "wallet",
-    # Takes it from the first, whose `updated` then is another time than its `created`.
-    9: "the default",
-}
-
-#: Position in a small list of virtual accounts -> the row; those at odd positions have other currencies.
-_VIRTUAL_ACCOUNT_ROWS = {2: "the longest label", 4: "a label with letters and signs", 6: "an address"}
-
-#: Position among the accounts of a customer -> the row.
-_ACCOUNT_ROWS = {0: "the longest name", 1: "letters and signs"}
 
 
 @dataclass
@@ -213,10 +180,24 @@ def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
     accepts(run, ADDS_TO[operation])
     fixture = run.account(fresh=True)
     list_fixture = ListFixture(fixture.call(operation))
-    while len(list_fixture.created) < count and list_fixture.add(run, fixture, ADDS_TO[operation]):
-        pass
+    _extend(run, fixture, list_fixture, labelled(fixture, ADDS_TO[operation]), count)
     list_fixture.settle(run, fixture.client)
     return list_fixture
+
+
+def _extend(
+    run: RunContext,
+    fixture: AccountFixture,
+    list_fixture: ListFixture,
+    planned: Iterator[Planned],
+    count: int,
+) -> bool:
+    """Adds planned elements until a list has so many; False when the server takes no more."""
+    while (before := len(list_fixture.created)) < count:
+        _add_one(run, fixture, list_fixture, next(planned))
+        if len(list_fixture.created) == before:
+            return False
+    return True
 
 
 # ---------------------------------------------------------------------- a customer's accounts
@@ -242,21 +223,14 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     fixture = listed_customer(run)
     list_fixture = ListFixture(fixture.call("listAccounts"), exact=False)
 
-    def add(rows: range) -> bool:
-        """Adds accounts by their rows; False when the server takes no more."""
-        for index in rows:
-            _add_one(run, fixture, list_fixture, _planned(fixture, "createAccount", _ACCOUNT_ROWS.get(index)))
-            if len(list_fixture.created) <= index:
-                return False
-        return True
-
-    if add(range(_OWN_ACCOUNTS)):
+    planned = accounts_of_customer(fixture)
+    if _extend(run, fixture, list_fixture, planned, _OWN_ACCOUNTS):
         list_fixture.provoke(run, fixture)
         # Asked only now: an empty list cannot be had again in a replay.
         first = list_fixture.call.with_query(query(1, 1))
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
         there = LARGE if page is None or page.total is None else page.total
-        add(range(_OWN_ACCOUNTS, min(LARGE, LARGE - there + _OWN_ACCOUNTS)))
+        _extend(run, fixture, list_fixture, planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
     if list_fixture.refusal is not None:
         # Where the customer takes no more, what was made before does as well.
         list_fixture.created = {
@@ -298,9 +272,9 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     list_fixtures: dict[str, ListFixture] = {}
     plans: dict[str, list[Planned]] = {}
     for operation, plan in (
-        ("listPayoutDestinations", _destinations),
-        ("listVirtualAccounts", _virtual_accounts),
-        ("listWallets", _wallets),
+        ("listPayoutDestinations", destinations),
+        ("listVirtualAccounts", virtual_accounts),
+        ("listWallets", wallets),
     ):
         try:
             listed = ListFixture(fixture.call(operation))
@@ -349,52 +323,6 @@ def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture
         list_fixture.refused_kinds.add(planned.kind)
     if not list_fixture.add(run, fixture, operation, planned.plain or planned.body):
         list_fixture.refusals += 1
-
-
-def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bool = False) -> Planned:
-    """An element of a row of the table of bodies, or of the sample. A label or name that the target file
-    gives stays as it is."""
-    body = fixture.body(operation)
-    told = fixture.run.samples.over(OPERATIONS[operation].resource)
-    if row is None or (row.startswith("the longest ") and row.rpartition(" ")[2] in told):
-        return Planned(body, known=known)
-    if row not in SHAPES.get(operation, ()):
-        return Planned(bodies(fixture, operation, row)[0], body, row, known)
-    if not accepts(fixture.run, operation, row):
-        return Planned(body)
-    return Planned(accepted_body(fixture, operation, row), body, row)
-
-
-def _destinations(fixture: AccountFixture) -> Iterator[Planned]:
-    """Payout destinations of all kinds that the server accepts."""
-    for index in range(SMALL):
-        yield _planned(fixture, "createPayoutDestination", _DESTINATION_ROWS.get(index))
-
-
-def _virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
-    """Virtual accounts in several currencies, where the server knows more than one."""
-    create = "createVirtualAccount"
-    for index in range(SMALL):
-        if index % 2 == 0:
-            yield _planned(fixture, create, _VIRTUAL_ACCOUNT_ROWS.get(index))
-        else:
-            others = bodies(fixture, create, "another currency")
-            body = others[index // 2 % len(others)]
-            yield Planned(body, fixture.body(create), body["currency"])
-
-
-def _wallets(fixture: AccountFixture) -> Iterator[Planned]:
-    """Wallets of the pairs that the target file names, else of the documented pairs and the examples."""
-    samples = fixture.run.samples
-    known = samples.wallet_pairs
-    examples = ((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])
-    more = [] if samples.over("wallet").get("pairs") else [("BTC", "bitcoin"), *examples]
-    for pair in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
-        row = {known[-1]: "a label with letters and signs", known[0]: "the longest label"}.get(pair)
-        planned = _planned(fixture, "createWallet", row, pair in known)
-        changes = dict(zip(("currency", "network"), pair, strict=True))
-        plain = planned.plain and {**planned.plain, **changes}
-        yield replace(planned, body={**planned.body, **changes}, plain=plain)
 
 
 def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:

@@ -89,6 +89,16 @@ def accepts(run: RunContext, operation: str, shape: str = SAMPLE) -> bool:
     return True
 
 
+def with_all_texts(fixture: AccountFixture, operation: str) -> Body:
+    """A new body that has every free text: a beneficiary's is that of a business, where the server takes one
+    and the target file names neither its type nor its company."""
+    told = fixture.run.samples.over("beneficiary").keys()
+    if TRAITS[operation].creates == "beneficiary" and not {"beneficiary_type", "company_name"} & told:
+        business = accepts(fixture.run, operation, "business")
+        return accepted_body(fixture, operation, "business" if business else SAMPLE)
+    return fixture.body(operation)
+
+
 def _position(run: RunContext, operation: str, shape: str) -> int:
     return run.cache.get(_ACCEPTED.of(f"{operation} {shape}"), lambda: _try(run, operation, shape))
 

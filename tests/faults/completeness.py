@@ -13,6 +13,7 @@ from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, seam
 from .crashes import Finishes, succeeded, third, without_the_last
+from .kept_texts import rows_of_lists
 from .lists import LONG_LISTS, item
 from .resources import other, paid
 from .walks import Filtered
@@ -350,3 +351,5 @@ faults["list.complete"] |= {
         each=("is_default", "label"),
     ),
 }
+
+faults["list.complete"] |= rows_of_lists()

@@ -14,6 +14,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, Row, fault, faults, hook, seam
+from .kept_texts import rows_of_creates
 from .kinds import OTHERS
 from .resources import Shows, echoed, free_texts, other, showing
 
@@ -183,7 +184,7 @@ faults["create.echo"] |= {
             for name, value in fields.items()
         },
         operations=("createBeneficiary", "createPayoutDestination"),
-        each=(255, 512, 1000),
+        each=(255, 512, 1000, 4000, 10_000),
     ),
 }
 
@@ -339,25 +340,7 @@ def rows_of_texts(operations: tuple[str, ...]) -> dict[str, Row]:
 faults["create.echo"] |= rows_of_texts(("createBeneficiary", "createPayout"))
 
 
-def _cut(self: Any, ctx: Context, field: Field, value: Any) -> Any:
-    name, length = self.value
-    kept = self.usual()
-    if field.name == "address" and isinstance(kept, dict) and isinstance(kept.get(name), str):
-        return {**kept, name: kept[name][:length]}
-    return kept
-
-
 faults["create.echo"] |= {
-    "A member of the address is cut, as bank forms have it.": seam(
-        "kept_value",
-        _cut,
-        operations=("createBeneficiary",),
-        each={
-            "address_line 35": ("address_line", 35),
-            "address_line 100": ("address_line", 100),
-            "city 30": ("city", 30),
-        },
-    ),
     "Whoever has a company_name is a business.": showing(
         lambda self, ctx, document: (
             {**document, "beneficiary_type": "business"} if document["company_name"] else document
@@ -389,3 +372,5 @@ faults["create.echo"] |= {
         each=OTHERS.__getitem__,
     ),
 }
+
+faults["create.echo"] |= rows_of_creates()

@@ -14,6 +14,7 @@ from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary, 
 from .catalogue import Faulty, fault, faults, refuse, seam
 from .crashes import succeeded, third
 from .creation import KEPT_TEXTS, changed_address, escaped, rows_of_texts
+from .kept_texts import rows_of_updates
 from .resources import free_texts, other
 
 
@@ -115,7 +116,7 @@ faults["beneficiary.update"] |= {
             name: value[: self.value] if name == "note" and value else value
             for name, value in self.usual().items()
         },
-        each=(255, 512),
+        each=(255, 512, 1000, 4000, 10_000),
     ),
     "A PATCH keeps some characters of this field as others, or not at all.": seam(
         "patched",
@@ -387,3 +388,5 @@ faults["beneficiary.update"] |= {
         each=("first_name", "last_name", "display_name", "email", "phone", "address", "tax_id", "note"),
     ),
 }
+
+faults["beneficiary.update"] |= rows_of_updates()

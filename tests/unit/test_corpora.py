@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
+import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -16,9 +17,10 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
-from conformance.world import corpora
+from conformance.world import corpora, text_turns
 from conformance.world.corpora import Value, amounts, headers, ids, query_strings, values
 from conformance.world.corpora import wrong_values as corpus
+from conformance.world.corpora.kept_texts import KEPT, LONG
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.samples import Amounts
 
@@ -100,6 +102,41 @@ def test_long_ibans_have_valid_check_digits() -> None:
     digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
     assert len(iban) == 35
     assert int(digits) % 97 == 1
+
+
+# ---------------------------------------------------------------------- texts that are kept
+
+
+@pytest.mark.parametrize("text", values((*KEPT, *LONG)))
+def test_no_normal_form_and_no_trimming_changes_a_text_that_is_kept(text: str) -> None:
+    made = text_turns.filled(text)
+    assert {unicodedata.normalize(form, made) for form in ("NFC", "NFD", "NFKC", "NFKD")} == {made}
+    assert unicodedata.category(made[0])[0] not in "CZ" and unicodedata.category(made[-1])[0] not in "CZ"
+    assert max(made) < "\U00010000"
+    assert len(made) <= (100 if text in values(KEPT) else 255)
+
+
+@pytest.mark.parametrize("operation", OPERATION_SETS["body"])
+def test_each_place_of_a_body_gets_each_text_once(operation: str) -> None:
+    turns = text_turns.Pending(operation).turns()
+    had = [had for turn in turns for had in turn.items()]
+    places = text_turns.places(operation)
+    assert sorted(had) == sorted((place, text) for place in places for text in text_turns.TEXTS)
+
+
+def test_a_text_that_was_sent_is_not_pending() -> None:
+    pending = text_turns.Pending("createWallet")
+    for text in text_turns.TEXTS[1:]:
+        pending.had({"label": text_turns.filled(text)})
+    assert [*pending.turns()] == [{("label", ""): text_turns.TEXTS[0]}]
+
+
+def test_fewer_and_fewer_places_of_a_body_have_texts() -> None:
+    body = {"title": "Ms", "first_name": "Ada", "note": "x", "address": {"city": "Rome", "region": "RM"}}
+    texts = dict.fromkeys(text_turns.places("createBeneficiary"), "n/a")
+    tries = text_turns.with_texts("createBeneficiary", body, texts)
+    counts = [to_json(each).count(b"n/a") for each in tries]
+    assert counts == [5, 3, 1]
 
 
 # ---------------------------------------------------------------------- samples

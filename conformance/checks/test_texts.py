@@ -1,0 +1,116 @@
+"""Texts that servers are known to change come back as they were sent (sections 2 and 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from conformance.checks.beneficiaries import Beneficiary
+from conformance.checks.check import check
+from conformance.checks.check_context import CheckContext
+from conformance.checks.members import judge_last_words, judge_members
+from conformance.contract.new_resources import sent
+from conformance.judge.expectations import Member
+from conformance.judge.findings import Inconclusive
+from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, call
+from conformance.world.corpora.kept_texts import PRECISE
+from conformance.world.creations import created_in, creations
+from conformance.world.known_lists import ListFixture, large_list, small_list
+from conformance.world.run_context import RunContext
+from conformance.world.shapes import with_all_texts
+from conformance.world.text_turns import Pending, places, with_texts
+
+
+@check(
+    "create.echo",
+    operations=("createAccount", "createPayoutDestination", "createVirtualAccount"),
+)
+def test_labels_of_many(ctx: CheckContext) -> None:
+    """The elements of a long list, which are created with names and labels of all kinds, show these as they
+    were sent."""
+    _judged(ctx, large_list)
+    ctx.not_exercised("create.echo", "there is no long list")
+
+
+@check("create.echo", operations=("createBeneficiary", "createWallet"))
+def test_texts_of_all_kinds(ctx: CheckContext) -> None:
+    """Resources are created with those texts in each field that none of those before had there; each answer
+    shows them as they were sent. A server may refuse them."""
+    operation = ctx.operation.id
+    pending, told = Pending(operation), ctx.run.samples.over(ctx.operation.resource)
+    before = [made.exchange for made in creations(ctx.run, operation)]
+    if ctx.operation.traits.unique_pair:
+        before += _judged(ctx, small_list)
+    for exchange in before:
+        pending.had(exchange.call.document)
+    free = _free_accounts(ctx) if ctx.operation.traits.unique_pair else iter(())
+    for number, texts in enumerate(pending.turns()):
+        if ctx.wanted(what := f"texts that servers change ({number})"):
+            fixture = next(free, None) or created_in(ctx.run, operation)
+            plain = with_all_texts(fixture, operation)
+            own = {place: text for place, text in texts.items() if place[0] not in told}
+            for body in with_texts(operation, plain, own):
+                answer = ctx.send(call(operation, fixture.ids(operation), body), f"created with {what}")
+                if answer.succeeded:
+                    judge_members(ctx, "create.echo", answer, sent(operation, body), what)
+                    break
+    ctx.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
+
+
+@check("beneficiary.update")
+def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
+    """Each field of a beneficiary is changed to texts that servers are known to change, all fields at once;
+    each answer, and a read of the first and the last, shows them as they were sent. A server may refuse
+    them."""
+    rule, operation, fixture = "beneficiary.update", ctx.operation.id, ctx.account(fresh=True)
+    told, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
+    plain = with_all_texts(fixture, "createBeneficiary")
+    plain = {name: value for name, value in plain.items() if name not in told}
+    person, pending = Beneficiary(ctx, fixture), Pending(operation)
+    precise = {place: PRECISE for place in places(operation) if place[0] in plain}
+    for number, texts in enumerate((precise, *pending.turns())):
+        if not ctx.wanted(what := f"a PATCH with texts that servers change ({number})"):
+            continue
+        for body in with_texts(operation, plain, texts):
+            patch = {name: value for name, value in body.items() if value != plain[name]}
+            if "company_name" in patch:
+                patch["beneficiary_type"] = "business"
+            answer = person.patch(patch, what)
+            if answer.succeeded and texts is precise:
+                judge_last_words(ctx, rule, answer, texts, f"{what}, with what stands behind them")
+            elif answer.succeeded:
+                changed |= patch
+                judge_members(ctx, rule, answer, changed, what)
+            if answer.succeeded:
+                break
+    if changed:
+        what = "a read after PATCHes with texts that servers change"
+        later = person.read_until(what, changed)
+        if ctx.usable(rule, later) and later.succeeded:
+            judge_members(ctx, rule, later, changed, what)
+    ctx.not_exercised(rule, "the server takes none of the texts")
+
+
+def _free_accounts(ctx: CheckContext) -> Iterator[AccountFixture]:
+    """Accounts without wallets that the run has, for the sake of their list."""
+    try:
+        accounts = list(large_list(ctx.run, "listAccounts").created)
+    except Inconclusive:
+        accounts = []
+    return (AccountFixture(ctx.run, account_id=account) for account in accounts)
+
+
+def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -> list[Exchange]:
+    """Judges the elements of a list that the run has by their names or labels, and returns what created them;
+    none where the server has no such list."""
+    name = ctx.operation.traits.free_text
+    try:
+        made = list(make(ctx.run, ctx.operation.traits.listed_by).created.values())
+    except Inconclusive:
+        return []
+    for exchange in made:
+        if name in exchange.call.document:
+            text = exchange.call.document[name]
+            ctx.judge("create.echo", Member("an element of a list", name, text), exchange)
+    return made

@@ -1,0 +1,75 @@
+"""Texts of which every character has to come back, and which servers are known to change (section 2).
+
+No Unicode normal form changes any of them, none begins or ends with a space or a sign that is not seen, and
+all characters are of the basic plane. `{word}` stands for a random word, `{digits}` for a random number of
+ten digits. Those that tell most come first.
+"""
+
+from __future__ import annotations
+
+from conformance.world.corpora import Value
+
+#: Texts of at most 100 characters, each of which may be all that a field holds.
+KEPT = (
+    Value("{word}\nLF\r\nCR LF\rCR\tTab.", "ends of lines of three systems, and a tab"),
+    Value(
+        "\u2018{word}\u2019 \u201cq\u201d \u2013 \u2014  \u20ac \xdf \u0131 q\u0301 "
+        "@ # : ; , ! ? * = + _ ( ) [ ] | ~ ^ $.",
+        "typography, signs of the keyboard and two spaces",
+    ),
+    Value("n/a", "what people write for nothing"),
+    Value("0", "a number that is false"),
+    Value(
+        "a\u200bb\u200cc\u200dd\u200ee\u200ff\u202eg\u202ch\u00adi\ufeffj\u2028k\u2029l\ue000\ufffd {word}.",
+        "signs that are not seen, and two that stand for others",
+    ),
+    Value("00{digits}00123", "a number with leading zeros, of more digits than a double holds"),
+    Value("a\u0001b\u0008c\u000bd\u001be\u001ff\u007fg\u0080h\u0085i\u009fj {word}.", "control characters"),
+    Value("{word} &amp; &#39; &lt;b&gt; %41 \\n \\u0041 ${a} {{b}} <i> '' \\'.", "escapes and templates"),
+    Value("null", "a word of JSON"),
+    Value("=1+{digits}", "a formula"),
+    Value('"conformance {word}"', "small letters, with quotes around them"),
+    Value("true", "a boolean"),
+    Value('{"a": [{digits}]}', "a JSON object"),
+    Value("2{year}-01-31", "a date"),
+    Value("-", "a hyphen"),
+    Value("conformance {word}", "small letters only"),
+    Value('"{word}"', "quotes around it"),
+    Value("CONFORMANCE {digits}", "capitals only"),
+    Value("None", "a word of Python"),
+    Value("false", "a boolean that is false"),
+    Value("yes", "a boolean of YAML"),
+    Value("@{word}", "a formula of a function"),
+    Value("a\u0000b {word}", "NUL"),
+    Value("{digits}.50", "a decimal with a zero at its end"),
+    Value("[]", "an empty JSON array"),
+    Value("NaN", "no number"),
+    Value("https://example.com/{word}?a=b&c=d#e", "a URL"),
+    Value("{word}@EXAMPLE.org", "an e-mail address"),
+    Value("undefined", "a word of JavaScript"),
+    Value("-{digits}", "a negative number"),
+    Value("+{digits}", "a number with a plus sign"),
+    Value("1e{digits}", "a number beyond a double"),
+    Value("[{digits}]", "a JSON array"),
+    Value("{}", "an empty JSON object"),
+    Value("#{word}", "a hash sign before it"),
+    Value("'{word}'", "apostrophes around it"),
+    Value("nil", "a word of Ruby and Go"),
+    Value("no", "a false boolean of YAML"),
+    Value("NULL", "a word of SQL"),
+    Value("TRUE", "a boolean in capitals"),
+    Value("{word} Inc.", "a full stop at its end"),
+    Value("0x{digits}", "a hexadecimal number"),
+    Value("{word}, Ltd", "a comma"),
+)
+
+#: Texts that cross the usual widths of columns, up to nearly the greatest length of a label (section 8).
+LONG = (
+    Value("{word} " + "0123456789" * 23, "ASCII, more than 191 and 200 characters"),
+    Value("{word} " + "\u0436" * 230, "letters of two bytes"),
+)
+
+#: A character outside the basic plane, a letter composed and decomposed, a ligature that NFKC takes apart, a
+#: space that it widens, and the joiner that Persian words need: that such come back is implied. What stands
+#: behind them has to.
+PRECISE = "\U0001f3e6 \u00e9 e\u0301 \ufb01 5\u00a0kg \u0645\u06cc\u200c\u062e {word}"

@@ -1,0 +1,133 @@
+"""Valid bodies whose free texts are of the kinds that servers are known to change (section 2).
+
+A server that changes one kind of text in one field only shows it where that field holds that text: each free
+text of an operation gets each kind, most of them in bodies that are sent anyway.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conformance.contract.fields import FREE_TEXT, documented, request_fields
+from conformance.world.corpora import values
+from conformance.world.corpora.kept_texts import KEPT, LONG
+from conformance.world.samples import digits, marker, run_label
+
+Body = dict[str, Any]
+
+#: A field, and the member of it where it is an address.
+Place = tuple[str, str]
+
+#: Texts that each field gets, where there are few requests to spare: those that tell most.
+TEXTS: tuple[str, ...] = values(KEPT[:14])
+
+#: Text -> what it looks like when it was filled.
+_PATTERNS = {
+    text: re.compile(
+        re.escape(text)
+        .replace(r"\{word\}", r"\w{18}")
+        .replace(r"\{digits\}", r"\d{10}")
+        .replace(r"\{year\}", r"\d{3}")
+    )
+    for text in TEXTS
+}
+
+#: Beginning of the reason of a text that is the same in all runs.
+FIXED = "the text "
+
+#: Members of an address that are free texts.
+_OF_ADDRESS = ("address_line", "city", "region", "postal_code")
+
+#: Members that a server may check by a list or a form of its own, as a title or a postal code.
+_FORMED = frozenset({"title", "region", "postal_code"})
+
+#: Members of a beneficiary in which fewer texts are refused than in names.
+_LENIENT = frozenset({"display_name", "note"})
+
+
+def all_texts() -> Iterator[tuple[str, str]]:
+    """Every text that a label takes, after its reason, or after one that begins with FIXED where the text has
+    no random part."""
+    for entry in (*KEPT, *LONG):
+        text = filled(entry.value)
+        yield (f"{FIXED}{text}" if text == entry.value else entry.reason), text
+
+
+def filled(text: str) -> str:
+    """A text with random words and numbers in their places."""
+    year = f"{secrets.randbelow(900) + 100}"
+    numbered = text.replace("{digits}", digits(10)).replace("{year}", year)
+    return numbered.replace("{word}", marker()) if "{word}" in numbered else numbered
+
+
+def _kind(text: str) -> str:
+    """The text of TEXTS that was filled, or a text without its random words."""
+    for each, pattern in _PATTERNS.items():
+        if pattern.fullmatch(text):
+            return each
+    return re.sub(rf"{run_label()}\w{{10}}", "{word}", text)
+
+
+def places(operation: str) -> list[Place]:
+    """The free texts of an operation's body that its answer shows."""
+    shown = [field for field in request_fields(operation) if field.name in documented(operation)]
+    return [
+        (field.name, member)
+        for field in shown
+        for member in ("", *field.members)
+        if (member in _OF_ADDRESS if member else field.name in FREE_TEXT or field.name in _FORMED)
+    ]
+
+
+def at(body: Mapping[str, Any], place: Place) -> str | None:
+    """The text in a place of a body; None where there is none."""
+    value = body.get(place[0])
+    if place[1]:
+        value = value.get(place[1]) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def with_texts(
+    operation: str, body: Body, texts: Mapping[Place, str], usual: Mapping[str, Any] | None = None
+) -> list[Body]:
+    """Bodies to try: one with these texts in those places of it where its own are as usual, if that is told,
+    and others with fewer of them, as a server may refuse some; none without any of them."""
+    rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
+    tries: list[Body] = [dict(body) for _ in range(3)]
+    for place, text in texts.items():
+        held, name, made = at(body, place), place[1] or place[0], filled(text)
+        if held is None or len(made) > rooms[place[0]]:
+            continue
+        if usual is not None and _kind(held) != _kind(at(usual, place) or ""):
+            continue
+        fitting = 1 if name in _FORMED else 2 if name not in _LENIENT else 3
+        for each in tries[: fitting if len(texts) > 1 else 1]:
+            each[place[0]] = {**each[place[0]], place[1]: made} if place[1] else made
+    return [each for number, each in enumerate(tries) if each not in (body, *tries[:number])]
+
+
+class Pending:
+    """The texts that the places of an operation's body have not had yet."""
+
+    def __init__(self, operation: str) -> None:
+        self._left = {place: list(TEXTS) for place in places(operation)}
+
+    def had(self, body: Mapping[str, Any]) -> None:
+        """Notes the texts of a body that was sent."""
+        for place, left in self._left.items():
+            kind = _kind(at(body, place) or "")
+            if kind in left:
+                left.remove(kind)
+
+    def turns(self) -> Iterator[dict[Place, str]]:
+        """Texts for bodies still to send: one in all places that have not had it, as a server may refuse it
+        in all of them, and others in those that have."""
+        while any(self._left.values()):
+            text = next(text for text in TEXTS if any(text in left for left in self._left.values()))
+            turn = {place: text if text in left else left[0] for place, left in self._left.items() if left}
+            for place, used in turn.items():
+                self._left[place].remove(used)
+            yield turn

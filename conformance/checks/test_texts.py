@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
@@ -13,7 +13,7 @@ from conformance.contract.new_resources import sent
 from conformance.judge.expectations import Member
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import call
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import ListFixture, large_list, small_list
@@ -44,10 +44,9 @@ def test_texts_of_all_kinds(ctx: CheckContext) -> None:
         before += _judged(ctx, small_list)
     for exchange in before:
         pending.had(exchange.call.document)
-    free = _free_accounts(ctx) if ctx.operation.traits.unique_pair else iter(())
     for number, texts in enumerate(pending.turns()):
         if ctx.wanted(what := f"texts that servers change ({number})"):
-            fixture = next(free, None) or created_in(ctx.run, operation)
+            fixture = created_in(ctx.run, operation)
             plain = with_all_texts(fixture, operation)
             own = {place: text for place, text in texts.items() if place[0] not in told}
             for body in with_texts(operation, plain, own):
@@ -90,15 +89,6 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
         if ctx.usable(rule, later) and later.succeeded:
             judge_members(ctx, rule, later, changed, what)
     ctx.not_exercised(rule, "the server takes none of the texts")
-
-
-def _free_accounts(ctx: CheckContext) -> Iterator[AccountFixture]:
-    """Accounts without wallets that the run has, for the sake of their list."""
-    try:
-        accounts = list(large_list(ctx.run, "listAccounts").created)
-    except Inconclusive:
-        accounts = []
-    return (AccountFixture(ctx.run, account_id=account) for account in accounts)
 
 
 def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -> list[Exchange]:

@@ -20,9 +20,21 @@ from conformance._files import test_module
 
 PATH = Path(__file__).with_name("plan.json")
 
-#: Modules that run last: of checks whose requests may bring a server down, of the generated requests, and of
-#: checks that read what was made long before, and so wait less the later they begin.
-LAST = ("test_hostile", "test_hostile_values", "test_histories", "test_model", "test_fuzz", "test_late")
+#: Module of checks that judge what the other checks have made, and that make it where those do not run.
+AFTERWARDS = "test_texts"
+
+#: Modules that run last: of checks that judge what all others have made, and so send less the later they
+#: begin, of checks whose requests may bring a server down, of the generated requests, and of checks that read
+#: what was made long before, and so wait less.
+LAST = (
+    AFTERWARDS,
+    "test_hostile",
+    "test_hostile_values",
+    "test_histories",
+    "test_model",
+    "test_fuzz",
+    "test_late",
+)
 
 #: Requests of a check of the user's own, of which nothing is known.
 UNKNOWN = 100
@@ -60,9 +72,9 @@ class Numbers:
 class KnownTest:
     """One test: its check or exploration, its operation or part, and its place (lower is earlier).
 
-    `sends` is for the reference server, of a check after all before it in one process, of a part of the
-    generated requests with the default of examples. `quick` is the same in a quick run, None where that has
-    not got it, and `probes` those that it sends, None for all.
+    `sends` is for the reference server, of a check after all before it in one process (of AFTERWARDS: of a
+    check alone), of a part of the generated requests with the default of examples. `quick` is the same in a
+    quick run, None where that has not got it, and `probes` those that it sends, None for all.
     """
 
     name: str

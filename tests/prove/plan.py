@@ -94,18 +94,25 @@ class Sent:
 
 def measure(tests: Mapping[Test, Collection[str] | None] | None = None) -> dict[Test, Sent]:
     """Counts the requests of tests with some of their probes, None for all, on one reference server; None
-    for all tests, deep ones too."""
-    run, found = run_on(), dict[Test, Sent]()
-    run.pause = lambda seconds: None
+    for all tests, deep ones too. Those of `known.AFTERWARDS` have a server of their own then."""
+    shared, found = _hasty_run(), dict[Test, Sent]()
     with hurried():
         for check, operation in every_test(deep=True):
             test = (check.name, operation)
             if tests is None or test in tests:
+                alone = tests is None and check.name.startswith(f"{known.AFTERWARDS}.")
+                run = _hasty_run() if alone else shared
                 before = _made(run)
                 watched = Watched(check, operation, run, None if tests is None else tests[test])
                 watched.go()
                 found[test] = Sent(_since(before, run), {SETUP: 0, **watched.sent}, watched.left_out)
     return found
+
+
+def _hasty_run() -> RunContext:
+    run = run_on()
+    run.pause = lambda seconds: None
+    return run
 
 
 def generated(without: Collection[Test] = ()) -> dict[Test, list[int]]:

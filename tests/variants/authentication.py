@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.contract import json_text
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
@@ -169,8 +170,8 @@ class EqualJsonReplays(Behaviour):
 
     def fingerprint(self, ctx: Context) -> bytes:
         try:
-            body = json.dumps(json.loads(ctx.request.body), sort_keys=True).encode()
-        except (ValueError, RecursionError):
+            body = json.dumps(json_text.load(ctx.request.body), sort_keys=True).encode()
+        except ValueError:
             body = ctx.request.body
         return hashlib.sha256(body).digest()
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from conformance.contract import json_text
 from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES, CURRENCIES
@@ -100,7 +100,7 @@ class StrictJson(Behaviour):
             r"[0-9]{40}|[eE][+]?[0-9]{3}", re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
         ):
             raise ValueError("odd")
-        return json.loads(text, parse_constant=self.on_constant, object_pairs_hook=_no_duplicates)
+        return json_text.load(text, parse_constant=self.on_constant, object_pairs_hook=_no_duplicates)
 
 
 @choice("body.legal-oddities")

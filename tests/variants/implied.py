@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Any
 
-from conformance.contract import signing
+from conformance.contract import json_text, signing
 from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
@@ -58,9 +58,9 @@ class ParsedBodiesCompared(Behaviour):
     def fingerprint(self, ctx: Context) -> bytes:
         known = [field.name for field in FIELDS.get(ctx.operation, ())]
         try:
-            body = json.loads(ctx.request.body or b"{}")
+            body = json_text.load(ctx.request.body or b"{}")
             values = {name: body[name] for name in known if body.get(name) not in (None, False)}
-        except (ValueError, RecursionError, AttributeError):
+        except (ValueError, AttributeError):
             return super().fingerprint(ctx)
         return json.dumps(values, sort_keys=True).encode()
 

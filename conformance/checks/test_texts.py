@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,15 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_last_words, judge_members
 from conformance.contract.new_resources import sent
+from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Member
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import call
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
-from conformance.world.known_lists import ListFixture, large_list, small_list
+from conformance.world.known_lists import ListFixture, large_list, listed_customer, small_list
+from conformance.world.planned_elements import accounts_of_customer
 from conformance.world.run_context import RunContext
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import Pending, places, with_texts
@@ -29,8 +32,21 @@ from conformance.world.text_turns import Pending, places, with_texts
 def test_labels_of_many(ctx: CheckContext) -> None:
     """The elements of a long list, which are created with names and labels of all kinds, show these as they
     were sent."""
-    _judged(ctx, large_list)
+    made = _judged(ctx, large_list)
+    if TRAITS[ctx.operation.traits.listed_by].others_add:
+        _name_more(ctx, len(made))
     ctx.not_exercised("create.echo", "there is no long list")
+
+
+def _name_more(ctx: CheckContext, made: int) -> None:
+    """Creates the accounts that the list would have been filled with behind these: where others have made it
+    long, as other lanes do, it got few."""
+    fixture = listed_customer(ctx.run)
+    planned = itertools.islice(accounts_of_customer(fixture), made, None)
+    for each in itertools.takewhile(lambda each: each.plain is not None, planned):
+        answer = ctx.send(fixture.call(ctx.operation.id, each.body), f"an account with the name: {each.kind}")
+        if answer.succeeded:
+            _judge_text(ctx, answer, "name")
 
 
 @check("create.echo", operations=("createBeneficiary", "createWallet"))
@@ -101,6 +117,10 @@ def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -
         return []
     for exchange in made:
         if name in exchange.call.document:
-            text = exchange.call.document[name]
-            ctx.judge("create.echo", Member("an element of a list", name, text), exchange)
+            _judge_text(ctx, exchange, name)
     return made
+
+
+def _judge_text(ctx: CheckContext, created: Exchange, name: str) -> None:
+    text = created.call.document[name]
+    ctx.judge("create.echo", Member("an element of a list", name, text), created)

@@ -331,15 +331,20 @@ class Filtered:
 
     def _distinctive(self) -> tuple[str, str, str]:
         """The dates to begin and to end at, and the currency, whose filters differ most from one another and
-        from what they keep together."""
+        from what they keep together. A server may refuse a period that does not end after it begins."""
         by_date = {parse(item["created"]): str(item["created"]) for item in self.in_time}
         currencies = sorted({str(item.get("currency", "")) for item in self.elements})
+
+        periods = [
+            (by_date[early], by_date[late]) for early, late in itertools.combinations(sorted(by_date), 2)
+        ]
+        periods = periods or [(date, FAR_FUTURE) for date in by_date.values()]
 
         def score(choice: tuple[str, str, str]) -> int:
             names = ("start_date", "end_date", "currency")
             return _difference(*(self.kept([pair]) for pair in zip(names, choice, strict=True)))
 
-        return max(itertools.product(by_date.values(), by_date.values(), currencies), key=score)
+        return max(((*period, currency) for period in periods for currency in currencies), key=score)
 
 
 def _difference(*kept: set[str]) -> int:

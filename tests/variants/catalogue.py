@@ -289,6 +289,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("furnished", (jobs.AccountsFurnished,)),
     Variant("furnished later", (jobs.AccountsFurnishedLater,)),
     Variant("periods checked", (lists.PeriodsChecked, lists.UnknownStatusesPassedOver)),
+    Variant("periods of few elements checked", (lists.PeriodsChecked, policies.OneOfEachCurrency)),
     Variant("balances uneven", (replicas.BalancesUneven,)),
     Variant("defaults moved later", (jobs.DefaultsMovedLater,)),
     Variant("first default stays", (demands.FirstDefaultStays,)),

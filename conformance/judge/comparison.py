@@ -131,6 +131,11 @@ def found_again(got: Exchange, first: Exchange) -> bool:
     ):
         return False
     earlier, later = sent_document(first.call), sent_document(got.call)
+    # What was created may have been changed since, to what is named now.
+    changed = not same_instant(got.get("updated"), got.get("created"))
+    now = document(got) if changed else {}
+    if any(isinstance(now[name], str) and later.get(name) == now[name] for name in UNIQUE & now.keys()):
+        return True
     values = {name: earlier[name] for name in UNIQUE if name in earlier}
     # A server may read a body that is nested too deeply for this client.
     unread = b"" if later else got.call.body or b""

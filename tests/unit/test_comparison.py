@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.judge.comparison import alike, differences, found_again, sent_document, shown
-from conformance.wire.messages import MISSING
+from conformance.wire.messages import MISSING, to_json
 from tests.support.report_samples import exchange
 
 
@@ -52,3 +52,26 @@ def test_a_resource_is_found_again_by_a_value_in_a_body_that_is_nested_too_deepl
     for iban, again in ((b"DE89370400440532013000", True), (b"FR7630006000011234567890189", False)):
         body = b'{"iban": "' + iban + b'", "label": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
         assert found_again(exchange(2, call=exchange(1).call.but(body=body)), first) is again
+
+
+@pytest.mark.parametrize(
+    ("updated", "shown", "again"),
+    [("01:00:00", "", True), ("00:00:00", "", False), ("01:00:00", "x@example.org", False)],
+    ids=["changed to it", "not changed", "still another"],
+)
+def test_a_resource_is_found_again_by_a_value_that_it_was_changed_to(
+    updated: str, shown: str, again: bool
+) -> None:
+    answer = {"id": "bene_1", "email": shown, "created": "2026-01-01T00:00:00Z"}
+    first, later = (
+        exchange(
+            number,
+            to_json(answer | {"updated": f"2026-01-01T{time}Z"}),
+            call=exchange(1).call.but(body=body),
+        )
+        for number, body, time in (
+            (1, b'{"email": "ada@example.org"}', "00:00:00"),
+            (2, b'{"email": ""}', updated),
+        )
+    )
+    assert found_again(later, first) is again

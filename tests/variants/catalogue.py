@@ -289,7 +289,6 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("furnished", (jobs.AccountsFurnished,)),
     Variant("furnished later", (jobs.AccountsFurnishedLater,)),
     Variant("periods checked", (lists.PeriodsChecked, lists.UnknownStatusesPassedOver)),
-    Variant("periods of few elements checked", (lists.PeriodsChecked, policies.OneOfEachCurrency)),
     Variant("balances uneven", (replicas.BalancesUneven,)),
     Variant("defaults moved later", (jobs.DefaultsMovedLater,)),
     Variant("first default stays", (demands.FirstDefaultStays,)),
@@ -310,10 +309,14 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant(
         "one of each currency",
-        (policies.OneOfEachCurrency,),
+        (policies.OneOfEachCurrency, lists.PeriodsChecked),
         unreached=("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount"),
     ),
-    Variant("virtual accounts of one organization", (policies.VirtualAccountsOfOne,)),
+    Variant(
+        "virtual accounts of one organization",
+        (policies.VirtualAccountsOfOne,),
+        unreached=("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount"),
+    ),
     Variant("alike in all answers", (networks.LikeAllAnswers,)),
     Variant("implied otherwise", (auth.KeysOptional, bodies.UnassignedCodes, bodies.OptionalTypesIgnored)),
     Variant(

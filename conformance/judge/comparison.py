@@ -145,6 +145,13 @@ def found_again(got: Exchange, first: Exchange) -> bool:
     )
 
 
+def was_changed(created: Exchange) -> bool:
+    """True if the answer to a create shows a resource that was changed later than the create can have: one
+    that was there already, also where another lane or process made it. A second is left for rounding."""
+    first, last = (timestamps.parse(created.get(name)) for name in ("created", "updated"))
+    return first is not None and last is not None and last - first > 1 + created.elapsed
+
+
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
     """Violation of the documented form by a member of a 2xx answer, missing or there, if a required rule says
     so.

@@ -11,7 +11,7 @@ from conformance.contract.operations import error_problems, response_problems, r
 from conformance.contract.rules import RULES
 from conformance.contract.schemas import Problem
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import found_again, same, sent_document, show
+from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
 from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.judge.findings import EVERY_RESPONSE, Judgement
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
@@ -269,7 +269,7 @@ class Invariants:
             self._keys.add((exchange.organization, key.lower()))
         rule = "format.timestamp-current"
         self._judge(rule, exchange, untimely(exchange), RULES[rule].statement)
-        if TRAITS[operation].creates and not found and not problems:
+        if TRAITS[operation].creates and not found and not was_changed(exchange) and not problems:
             rule = "create.initial-state"
             self._judge(rule, exchange, _begins_otherwise(exchange), RULES[rule].statement)
 

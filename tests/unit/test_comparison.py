@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.judge.comparison import alike, differences, found_again, sent_document, shown
+from conformance.judge.comparison import alike, differences, found_again, sent_document, shown, was_changed
 from conformance.wire.messages import MISSING, to_json
 from tests.support.report_samples import exchange
 
@@ -75,3 +75,12 @@ def test_a_resource_is_found_again_by_a_value_that_it_was_changed_to(
         )
     )
     assert found_again(later, first) is again
+
+
+@pytest.mark.parametrize(
+    ("updated", "changed"),
+    [("00:00:02.1Z", True), ("00:00:01Z", False), ("00:00:00Z", False), ("soon", False)],
+)
+def test_an_answer_to_a_create_shows_what_was_changed_if_it_took_longer(updated: str, changed: bool) -> None:
+    body = to_json({"created": "2026-01-01T00:00:00Z", "updated": f"2026-01-01T{updated}"})
+    assert was_changed(exchange(1, body)) is changed

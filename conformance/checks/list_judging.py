@@ -334,10 +334,7 @@ class Filtered:
         from what they keep together. A server may refuse a period that does not end after it begins."""
         by_date = {parse(item["created"]): str(item["created"]) for item in self.in_time}
         currencies = sorted({str(item.get("currency", "")) for item in self.elements})
-
-        periods = [
-            (by_date[early], by_date[late]) for early, late in itertools.combinations(sorted(by_date), 2)
-        ]
+        periods = list(itertools.combinations(by_date.values(), 2))
         periods = periods or [(date, FAR_FUTURE) for date in by_date.values()]
 
         def score(choice: tuple[str, str, str]) -> int:

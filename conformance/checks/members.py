@@ -8,9 +8,13 @@ from typing import Any
 from conformance.checks.check_context import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
+from conformance.contract.new_resources import sent
 from conformance.judge.comparison import same_instant, show
 from conformance.judge.expectations import At, CannotTell, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
+from conformance.world.account import AccountFixture
+from conformance.world.bodies import Body
+from conformance.world.text_turns import Place, with_texts
 
 
 def judge_members(
@@ -39,6 +43,23 @@ def judge_members(
             told = f"{what} as {show(expected[name])}"
             member = Member(told, name, At(name, of=1), second.get(name, MISSING))
             ctx.judge(rule, member, exchange, shown_by)
+
+
+def send_with_texts(
+    ctx: CheckContext, fixture: AccountFixture, body: Body, texts: Mapping[Place, str], what: str
+) -> Exchange | None:
+    """Sends a valid body with texts that servers are known to change in some places, then with fewer of them,
+    as a server may refuse some. Judges that the first answer that accepts one shows what was sent, and
+    returns it; None where all are refused, or no text has a place."""
+    operation = ctx.operation.id
+    told = ctx.run.samples.over(ctx.operation.resource)
+    own = {place: text for place, text in texts.items() if place[0] not in told}
+    for tried in with_texts(operation, body, own):
+        answer = ctx.send(fixture.call(operation, tried), what)
+        if answer.succeeded:
+            judge_members(ctx, "create.echo", answer, sent(operation, tried), what)
+            return answer
+    return None
 
 
 def judge_last_words(

@@ -10,9 +10,9 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
-from conformance.checks.members import judge_members
+from conformance.checks.members import send_with_texts
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract.new_resources import initial_state, sent
+from conformance.contract.new_resources import initial_state
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import show
 from conformance.judge.effects import EXACT
@@ -26,7 +26,7 @@ from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
 from conformance.world.run_context import SAMPLE_REMEDIES
-from conformance.world.text_turns import Pending, Place, with_texts
+from conformance.world.text_turns import Pending, Place
 
 #: No amount is drawn of which the account could not pay ten.
 _SHARE = 10
@@ -133,15 +133,9 @@ def _send_with_text(
 ) -> Exchange:
     """Sends a body with such a text, and without it where it is refused; what `must` be taken may raise
     Inconclusive. The answer shows what was sent."""
-    operation = ctx.operation.id
-    told = ctx.run.samples.over(ctx.operation.resource)
-    own = {place: text for place, text in texts.items() if place[0] not in told}
-    for tried in with_texts(operation, body, own)[:1]:
-        answer = ctx.send(fixture.call(operation, tried), what)
-        if answer.succeeded:
-            judge_members(ctx, "create.echo", answer, sent(operation, tried), what)
-            return answer
-    plain = fixture.call(operation, body)
+    if (answer := send_with_texts(ctx, fixture, body, texts, what)) is not None:
+        return answer
+    plain = fixture.call(ctx.operation.id, body)
     return ctx.accept(plain, what) if must else ctx.send(plain, what)
 
 

@@ -9,13 +9,11 @@ from typing import Any
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.members import judge_last_words, judge_members
-from conformance.contract.new_resources import sent
+from conformance.checks.members import judge_last_words, judge_members, send_with_texts
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Member
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import call
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import ListFixture, large_list, listed_customer, small_list
@@ -54,7 +52,7 @@ def test_texts_of_all_kinds(ctx: CheckContext) -> None:
     """Resources are created with those texts in each field that none of those before had there; each answer
     shows them as they were sent. A server may refuse them."""
     operation = ctx.operation.id
-    pending, told = Pending(operation), ctx.run.samples.over(ctx.operation.resource)
+    pending = Pending(operation)
     before = [made.exchange for made in creations(ctx.run, operation)]
     if ctx.operation.traits.unique_pair:
         before += _judged(ctx, small_list)
@@ -63,13 +61,8 @@ def test_texts_of_all_kinds(ctx: CheckContext) -> None:
     for number, texts in enumerate(pending.turns()):
         if ctx.wanted(what := f"texts that servers change ({number})"):
             fixture = created_in(ctx.run, operation)
-            plain = with_all_texts(fixture, operation)
-            own = {place: text for place, text in texts.items() if place[0] not in told}
-            for body in with_texts(operation, plain, own):
-                answer = ctx.send(call(operation, fixture.ids(operation), body), f"created with {what}")
-                if answer.succeeded:
-                    judge_members(ctx, "create.echo", answer, sent(operation, body), what)
-                    break
+            body = with_all_texts(fixture, operation)
+            send_with_texts(ctx, fixture, body, texts, f"created with {what}")
     ctx.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
 
 

@@ -269,7 +269,7 @@ class Invariants:
             self._keys.add((exchange.organization, key.lower()))
         rule = "format.timestamp-current"
         self._judge(rule, exchange, untimely(exchange), RULES[rule].statement)
-        if TRAITS[operation].creates and not found and not was_changed(exchange) and not problems:
+        if TRAITS[operation].creates and not found and not problems and not was_changed(exchange):
             rule = "create.initial-state"
             self._judge(rule, exchange, _begins_otherwise(exchange), RULES[rule].statement)
 

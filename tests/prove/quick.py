@@ -20,8 +20,8 @@ from tests.prove import pool, selection
 from tests.prove.probes import broken, kinds
 from tests.variants.hurry import hurried
 
-#: The share of kinds that a quick run is said to catch.
-LEAST = 0.88
+#: The share of kinds that a quick run is to catch.
+LEAST = 0.9
 
 
 def options(parser: argparse.ArgumentParser) -> None:

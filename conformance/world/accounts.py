@@ -10,11 +10,12 @@ from conformance.contract.operations import match
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, Place, Restyle, call, renewed
+from conformance.world.account import AccountFixture, Place, Restyle, call
 from conformance.world.read_only import NOT_MADE
 from conformance.world.samples import with_marks
 
 if TYPE_CHECKING:
+    from conformance.wire.client import Client
     from conformance.world.run_context import RunContext
 
 
@@ -117,7 +118,7 @@ class Accounts:
             made = fixture.run.accept(fixture.client, opening, "an account to work in")
         except Inconclusive:
             found = self._sharable(fixture, opening)
-            self._note_refusal(fixture, opening)
+            self.refuses_another(fixture.client, fixture.home)
             # A check that runs again with the other customer has used the keys of those in the first.
             if not found or self.instead:
                 raise
@@ -127,13 +128,14 @@ class Accounts:
             self._common.append(made)
         return made
 
-    def _note_refusal(self, fixture: AccountFixture, opening: Call) -> None:
-        """Takes down that a customer takes no more accounts, where it refuses another one as well."""
-        if fixture.home in self._refusing:
-            return
-        again = fixture.client.send(renewed(opening), "is there room for one more?")
-        if again.refused and not (again.throttled or again.refused_authentication):
-            self._refusing.add(fixture.home)
+    def refuses_another(self, client: Client, customer_id: str) -> bool:
+        """True if a customer takes no more accounts: it refuses a plain one, now or before."""
+        if customer_id not in self._refusing:
+            create = call("createAccount", {"customer_id": customer_id}, self._run.samples.account())
+            answer = self._run.send(client, create, "is there room for one more?")
+            if answer.refused and not (answer.throttled or answer.refused_authentication):
+                self._refusing.add(customer_id)
+        return customer_id in self._refusing
 
     def _sharable(self, fixture: AccountFixture, opening: Call) -> list[Exchange]:
         """The exchanges that created accounts which a fixture may share, the best first: of tenants those of

@@ -157,20 +157,14 @@ def room(
         return None
     if refused[-1].operation == "createAccount":
         of_accounts = OPERATIONS[operation].resource == "account"
-        return run.accounts.elsewhere() if of_accounts and _refuses_accounts(run, refused[-1]) else None
+        full = of_accounts and run.accounts.refuses_another(run.client(), customer_of(refused[-1]))
+        return run.accounts.elsewhere() if full else None
     account = _full(run, refused[-1])
     if not account:
         return None
     run.cache.put(_LEFT, left + 1)
     run.accounts.leave(account)
     return contextlib.nullcontext()
-
-
-def _refuses_accounts(run: RunContext, refused: Exchange) -> bool:
-    """True if the customer that refused an account refuses a plain one as well."""
-    create = call("createAccount", {"customer_id": customer_of(refused)}, run.samples.account())
-    again = run.send(run.client(), create, "is there room for one more?")
-    return again.refused and not again.refused_authentication
 
 
 def _is_limited(create: Exchange) -> bool:

@@ -16,7 +16,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.bodies import Body
+from conformance.world.samples import Body
 
 #: Reads in a row that must show a change, as each of several processes may keep what it read first.
 STEADY = 4

@@ -21,10 +21,10 @@ from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.world.account import AccountFixture, call, identifier, renewed
-from conformance.world.bodies import SAMPLE, Body, bodies
+from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
-from conformance.world.samples import marker
+from conformance.world.samples import Body, marker
 from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
 
 P = ParamSpec("P")

@@ -19,9 +19,9 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import derive, fresh, new_key
 from conformance.world import samples
 from conformance.world.account import AccountFixture, Place, Restyle, call, identifier
-from conformance.world.bodies import BODIES, Body, bodies
+from conformance.world.bodies import BODIES, bodies
 from conformance.world.case import Case
-from conformance.world.samples import FREE, LETTER, other_end, other_value
+from conformance.world.samples import FREE, LETTER, Body, other_end, other_value
 from conformance.world.shapes import accepted_body, accepts
 
 

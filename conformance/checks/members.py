@@ -13,7 +13,7 @@ from conformance.judge.comparison import same_instant, show
 from conformance.judge.expectations import At, CannotTell, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import Body
+from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
 
 

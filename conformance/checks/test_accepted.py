@@ -15,10 +15,11 @@ from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
-from conformance.world.bodies import BODIES, Body, bodies
+from conformance.world.bodies import BODIES, bodies
 from conformance.world.creations import created_in
 from conformance.world.habits import LIMITED
 from conformance.world.run_context import refusal_of_valid
+from conformance.world.samples import Body
 
 RULE = "fields.accepts-valid"
 

@@ -21,11 +21,11 @@ from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import Body
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
 from conformance.world.run_context import SAMPLE_REMEDIES
+from conformance.world.samples import Body
 from conformance.world.text_turns import Pending, Place
 
 #: No amount is drawn of which the account could not pay ten.

@@ -15,9 +15,9 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.bodies import Body
 from conformance.world.creations import created_in, creations
 from conformance.world.run_context import SAMPLE_REMEDIES
+from conformance.world.samples import Body
 
 #: Members that belong to one type of destination, by the type that they do not apply to.
 INAPPLICABLE = {

@@ -35,8 +35,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.provenance import derive, new_key
-from conformance.world.bodies import Body
-from conformance.world.samples import with_long_texts
+from conformance.world.samples import Body, with_long_texts
 
 INVALID = "invalid_idempotency_key"
 

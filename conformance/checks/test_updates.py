@@ -24,8 +24,9 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import BODIES, NAMES, Body, bodies
+from conformance.world.bodies import BODIES, NAMES, bodies
 from conformance.world.run_context import refusal_of_valid
+from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 #: The name of the probe that changes all fields.

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from conformance.world.samples import LETTERS, address
-
-Body = dict[str, Any]
+from conformance.world.samples import LETTERS, Body, address
 
 
 def abroad(sample: Body) -> str:

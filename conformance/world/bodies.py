@@ -32,6 +32,7 @@ from conformance.world.samples import (
     LONGEST,
     OTHER_CURRENCIES,
     SIGNS,
+    Body,
     address,
     belgian_iban,
     digits,
@@ -40,8 +41,6 @@ from conformance.world.samples import (
     marker,
     solana_address,
 )
-
-Body = dict[str, Any]
 
 #: Changed members: a value, MISSING for a member that is left out, or a function of the sample.
 Changes = Mapping[str, Any]

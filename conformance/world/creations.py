@@ -18,9 +18,10 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
-from conformance.world.bodies import Body, bodies, business_beneficiary
+from conformance.world.bodies import bodies, business_beneficiary
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
+from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts
 

@@ -18,7 +18,6 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
 from conformance.world.account import AccountFixture
-from conformance.world.bodies import Body
 from conformance.world.cache import Key
 from conformance.world.habits import eventually, only_own, waited
 from conformance.world.planned_elements import (
@@ -32,6 +31,7 @@ from conformance.world.planned_elements import (
     wallets,
 )
 from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 
 #: Looks that must show a list's elements, one after the other; and where this server has shown anything late,

@@ -21,6 +21,8 @@ from conformance.target.file import Target
 from conformance.wire.forms import letters
 from conformance.wire.provenance import derive, origin, register
 
+Body = dict[str, Any]
+
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 
 #: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells, JSON and
@@ -177,9 +179,9 @@ def grouped_phones(phone: Any) -> list[str]:
     return [f"+1 ({area}) {exchange}-{line}", f"+1 {area} {exchange} {line}"]
 
 
-def with_marks(body: Mapping[str, Any]) -> dict[str, Any]:
+def with_marks(body: Mapping[str, Any]) -> Body:
     """The free texts of a body with random words, which appear nowhere else by chance."""
-    changes: dict[str, Any] = {
+    changes: Body = {
         name: f"{body[name][:40]} {marker()}" for name in FREE if isinstance(body.get(name), str)
     }
     if isinstance(body.get("address"), dict):
@@ -191,7 +193,7 @@ def with_marks(body: Mapping[str, Any]) -> dict[str, Any]:
 LETTER = "\u0436"
 
 
-def with_long_texts(body: Mapping[str, Any]) -> dict[str, Any]:
+def with_long_texts(body: Mapping[str, Any]) -> Body:
     """The texts of a body so long that a server which compares a part of them misses something, with digits
     and signs for one that compares letters."""
     return {
@@ -252,7 +254,7 @@ class Samples:
     def __init__(self, target: Target) -> None:
         self._over = target.samples
 
-    def _laid_over(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _laid_over(self, kind: str, body: Body) -> Body:
         return {**body, **{key: value for key, value in self.over(kind).items() if key != "pairs"}}
 
     def over(self, kind: str) -> Mapping[str, Any]:
@@ -266,10 +268,10 @@ class Samples:
         pairs = self.over("wallet").get("pairs")
         return [(pair[0], pair[1]) for pair in pairs] if pairs else list(DEFAULT_WALLET_PAIRS)
 
-    def account(self) -> dict[str, Any]:
+    def account(self) -> Body:
         return self._laid_over("account", {"name": f"Conformance {marker()}"})
 
-    def beneficiary(self) -> dict[str, Any]:
+    def beneficiary(self) -> Body:
         word, number = marker(), next(_PEOPLE)
         return self._laid_over(
             "beneficiary",
@@ -288,7 +290,7 @@ class Samples:
             },
         )
 
-    def bank_accounts(self) -> list[dict[str, Any]]:
+    def bank_accounts(self) -> list[Body]:
         """Bank destinations, the likeliest first: which fields a server wants is not shown (section 2.10)."""
         kind = "payout_destination.bank_account"
         bare = {"type": "bank_account", "label": f"conformance {marker()}"}
@@ -314,7 +316,7 @@ class Samples:
             bodies.insert(1, self._laid_over(kind, {"country": "US", "currency": "USD", **bare}))
         return bodies
 
-    def wallet_destinations(self) -> list[dict[str, Any]]:
+    def wallet_destinations(self) -> list[Body]:
         """Wallet destinations; section 4.3 wants an ISO 4217 currency, which no crypto code is, so USD comes
         last."""
         body = self._laid_over(
@@ -335,7 +337,7 @@ class Samples:
         kind, usual = {"createPayout": ("payout", "1.00"), "createPayin": ("payin", "10.00")}[operation]
         return _UNUSUAL.next(str(self.over(kind).get("amount", usual)))
 
-    def payout(self, beneficiary_id: str, destination_id: str, currency: str) -> dict[str, Any]:
+    def payout(self, beneficiary_id: str, destination_id: str, currency: str) -> Body:
         body = {
             "beneficiary_id": beneficiary_id,
             "payout_destination_id": destination_id,
@@ -345,10 +347,10 @@ class Samples:
         }
         return {**self._laid_over("payout", body), "amount": self.amount("createPayout")}
 
-    def virtual_account(self) -> dict[str, Any]:
+    def virtual_account(self) -> Body:
         return self._laid_over("virtual_account", {"currency": "EUR", "label": f"conformance {marker()}"})
 
-    def wallet(self, index: int = 0) -> dict[str, Any]:
+    def wallet(self, index: int = 0) -> Body:
         """A wallet of the pair with that index."""
         currency, network = self.wallet_pairs[index]
         return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | {
@@ -356,11 +358,11 @@ class Samples:
             "network": network,
         }
 
-    def wallets(self) -> list[dict[str, Any]]:
+    def wallets(self) -> list[Body]:
         """A wallet of each pair."""
         return [self.wallet(index) for index in range(len(self.wallet_pairs))]
 
-    def payin(self) -> dict[str, Any]:
+    def payin(self) -> Body:
         body = self._laid_over(
             "payin",
             {

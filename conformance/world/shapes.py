@@ -14,9 +14,10 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
-from conformance.world.bodies import SAMPLE, Body, bodies
+from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.samples import Body
 
 #: operationId -> its shapes beside the sample.
 SHAPES: Mapping[str, tuple[str, ...]] = {

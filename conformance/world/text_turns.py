@@ -14,9 +14,7 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT, documented, request_fields
 from conformance.world.corpora import values
 from conformance.world.corpora.kept_texts import KEPT, LONG
-from conformance.world.samples import digits, marker, run_label
-
-Body = dict[str, Any]
+from conformance.world.samples import Body, digits, marker, run_label
 
 #: A field, and the member of it where it is an address.
 Place = tuple[str, str]

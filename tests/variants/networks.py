@@ -235,9 +235,13 @@ class Compressing(Between):
         response = self.inner.handle_request(request)
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return response
-        headers = {**response.headers, "content-encoding": "gzip", "vary": "Accept-Encoding"}
-        headers.pop("content-length", None)
         packed = gzip.compress(response.read())
+        headers = {
+            **response.headers,
+            "content-encoding": "gzip",
+            "content-length": str(len(packed)),
+            "vary": "Accept-Encoding",
+        }
         return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(packed))
 
 

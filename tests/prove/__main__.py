@@ -18,6 +18,7 @@ from typing import Protocol
 NAMES = (
     "faults",
     "variants",
+    "runs",
     "replays",
     "equality",
     "hostile",

@@ -25,6 +25,7 @@ from conformance.world.addresses import (
     long_address,
     longest_address,
 )
+from conformance.world.corpora.kept_texts import MIXED
 from conformance.world.payments import paid
 from conformance.world.samples import (
     LETTERS,
@@ -195,7 +196,7 @@ def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any)
 BODIES: Mapping[str, Mapping[str, Row]] = {
     "createAccount": {
         "a name in letters of several scripts": [{"name": _marked(LETTERS)}],
-        "a name with signs": [{"name": _marked(SIGNS)}],
+        "a name with signs": [{"name": _marked(SIGNS + MIXED)}, {"name": _marked(SIGNS)}],
         "letters and signs": [{"name": _WITH_SIGNS}],
         "the longest name": [{"name": _longest("name")}],
     },

@@ -116,8 +116,12 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
             # A new beneficiary shows none of the destinations that others of the account have.
             _ = fixture.destination
     pair = TRAITS[operation].unique_pair
-    for name, text in zip(KINDS[operation], TEXTS, strict=False):
-        tries = _with_texts(fixture, operation, bodies(fixture, operation, name), text)
+    texts = list(TEXTS)
+    for name in KINDS[operation]:
+        plain = bodies(fixture, operation, name)
+        tries = _with_texts(fixture, operation, plain, texts[0])
+        if len(tries) > len(plain):
+            del texts[0]
         # Another pair fits beside the sample's wallet; the same pair only in another account.
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture

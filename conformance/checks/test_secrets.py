@@ -106,12 +106,14 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
         for creation in created:
             kind = f"a {creation.call.document.get('type')} destination"
             yield ctx.send(creation.call, f"the key of {kind} again")
-            for what, defective in _wrong_fields(ctx, creation.call) if creation.call is not valid else ():
-                yield ctx.send(defective, f"{kind} with {what}")
+            if creation.call is not valid:
+                wrong = ((f"{kind} with {what}", call) for what, call in _wrong_fields(ctx, creation.call))
+                for what, defective in ctx.only_wanted(wrong):
+                    yield ctx.send(defective, what)
     else:
         valid = fixture.call(operation)
         yield ctx.send(valid, "a valid request")
-    for what, defective in _defects(ctx, valid):
+    for what, defective in ctx.only_wanted(_defects(ctx, valid)):
         yield ctx.send(defective, what)
     if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
         yield ctx.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")

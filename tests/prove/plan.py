@@ -50,7 +50,7 @@ from tests.variants.hurry import hurried
 STORE = Path("reports/plan.jsonl")
 
 #: Choices tried, and seconds in which each is to be proven the best.
-ROUNDS, SECONDS = 6, 60.0
+ROUNDS, SECONDS = 8, 60.0
 
 #: Worth of a fault caught on its own operation, where a kind caught on any of them is worth 1.
 OWN_OPERATION = 1e-5

@@ -5,33 +5,28 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import time
 from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_last_words, judge_members, look_for
+from conformance.checks.showing import no_balance, showing
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.operations import response_rules
 from conformance.contract.rules import OPERATION_SETS
-from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
+from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import (
     MOVING,
     document,
     found_again,
     normalized,
-    objects,
     same,
-    same_account,
-    show,
 )
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, Member, predicate
 from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
-from conformance.judge.timeliness import no_older_than_account, tells_the_time
 from conformance.wire.messages import MISSING, Exchange
-from conformance.wire.pages import MAX_SIZE, query
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import call, identifier
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.shapes import with_all_texts
@@ -50,11 +45,6 @@ FORMATS = (
     "format.bank-details",
     "format.iban",
 )
-
-#: Seconds between two resources whose timestamps must differ.
-APART = 2.0
-
-FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
 
 # ---------------------------------------------------------------------- creating
@@ -216,103 +206,6 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
 # ---------------------------------------------------------------------- formats
 
 
-def _populated(ctx: CheckContext) -> AccountFixture:
-    """A fixture in which the check's operation has something to show."""
-    fixture = ctx.run.account("populated")
-    operation = ctx.operation
-    if operation.traits.shows_balances:
-        return ctx.run.account("payouts") if ctx.target.primary.funded_account_id else fixture
-    if operation.traits.disables:
-        fixture = ctx.run.account(fresh=True)
-    if "beneficiary_id" in operation.path_parameters:
-        _ = fixture.destination
-    match traits_of(ADDS_TO.get(operation.id)).creates:
-        case "virtual_account":
-            _ = fixture.virtual_account
-        case "wallet":
-            return creations(ctx.run, "createWallet")[0].fixture
-        case "account":
-            _ = fixture.account
-    return fixture
-
-
-def _showing(ctx: CheckContext, purpose: str) -> Exchange:
-    """The answer of the check's operation where it has something to show: a list is read until it shows
-    an element, as it may lag behind."""
-    request = _populated(ctx).call(ctx.operation.id)
-    return ctx.eventually(
-        lambda: ctx.accept(request, purpose),
-        lambda answer: not ctx.operation.is_list or answer.get("items") != [],
-    )
-
-
-def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
-    """Notes that an account's balances, which a rule is about, were none."""
-    reason = "the account shows no balance, so that no form of one was seen"
-    if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
-        ctx.skip_judgement(rule, reason, answer, remedy=FUNDED)
-    else:
-        # Where no account may be drawn on, none need ever have money.
-        ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")
-
-
-@check("format.timestamp-current", last=True)
-def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
-    """A new resource shows a created of about now, and another one than a resource made two seconds before;
-    none shows an updated before its created, and no balance an updated_at that is still to come."""
-    rule, operation = "format.timestamp-current", ctx.operation.id
-    if ctx.operation.traits.creates:
-        earlier = creations(ctx.run, operation)[0].exchange
-        time.sleep(max(0.0, APART - (time.time() - earlier.arrived)))
-        answers = [_newer(ctx, earlier)]
-        for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):
-            apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
-            ctx.judge(rule, apart, answers[0], earlier)
-    else:
-        answers = [_showing(ctx, "a resource that was made before")]
-    for answer in answers:
-        if TRAITS[operation].shows_balances and answer.get("balances") == []:
-            no_balance(ctx, rule, answer)
-            continue
-        ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
-        if TRAITS[operation].shows_balances:
-            _judge_balances_time(ctx, rule, answer)
-
-
-def _newer(ctx: CheckContext, earlier: Exchange) -> Exchange:
-    """The exchange of a create that was sent APART seconds after another: a new one, or one that was accepted
-    before where the server takes no more."""
-    operation = ctx.operation.id
-    new = created_in(ctx.run, operation).call(operation)
-    try:
-        return ctx.accept(new, "a new resource, to tell the time by")
-    except Inconclusive:
-        # The last is the first answer to show an id: later ones are replays.
-        first = {made.get("id"): made for made in reversed(ctx.run.accepted) if made.operation == operation}
-        for made in first.values():
-            if made.started - earlier.arrived >= APART:
-                return made
-        raise
-
-
-def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> None:
-    """Judges the times of balances by when their account was created, where a first page of accounts shows
-    it."""
-    accounts = ctx.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
-    listing = ctx.send(accounts, "when was the account created?")
-    if any(same_account(item.get("id"), balances.get("id")) for item in objects(listing.get("items"))):
-        ctx.judge(
-            rule, no_older_than_account("updated_at not before the account's created"), balances, listing
-        )
-
-
-@predicate
-def another_time(exchanges: Sequence[Exchange], member: str = "created") -> str:
-    """Two resources that were made seconds apart, the later one first, show different times."""
-    later, earlier = (exchange.get(member) for exchange in exchanges[:2])
-    return show(later) if isinstance(later, str) and later == earlier else ""
-
-
 @check(*FORMATS, operations=OPERATION_SETS["all"])
 def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     """The answer of a valid request that has something to show is judged member by member, as every other
@@ -321,7 +214,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     if operation in OPERATION_SETS["create"]:
         answers = [made.exchange for made in creations(ctx.run, operation)]
     else:
-        answers = [_showing(ctx, "a valid request with something to show")]
+        answers = [showing(ctx, "a valid request with something to show")]
     for answer in answers:
         for rule in ctx.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)

@@ -24,8 +24,8 @@ PATH = Path(__file__).with_name("plan.json")
 AFTERWARDS = "test_texts"
 
 #: Modules that run last: of checks that judge what all others have made, and so send less the later they
-#: begin, of checks whose requests may bring a server down, of the generated requests, and of checks that read
-#: what was made long before, and so wait less.
+#: begin, of checks whose requests may bring a server down, of the generated requests, and of checks that look
+#: at what was made long before, and so wait less.
 LAST = (
     AFTERWARDS,
     "test_hostile",
@@ -33,6 +33,7 @@ LAST = (
     "test_histories",
     "test_model",
     "test_fuzz",
+    "test_timestamps",
     "test_late",
 )
 

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.checks import load_checks, plan
 from conformance.checks.check import run_check
-from conformance.checks.test_resources import FUNDED
+from conformance.checks.showing import FUNDED
 from conformance.contract.operations import OPERATIONS, response_rules
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict

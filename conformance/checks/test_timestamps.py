@@ -1,0 +1,79 @@
+"""Times that answers show (section 2), judged at the end of a run: of two resources made seconds apart, the
+first was made long before in most runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from conformance.checks.check import check
+from conformance.checks.check_context import CheckContext
+from conformance.checks.showing import no_balance, showing
+from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import objects, same_account, show
+from conformance.judge.expectations import predicate
+from conformance.judge.findings import Inconclusive
+from conformance.judge.timeliness import no_older_than_account, tells_the_time
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import MAX_SIZE, query
+from conformance.world.creations import created_in, creations
+
+#: Seconds between two resources whose timestamps must differ.
+APART = 2.0
+
+
+@check("format.timestamp-current", last=True)
+def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
+    """A new resource shows a created of about now, and another one than a resource made two seconds before;
+    none shows an updated before its created, and no balance an updated_at that is still to come."""
+    rule, operation = "format.timestamp-current", ctx.operation.id
+    if ctx.operation.traits.creates:
+        earlier = creations(ctx.run, operation)[0].exchange
+        time.sleep(max(0.0, APART - (time.time() - earlier.arrived)))
+        answers = [_newer(ctx, earlier)]
+        for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):
+            apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
+            ctx.judge(rule, apart, answers[0], earlier)
+    else:
+        answers = [showing(ctx, "a resource that was made before")]
+    for answer in answers:
+        if TRAITS[operation].shows_balances and answer.get("balances") == []:
+            no_balance(ctx, rule, answer)
+            continue
+        ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
+        if TRAITS[operation].shows_balances:
+            _judge_balances_time(ctx, rule, answer)
+
+
+def _newer(ctx: CheckContext, earlier: Exchange) -> Exchange:
+    """The exchange of a create that was sent APART seconds after another: a new one, or one that was accepted
+    before where the server takes no more."""
+    operation = ctx.operation.id
+    new = created_in(ctx.run, operation).call(operation)
+    try:
+        return ctx.accept(new, "a new resource, to tell the time by")
+    except Inconclusive:
+        # The last is the first answer to show an id: later ones are replays.
+        first = {made.get("id"): made for made in reversed(ctx.run.accepted) if made.operation == operation}
+        for made in first.values():
+            if made.started - earlier.arrived >= APART:
+                return made
+        raise
+
+
+def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> None:
+    """Judges the times of balances by when their account was created, where a first page of accounts shows
+    it."""
+    accounts = ctx.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
+    listing = ctx.send(accounts, "when was the account created?")
+    if any(same_account(item.get("id"), balances.get("id")) for item in objects(listing.get("items"))):
+        ctx.judge(
+            rule, no_older_than_account("updated_at not before the account's created"), balances, listing
+        )
+
+
+@predicate
+def another_time(exchanges: Sequence[Exchange], member: str = "created") -> str:
+    """Two resources that were made seconds apart, the later one first, show different times."""
+    later, earlier = (exchange.get(member) for exchange in exchanges[:2])
+    return show(later) if isinstance(later, str) and later == earlier else ""

@@ -105,8 +105,8 @@ def missing_children(at: Engine) -> Iterator[Case]:
 def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
     """Ids that almost equal an existing one, the name of a member that all objects have, and the id of
     another kind of resource."""
-    member = at.turn(ids.INHERITED)
-    for what, near in (*almost(at.ids[parameter]), (f"the id {member}", member)):
+    known, member = at.ids[parameter], at.turn(ids.INHERITED)
+    for what, near in (*almost(known), *_spaced(known), (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
         other = NEAR + of_another_kind(at.fixture, parameter)
@@ -159,6 +159,15 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
 # ---------------------------------------------------------------------- ids
 
 
+def _spaced(known: str) -> Iterator[tuple[str, str]]:
+    """Ids that servers take for an existing one where they drop what is no part of it."""
+    yield "an existing id with a space before it", f" {known}"
+    yield "an existing id with a line feed behind it", f"{known}\n"
+    rest = known.rpartition("_")[2]
+    if rest != known and len(rest) >= 6:
+        yield "an existing id with the prefix of no resource", f"zzz_{rest}"
+
+
 def almost(known: str) -> Iterator[tuple[str, str]]:
     """Ids that share most of their characters with one that exists, for servers that compare beginnings or
     ends, or without prefix, letter case or padding; ids so short or so regular that they may well exist are
@@ -170,6 +179,8 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
     if not sparse(known):
         return
     yield "an id with one character more than an existing one", derive(known, "sparse|and.0")
+    # Servers part ids at it, and to SQL it stands for any character.
+    yield "an id with an underscore in the place of a character", derive(known, f"sparse|set.{-3}._")
     yield "an id that lacks the last character of an existing one", derive(known, "sparse|but.1")
     prefix = max(1, len(known) - len(rest))
     yield "an id that lacks the prefix of an existing one", derive(known, f"sparse|from.{prefix}")

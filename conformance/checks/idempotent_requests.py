@@ -310,6 +310,8 @@ def _rearranged(body: Body) -> Iterator[tuple[str, Body]]:
     first, middle, last = (body.get(name) for name in ("first_name", "middle_name", "last_name"))
     if isinstance(first, str) and isinstance(last, str) and first != last:
         yield "first_name and last_name exchanged", {**body, "first_name": last, "last_name": first}
+        joined = {"first_name": first + last[0], "last_name": last[1:]}
+        yield "a letter of last_name moved to first_name", {**body, **joined}
     if isinstance(first, str) and isinstance(middle, str) and len(middle) > 1:
         joined = {"first_name": first + middle[0], "middle_name": middle[1:]}
         yield "a letter of middle_name moved to first_name", {**body, **joined}

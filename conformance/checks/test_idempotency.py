@@ -100,7 +100,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
     keys = [(f"a version 4 UUID of variant {digit}", new_key(variant=digit), usual) for digit in "89ab"]
     cases = dict(zip((what for what, *_ in keys), NAME_CASES, strict=False))
     # Always of the same variant, so that every run asks the same.
-    for version in (1, 7):
+    for version in (1, 5, 7):
         keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
     keys.append(("a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper"), others))
     for what, key, rule in ctx.only_wanted(keys):
@@ -360,14 +360,16 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         ctx.judge("idempotency.conflict", Refused(what), ctx.send(original.call.but(body=None), what))
 
 
-@check("idempotency.other-path")
+@check("idempotency.other-path", "idempotency.replay")
 def test_other_path(ctx: CheckContext) -> None:
-    """Records what the same key and body do on another path."""
+    """Records what the same key and body do on another path; on the first they still bring its response."""
     rule = "idempotency.other-path"
     original = IdempotentRequest(ctx)
     elsewhere = ctx.account(fresh=True).call(ctx.operation.id)
     answer = ctx.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
     ctx.record(rule, "the same key and body on another path", answer, original.relation(answer))
+    if "idempotency.replay" in ctx.rules:
+        original.replay("idempotency.replay", "the same key and body again, after another path had them")
 
 
 @check(

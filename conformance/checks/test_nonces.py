@@ -13,28 +13,37 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Call
 from conformance.wire.provenance import derive
-from conformance.world.account import parameters
+from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
 
 RULE = "auth.nonce-replay"
 
 
 def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
-    """Rightly signed requests that something else is wrong with, each with its name for a sentence."""
+    """Rightly signed requests that something else is wrong with, or that a server answers by a way of their
+    own, each with its name for a sentence."""
     operation = probes.ctx.operation
     if operation.request_schema is not None:
         yield "with malformed JSON", probes.usual().but(body=b'{"')
         yield "with a body that is not an object", probes.usual().but(body=b"[]")
         if operation.required_fields:
             yield "without its required fields", probes.usual().but(body=b"{}")
+        elif operation.traits.subset_of:
+            yield "that changes nothing", probes.usual().but(body=b"{}")
     if operation.is_post:
         yield "with an idempotency key that is not a UUID", probes.usual().but(idempotency_key="no-uuid")
-    if operation.is_post and operation.request_schema is not None:
-        first = probes.send(probes.usual(), "a valid request, whose key comes again with another body")
+        first = probes.send(probes.usual(), "a valid request, whose key comes again")
         if first.succeeded:
+            yield "that repeats another with its key", first.call
+        if first.succeeded and operation.request_schema is not None:
             text = operation.traits.free_text
             other = first.call.with_field(text, f"{first.call.document[text]} other")
             yield "with a used idempotency key and another body", other
+    if operation.traits.draws_on_funds:
+        for member in ("beneficiary_id", "payout_destination_id"):
+            usual = probes.usual()
+            unknown = usual.with_field(member, unknown_like(usual.document[member]))
+            yield f"for an unknown {member}", unknown
     top, *children = parameters(operation.id)
     for child in children:
         yield f"for an unknown {child}", probes.usual({child: UNKNOWN})
@@ -43,6 +52,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             yield f"for another organization's {top}", probes.usual({top: FOREIGN})
     if operation.is_list:
         yield "for page 0 of size x", probes.usual().with_query("page=0&size=x")
+        yield "for a page past the last", probes.usual().with_query("page=90000&size=100")
 
 
 def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
@@ -64,8 +74,8 @@ def test_resembling_nonces(ctx: CheckContext) -> None:
 
 @check(RULE)
 def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
-    """A nonce that came with a request refused for its body, its key, a used key, its query, a child or a
-    foreign parent comes again with a valid one."""
+    """A nonce that came with a request refused for its body, its key, a used key, its query, a child, a payee
+    or a foreign parent, or with one that changed nothing, comes again with a valid one."""
     probes = AuthProbes(ctx)
     for what, call in ctx.only_wanted(_refused_later(probes)):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")

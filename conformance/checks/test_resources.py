@@ -22,7 +22,16 @@ from conformance.judge.comparison import (
     normalized,
     same,
 )
-from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, Member, predicate
+from conformance.judge.expectations import (
+    Accepted,
+    At,
+    CannotTell,
+    Documented,
+    Equal,
+    Member,
+    SameAnswer,
+    predicate,
+)
 from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
@@ -201,6 +210,15 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
             otherwise=truth,
             shown_by=made.exchange,
         )
+
+
+@check("idempotency.replay", operations=OPERATION_SETS["create"])
+def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
+    """Of the resources created with all kinds of fields, the one with the longest answer is created again
+    with its key."""
+    made = max(creations(ctx.run, ctx.operation.id), key=lambda made: len(made.exchange.response_body))
+    what = f"the key and body of one created with {made.kind} again"
+    ctx.judge("idempotency.replay", SameAnswer(what), made.exchange, ctx.send(made.exchange.call, what))
 
 
 # ---------------------------------------------------------------------- formats

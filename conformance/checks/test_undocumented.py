@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 
 from conformance.checks.check import check
@@ -10,13 +11,16 @@ from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.judge.comparison import identifiers
 from conformance.judge.expectations import predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
-from conformance.world.account import identifier, quoted, unknown_like
+from conformance.world.account import AccountFixture, identifier, parameters, quoted, unknown_like
 from conformance.world.creations import creations
 
 RULE = "auth.undocumented-reads"
@@ -60,6 +64,7 @@ def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
         ("a DELETE without authentication", delete.but(auth=unsigned), "primary"),
     ]
     if ctx.target.secondary is not None:
+        tried.append(("a PUT by another organization", put, "secondary"))
         tried.append(("a DELETE by another organization", delete, "secondary"))
     for what, call, organization in tried:
         if ctx.wanted(what):
@@ -80,6 +85,43 @@ def not_carried_out(exchanges: Sequence[Exchange]) -> str:
     if reason := unusable(known):
         raise reason
     return known.described() if known.succeeded and not any(other.succeeded for other in unknown) else ""
+
+
+@check("tenancy.foreign-parent", operations=OPERATION_SETS["list"])
+def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
+    """An own list, asked for with another organization's parent in the query, shows none of its elements."""
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
+    with contextlib.suppress(Inconclusive):
+        _of_list(foreign, ctx.operation.id)
+    what = "the list of the other organization, by itself"
+    theirs = ctx.shown(foreign.call(ctx.operation.id), what, "secondary")
+    ids = {name: foreign.ids(ctx.operation.id)[name] for name in parameters(ctx.operation.id)}
+    what = "an own list with the ids of another organization's parents in its query"
+    answer = ctx.send(own.call(ctx.operation.id).with_query(ids), what)
+    if identifiers(theirs.get("items")):
+        ctx.judge("tenancy.foreign-parent", none_of_these(f"{what}: none of its elements"), answer, theirs)
+
+
+def _of_list(fixture: AccountFixture, operation: str) -> object:
+    """An element of a fixture's list."""
+    match TRAITS[ADDS_TO[operation]].creates:
+        case "payout_destination":
+            return fixture.destination
+        case "virtual_account":
+            return fixture.virtual_account
+        case "wallet":
+            return fixture.create("createWallet")
+    return fixture.account
+
+
+@predicate
+def none_of_these(exchanges: Sequence[Exchange]) -> str:
+    """The first answer, unless it refuses, shows no element of the second one's list."""
+    answer, others = exchanges
+    if reason := unusable(answer):
+        raise reason
+    shown = {*(identifiers(answer.get("items")) or ())} & {*(identifiers(others.get("items")) or ())}
+    return f"{len(shown)} elements of the other's list" if shown else ""
 
 
 @check("secrets.hidden", operations=("createPayoutDestination",))

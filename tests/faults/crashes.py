@@ -287,6 +287,14 @@ class CrashesOnPaths(Faulty):
 
 
 faults["http.no-server-error"] |= {
+    "An id with two underscores crashes.": seam(
+        "resolve",
+        lambda self, ctx: (
+            refuse(refusal(500, "api_error", "internal_error"))
+            if any(identifier.count("_") == 2 for identifier in ctx.params.values())
+            else self.usual()
+        ),
+    ),
     "Some requests are answered with 500.": of(Crashes, each=CRASHES),
     "An API key that is the name of a member of all objects is answered with 500.": crashing(
         lambda self, ctx: ctx.header(b"x-api-key") in INHERITED, operations=KEYED_BY_MEMBERS

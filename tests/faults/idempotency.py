@@ -139,6 +139,7 @@ faults["idempotency.key-other-uuids"] |= {
         ),
         each={
             "version 1": r".{14}1.+",
+            "version 5": r".{14}5.+",
             "version 7": r".{14}7.+",
             "upper case": r"[0-9A-F-]*[A-F][0-9A-F-]*",
             "all but 4": r".{14}[^4].+",

@@ -7,6 +7,8 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
 from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.validation import FIELDS
@@ -93,10 +95,38 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
         found["a child"] = ("missing_child",)
     if described.is_list:
         found["its query"] = ("invalid_parameter",)
+    if TRAITS[operation].draws_on_funds:
+        found["its payee"] = ("payout_beneficiary", "payout_destination")
     return found
 
 
+def _forget(self: Any, ctx: Context) -> bool:
+    """Forgets the nonce of a request; True."""
+    ctx.store.change("DELETE FROM nonces WHERE nonce = ?", self.authentication_header(ctx, signing.NONCE))
+    return True
+
+
+@fault("auth.nonce-replay", operations=[name for name, each in OPERATIONS.items() if each.is_list])
+class PagesBeyond(Faulty):
+    """The nonce of a request for a page past the last may be used again."""
+
+    def list_records(self, ctx: Context) -> None:
+        super().list_records(ctx)
+        if ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records:
+            _forget(self, ctx)
+
+
 faults["auth.nonce-replay"] |= {
+    "The nonce of a request that repeats another with its key may be used again.": seam(
+        "replayed",
+        lambda self, ctx, answer: self.usual() if _forget(self, ctx) else None,
+        operations=OPERATION_SETS["post"],
+    ),
+    "The nonce of a PATCH that changes nothing may be used again.": seam(
+        "update_beneficiary",
+        lambda self, ctx: self.usual() if ctx.values or _forget(self, ctx) else None,
+        operations=("updateBeneficiary",),
+    ),
     "A nonce that was used here is not remembered.": seam(
         "claim_nonce",
         lambda self, ctx, nonce: not ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now),

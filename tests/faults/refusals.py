@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
@@ -358,3 +358,12 @@ class DefaultLostToConflicts(Faulty):
     def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
         self.clear_default(ctx)
         return super().on_other_body(ctx, answer)
+
+
+@fault("refusal.changes-nothing", operations=("createPayout",))
+class MoneySetAside(Faulty):
+    """A payout to a destination of another beneficiary is refused, but the money is set aside."""
+
+    def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
+        self.reserve_funds(ctx)
+        super().on_payout_destination_owner(ctx, destination)

@@ -67,6 +67,27 @@ class OnceOnly(Faulty):
         return super().replayed(ctx, answer)
 
 
+@fault("idempotency.replay", operations=("createBeneficiary",))
+class OtherPathReplaces(Faulty):
+    """The answer on another path takes the place of the first one under its key."""
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        if ctx.key is not None and ctx.first_use and ctx.organization is not None:
+            ctx.store.change(
+                "DELETE FROM answers WHERE key = ? AND scope LIKE ?", ctx.key, f"{ctx.organization.id}%"
+            )
+        super().remember(ctx, response)
+
+
+@fault("idempotency.replay", operations=("createBeneficiary", "createPayoutDestination"))
+class LongAnswersForgotten(Faulty):
+    """Answers of more than 2,000 bytes are not kept under their key."""
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        if len(response.body) <= 2000:
+            super().remember(ctx, response)
+
+
 @fault("idempotency.replay")
 class LastKeyOnly(Faulty):
     """Of the keys used here only the last one is remembered."""

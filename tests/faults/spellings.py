@@ -257,3 +257,20 @@ class EmptyParents(Faulty):
 
     def list_parent(self, ctx: Context) -> str | None:
         return None if "" in ctx.params.values() else super().list_parent(ctx)
+
+
+@fault("auth.undocumented-reads", operations=("createBeneficiary",))
+class PutIsPatch(Faulty):
+    """A PUT changes a beneficiary as a PATCH does, but of any organization."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        found = match(ctx.path) if refusal.kind == "unknown_method" and ctx.request.method == "PUT" else None
+        if found is None or "PATCH" not in found.methods:
+            return super().render_refusal(ctx, refusal)
+        ctx.operation, ctx.params = "updateBeneficiary", found.params
+        return run(self, ctx)
+
+    def owned(self, ctx: Context, record: Record) -> bool:
+        return ctx.request.method == "PUT" or super().owned(ctx, record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
@@ -10,6 +10,7 @@ from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
+from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
@@ -370,11 +371,35 @@ def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
     return next((row[0] for row in rows), identifier)
 
 
+#: Kind -> what is looked up of an id.
+_PARTS: dict[str, Callable[[str, str], str]] = {
+    "without a space before it": lambda kind, identifier: identifier.removeprefix(" "),
+    "without a line feed behind it": lambda kind, identifier: identifier.removesuffix("\n"),
+    "with the prefix that it should have": lambda kind, identifier: (
+        PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
+    ),
+}
+
 faults["tenancy.unknown-parent"] |= {
     "Ids of customers and accounts are compared without their letter case.": seam(
         "top_level",
         lambda self, ctx, kind, identifier: self.usual(ctx, kind, _in_any_case(ctx, kind, identifier)),
-    )
+    ),
+    "The id of a customer or an account is looked up in another form.": seam(
+        "top_level",
+        lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(kind, identifier)),
+        each=_PARTS,
+    ),
+}
+
+faults["tenancy.foreign-parent"] |= {
+    "A list is that of the parent which the query names.": seam(
+        "list_parent",
+        lambda self, ctx: next(
+            iter(self.query(ctx).get(OPERATIONS[self.operation].path_parameters[-1], ())), self.usual()
+        ),
+        operations=OPERATION_SETS["list"],
+    ),
 }
 
 faults["tenancy.missing-child"] |= {
@@ -387,6 +412,13 @@ faults["tenancy.missing-child"] |= {
         lambda self, ctx, kind, identifier, parent: (
             _of_any_kind(ctx, kind, identifier, parent) or self.usual()
         ),
+    ),
+    "The id of a child is looked up in another form.": seam(
+        "child",
+        lambda self, ctx, kind, identifier, parent: self.usual(
+            ctx, kind, self.value(kind, identifier), parent
+        ),
+        each=_PARTS,
     ),
     "Ids of children are compared without their letter case.": seam(
         "child",

@@ -55,13 +55,14 @@ class OneAtATime(Between):
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)
-        self._busy: set[str] = set()
+        #: Paths and keys.
+        self._busy: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        key = request.headers.get("idempotency-key")
-        if key is None:
+        if "idempotency-key" not in request.headers:
             return super().handle_request(request)
+        key = request.url.path, request.headers["idempotency-key"]
         with self._lock:
             if key in self._busy:
                 return _error(409, "idempotency_error", "idempotency_key_in_use")

@@ -20,6 +20,7 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
+from conformance.wire.provenance import new_key
 from conformance.world.account import AccountFixture, identifier, parameters, quoted, unknown_like
 from conformance.world.creations import creations
 
@@ -54,7 +55,7 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
 @check(RULE)
 def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
     """PUT and DELETE of a created resource, if there are any, are carried out neither without authentication
-    nor for another organization."""
+    nor for another organization; nor are its payouts from an account that their body names."""
     made = creations(ctx.run, ctx.operation.id)[-1].exchange
     target, unsigned = f"{made.call.path}/{identifier(made)}", Auth(omit=signing.HEADERS)
     nowhere = f"{made.call.path}/{unknown_like(identifier(made))}"
@@ -66,6 +67,11 @@ def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
     if ctx.target.secondary is not None:
         tried.append(("a PUT by another organization", put, "secondary"))
         tried.append(("a DELETE by another organization", delete, "secondary"))
+    if ctx.target.secondary is not None and ctx.operation.traits.draws_on_funds:
+        account = {"account_id": made.call.path.split("/")[3]}
+        named = made.call.but(operation=None, target="/v1/transfers/payouts", idempotency_key=new_key())
+        what = "a payout from another organization's account, which the body names"
+        tried.append((what, named.with_json({**made.call.document, **account}), "secondary"))
     for what, call, organization in tried:
         if ctx.wanted(what):
             known = ctx.send(call, what, organization)
@@ -142,7 +148,8 @@ def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
     targets = [collection] if described.path not in known else []
     if not any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in known):
         targets.append(f"{collection}/{own}")
-    for target in (*targets, f"/v1/{collection.rpartition('/')[2]}/{own}"):
+    alone = f"/v1/{collection.rpartition('/')[2]}"
+    for target in (*targets, f"{alone}/{own}", f"{alone}?size={MAX_SIZE}"):
         path = target.replace(own, "{id}").split("/")
         yield f"GET {'/'.join(path[-2:])}", Call(None, "GET", target)
 

@@ -76,6 +76,11 @@ SHOWING = (
 )
 
 faults["secrets.hidden"] |= {
+    "A wallet's IBAN is shown whole.": seam(
+        "iban_masked",
+        lambda self, ctx, record: record.get("iban") if record.get("type") == "wallet" else self.usual(),
+        operations=("createPayoutDestination",),
+    ),
     "A payout destination shows the full number under the name it was sent by.": revealing(
         lambda self, document, name, record: {**document, name: record[name]},
         operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],

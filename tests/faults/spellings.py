@@ -4,6 +4,7 @@ ones."""
 from __future__ import annotations
 
 import base64
+import json
 import re
 from typing import Any
 
@@ -274,3 +275,38 @@ class PutIsPatch(Faulty):
 
     def owned(self, ctx: Context, record: Record) -> bool:
         return ctx.request.method == "PUT" or super().owned(ctx, record)
+
+
+@fault("auth.undocumented-reads", operations=("createAccount", "createBeneficiary", "createVirtualAccount"))
+class AllListed(Faulty):
+    """A list at a path that the specification does not have shows what all organizations have."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        described, kind = OPERATIONS[self.operation], KINDS[self.operation]
+        collection = f"/v1/{described.path.rpartition('/')[2]}"
+        if refusal.kind != "unknown_path" or ctx.request.method != "GET" or ctx.path.decode() != collection:
+            return super().render_refusal(ctx, refusal)
+        try:
+            self.authenticate(ctx)
+        except Refusal as other:
+            return super().render_refusal(ctx, other)
+        return Response.of(200, [self.resource(ctx, kind, one) for one in ctx.store.select(kind, None)])
+
+
+@fault("auth.undocumented-reads", operations=("createPayout",))
+class AccountInTheBody(Faulty):
+    """Payouts at a path that the specification does not have draw on any account that the body names."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        if refusal.kind != "unknown_path" or ctx.path != b"/v1/transfers/payouts":
+            return super().render_refusal(ctx, refusal)
+        ctx.operation = "createPayout"
+        ctx.params = {"account_id": json.loads(ctx.request.body)["account_id"]}
+        return run(self, ctx)
+
+    def owned(self, ctx: Context, record: Record) -> bool:
+        return ctx.path == b"/v1/transfers/payouts" or super().owned(ctx, record)

@@ -22,14 +22,15 @@ from conformance.world.run_context import refusal_of_valid
 _PASSED = Key[Exchange]("a request that passed authentication")
 
 
-#: Operation -> a request to it with a nonce that was used beside an old timestamp.
-AGED_NONCE = Key[Exchange]("a nonce beside an old timestamp")
+#: Operation -> a request to it with an old timestamp.
+_AGED = Key[Exchange]("a nonce beside an old timestamp")
 
 #: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
 REMEMBERED = 240
 
-#: Age of an old timestamp that is still accepted, in seconds.
-AGED = -290
+#: Age of an old timestamp that is still accepted, in seconds; a server that keeps the nonce beside it for 300
+#: seconds from that timestamp has forgotten it so many seconds after the request.
+_AGE, FORGOTTEN = -295, 7
 
 
 _KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -134,6 +135,17 @@ class AuthProbes(Engine):
         if self.ctx.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
             return self.first
         return self.passed(self.ctx.send(self.valid(), "a valid request, whose nonce is used again"))
+
+    @property
+    def aged(self) -> Exchange:
+        """A request with a timestamp that is almost too old, whose nonce every right server still remembers:
+        the first one to the operation, or a new one."""
+        old = self.valid().signed(timestamp_offset=_AGE)
+        cache, key, what = self.ctx.run.cache, _AGED.of(self.operation), "a nonce beside an old timestamp"
+        known = cache.find(key)
+        if known is None or time.time() - known.started > REMEMBERED:
+            cache.put(key, known := self.ctx.send(old, what))
+        return known
 
     def nonce_replay(
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED

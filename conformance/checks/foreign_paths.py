@@ -24,6 +24,9 @@ from conformance.world.corpora import ids
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 
+#: Letter -> the same letter with an accent.
+_ACCENTED = dict(zip("aceiou", "\u00e1\u00e7\u00e9\u00ed\u00f3\u00fa", strict=True))
+
 _FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
 
 
@@ -106,7 +109,8 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
     """Ids that almost equal an existing one, the name of a member that all objects have, and the id of
     another kind of resource."""
     known, member = at.ids[parameter], at.turn(ids.INHERITED)
-    for what, near in (*almost(known), *_spaced(known), (f"the id {member}", member)):
+    others = at.turn((_accented, _encoded_twice))(known)
+    for what, near in (*almost(known), *_spaced(known), *others, (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
         other = NEAR + of_another_kind(at.fixture, parameter)
@@ -166,6 +170,18 @@ def _spaced(known: str) -> Iterator[tuple[str, str]]:
     rest = known.rpartition("_")[2]
     if rest != known and len(rest) >= 6:
         yield "an existing id with the prefix of no resource", f"zzz_{rest}"
+
+
+def _accented(known: str) -> Iterator[tuple[str, str]]:
+    """Id that a database whose collation knows no accents takes for an existing one."""
+    at = max((at for at, letter in enumerate(known) if letter in _ACCENTED), default=-1)
+    if at >= 0:
+        yield "an existing id with an accent", derive(known, f"set.{at}.{_ACCENTED[known[at]]}")
+
+
+def _encoded_twice(known: str) -> Iterator[tuple[str, str]]:
+    """Id that is an existing one where percent-encoding is read twice."""
+    yield "an existing id that is percent-encoded twice", derive(known, "encoded.0|set.0.%25")
 
 
 def almost(known: str) -> Iterator[tuple[str, str]]:

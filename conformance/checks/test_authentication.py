@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance.checks.auth_probes import AGED, AGED_NONCE, AuthProbes, lengthened, margins, replayed, sound
+from conformance.checks.auth_probes import AuthProbes, lengthened, margins, replayed, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
@@ -161,6 +161,7 @@ def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
         ("an ISO 8601 timestamp", derive(str(now), "iso")),
         ("a timestamp with underscores between its digits", f"{now:_}"),
         ("a timestamp with a space between its digits", f"{str(now)[:4]} {str(now)[4:]}"),
+        ("a timestamp with an exponent", f"{now / 1e9:.9f}e9"),
     ):
         yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp))
 
@@ -208,8 +209,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     rule, repeated = "auth.nonce-replay", "auth.nonce-replay-idempotent"
     first = probes.recent
     # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
-    aged = probes.valid().signed(timestamp_offset=AGED)
-    ctx.run.cache.put(AGED_NONCE.of(ctx.operation.id), ctx.send(aged, "a nonce beside an old timestamp"))
+    _ = probes.aged
     earlier = probes.usual().signed(timestamp_offset=-2)
     earlier = earlier.but(body=lengthened(earlier.body))
     if ctx.operation.is_list:

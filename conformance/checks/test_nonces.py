@@ -44,6 +44,8 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             usual = probes.usual()
             unknown = usual.with_field(member, unknown_like(usual.document[member]))
             yield f"for an unknown {member}", unknown
+        with contextlib.suppress(Inconclusive):
+            yield "from a new account, without funds", probes.ctx.run.account(fresh=True).call(operation.id)
     top, *children = parameters(operation.id)
     for child in children:
         yield f"for an unknown {child}", probes.usual({child: UNKNOWN})

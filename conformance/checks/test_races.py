@@ -15,6 +15,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
+from conformance.contract.rules import RULES
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
 from conformance.judge.expectations import (
@@ -30,6 +31,7 @@ from conformance.wire.pages import walk
 from conformance.wire.provenance import new_nonce
 from conformance.world.account import identifier
 from conformance.world.run_context import refusal_of_valid
+from conformance.world.samples import other_end
 
 #: Simultaneous requests, and rounds of them.
 NONCES, KEYS, WALLETS = 8, 10, 12
@@ -137,6 +139,28 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
             return
         if _answered(answers) and not ctx.judge(rule, same, *answers):
             return
+
+
+@check("idempotency.race", operations=RULES["idempotency.conflict"].operations)
+def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
+    """Of simultaneous requests with one key, half of them with another body, every 2xx answer is the same
+    response: the key is used up by one body."""
+    rule, text = "idempotency.race", ctx.operation.traits.free_text
+    what = f"{KEYS} simultaneous requests with one key and two bodies: those that are answered 2xx"
+    rounds = Rounds(ctx, 1)
+    for _ in rounds:
+        request = own_place(ctx).call(ctx.operation.id)
+        if ctx.operation.traits.unique_pair:
+            other = request.with_json(ctx.run.samples.wallet(-1))
+        else:
+            other = request.with_field(text, other_end(request.document[text]))
+        calls = [request, other] * (KEYS // 2)
+        answers = rounds.race(calls, "simultaneous requests with one key and two bodies")
+        if any(answer.succeeded for answer in answers):
+            ctx.judge(rule, SameAmongAccepted(what), *answers)
+        elif not rounds.spoilt:
+            stop = refusal_of_valid(answers[0])
+            ctx.skip_judgement(rule, stop.reason, *answers[:1], stop=stop)
 
 
 def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:

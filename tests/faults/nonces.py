@@ -10,8 +10,10 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
 from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.validation import FIELDS
+from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .tenancy import caller_is
@@ -195,6 +197,16 @@ faults["auth.nonce-replay"] |= {
 }
 
 
+@fault("auth.nonce-replay", operations=("createPayout",))
+class NonceOfNoFunds(FundsDemanded, Faulty):
+    """The nonce of a payout that is refused for lack of funds may be used again."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if refusal.kind == "insufficient_funds":
+            _forget(self, ctx)
+
+
 class Processes(Faulty):
     """Two processes of which each answers every other request."""
 
@@ -220,6 +232,13 @@ SECONDS = (20, 45, 180)
 faults["auth.nonce-replay"] |= {
     "A nonce is remembered for some seconds only.": seam(
         "nonce_expiry", lambda self, ctx, *_: ctx.now + self.value * 1_000_000, each=SECONDS
+    ),
+    "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
+        "nonce_expiry",
+        lambda self, ctx, *_: (
+            (self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "") + 300)
+            * 1_000_000
+        ),
     ),
 }
 

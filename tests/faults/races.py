@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from conformance.checks.test_races import KEYS
+from conformance.contract.rules import RULES
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
@@ -115,6 +116,26 @@ class AnswersDiffer(LooksThenActs):
                     "id": self.new_id(ctx, KINDS[ctx.operation]),
                     "updated": known["updated"] + 1,
                 }
+
+
+@fault("idempotency.race", operations=RULES["idempotency.conflict"].operations)
+class PerformsEachBody(Faulty):
+    """Of simultaneous requests with one key each body is performed once: unique is a key with its body."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return _Counted(self, super().transaction(ctx))
+
+    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
+        known = self.__dict__.setdefault("known", {}).get((ctx.key, self.fingerprint(ctx)))
+        if known is None and self.__dict__.get("waiting", 0) > 1:
+            ctx.notes["another"] = True
+            return None
+        return known or super().on_other_body(ctx, answer)
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        if ctx.notes.get("another"):
+            self.__dict__["known"][ctx.key, self.fingerprint(ctx)] = response
 
 
 def _do_and_bring(self: Any, ctx: Context, answer: Answer) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from unicodedata import combining, normalize
+from urllib.parse import unquote
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS, RULES
@@ -380,6 +382,18 @@ _PARTS: dict[str, Callable[[str, str], str]] = {
     ),
 }
 
+
+def _parts(operation: str) -> dict[str, Callable[[str, str], str]]:
+    # The operations are sent such ids in turn.
+    if list(OPERATIONS).index(operation) % 2:
+        return {**_PARTS, "percent-decoded once more": lambda kind, identifier: unquote(identifier)}
+    return {**_PARTS, "without accents": lambda kind, identifier: _unaccented(identifier)}
+
+
+def _unaccented(text: str) -> str:
+    return "".join(each for each in normalize("NFD", text) if not combining(each))
+
+
 faults["tenancy.unknown-parent"] |= {
     "Ids of customers and accounts are compared without their letter case.": seam(
         "top_level",
@@ -388,7 +402,7 @@ faults["tenancy.unknown-parent"] |= {
     "The id of a customer or an account is looked up in another form.": seam(
         "top_level",
         lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(kind, identifier)),
-        each=_PARTS,
+        each=_parts,
     ),
 }
 
@@ -418,7 +432,7 @@ faults["tenancy.missing-child"] |= {
         lambda self, ctx, kind, identifier, parent: self.usual(
             ctx, kind, self.value(kind, identifier), parent
         ),
-        each=_PARTS,
+        each=_parts,
     ),
     "Ids of children are compared without their letter case.": seam(
         "child",

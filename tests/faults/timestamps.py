@@ -175,6 +175,7 @@ TIMESTAMP_TEXTS = {
     "anything": r"(?!-?\d+$)().*",
     "underscores": r"(\d+(?:_\d+)+)",
     "spaces": r"()\d+ \d+",
+    "exponents": r"()\d\.\d+e\d",
 }
 
 

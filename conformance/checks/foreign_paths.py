@@ -24,9 +24,6 @@ from conformance.world.corpora import ids
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 
-#: Letter -> the same letter with an accent.
-_ACCENTED = dict(zip("aceiou", "\u00e1\u00e7\u00e9\u00ed\u00f3\u00fa", strict=True))
-
 _FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
 
 
@@ -174,9 +171,8 @@ def _spaced(known: str) -> Iterator[tuple[str, str]]:
 
 def _accented(known: str) -> Iterator[tuple[str, str]]:
     """Id that a database whose collation knows no accents takes for an existing one."""
-    at = max((at for at, letter in enumerate(known) if letter in _ACCENTED), default=-1)
-    if at >= 0:
-        yield "an existing id with an accent", derive(known, f"set.{at}.{_ACCENTED[known[at]]}")
+    if (accented := derive(known, "accented")) != known:
+        yield "an existing id with an accent", accented
 
 
 def _encoded_twice(known: str) -> Iterator[tuple[str, str]]:

@@ -12,11 +12,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from conformance.wire.forms import changed, moved
+from conformance.wire.forms import FORM, changed, moved
 
-SYMBOL = re.compile(
-    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12})?((?:\|[a-z]+(?:\.[0-9A-Za-z.-]{1,16})?)*)\}\}"
-)
+SYMBOL = re.compile(rf"\{{\{{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{{1,12}})?((?:\|{FORM})*)\}}\}}")
 
 #: Members of an organization in the target file that symbols may stand for in a request. Its secrets only
 #: sign.

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import quote
 
 from conformance.contract.timestamps import just_after, parse, whole_second, with_offset
@@ -23,6 +24,10 @@ _IN_A_SEGMENT = "%!$&'()*+,;=:@"
 
 #: Characters behind the last underscore from which on an id that is no number has no neighbours by chance.
 _SPARSE = 12
+
+
+#: One form of a chain, as it stands in a symbol of a replay file: in a target, which is ASCII, or in JSON.
+FORM = r"[a-z]+(?:\.[!#-\[\]-z~]{1,16})?"
 
 
 class SameText(ValueError):
@@ -68,6 +73,14 @@ def _other(text: str, argument: str) -> str:
     """Replaces the character at a position by 0, or by 1 where it is 0."""
     at = _position(text, argument)
     return text[:at] + ("1" if text[at] == "0" else "0") + text[at + 1 :]
+
+
+def _accented(text: str, argument: str) -> str:
+    """Puts an acute accent on the last letter that may have one. Raises SameText where there is none."""
+    at = max(map(text.rfind, "aceiou"))
+    if at < 0:
+        raise SameText(f"{text[:60]!r} has no letter for an accent")
+    return text[:at] + normalize("NFC", text[at] + "\N{COMBINING ACUTE ACCENT}") + text[at + 1 :]
 
 
 def _encoded(text: str, argument: str) -> str:
@@ -116,6 +129,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "from": lambda text, argument: text[int(argument) :],
     "set": _set,
     "other": _other,
+    "accented": _accented,
     "encoded": _encoded,
     "encodedlower": _encoded_lower,
     "query": lambda text, argument: quote(text, safe=""),

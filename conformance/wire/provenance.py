@@ -8,13 +8,16 @@ is one for a process and bounded; a value that it has forgotten stands literally
 from __future__ import annotations
 
 import functools
+import re
 import secrets
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.wire.forms import SameText, changed, new_value
+from conformance.wire.forms import FORM, SameText, changed, new_value
+
+_CHAIN = re.compile(rf"{FORM}(?:\|{FORM})*")
 
 #: Values that are remembered; a full run makes about 20,000.
 MOST = 100_000
@@ -59,8 +62,10 @@ def fresh(kind: str, **recipe: Any) -> str:
 
 
 def derive(value: str, form: str) -> str:
-    """The text that a form of `forms.FORMS` makes of a value, which may be the value itself:
-    `derive(key, "set.-1.g")`."""
+    """The text that a chain of forms of `forms.FORMS` makes of a value, which may be the value itself:
+    `derive(key, "set.-1.g")`. Raises ValueError for a chain that no replay file could hold."""
+    if not _CHAIN.fullmatch(form):
+        raise ValueError(f"{form!r} is no chain of forms")
     try:
         made = changed(value, form)
     except SameText:

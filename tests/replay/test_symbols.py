@@ -49,6 +49,9 @@ MADE = [
     ("acc_0a1b", "encoded.3", "acc%5F0a1b"),
     ("acc_0a1b", "encodedlower.-5", "acc%5f0a1b"),
     ("abc", "reversed", "cba"),
+    ("acc_0a1b", "accented", "acc_0\u00e11b"),
+    ("acc_0a1b", "encoded.0|set.0.%25", "%2561cc_0a1b"),
+    ("acc_0123456789ab", "sparse|set.-3._", "acc_012345678_ab"),
     ("a b/c+d", "query", "a%20b%2Fc%2Bd"),
     ("a b+c%20", "segment", "a%20b+c%20"),
     ("2025-01-01T01:30:00.250Z", "offset.-300", "2024-12-31T20:30:00.250-05:00"),
@@ -66,7 +69,8 @@ def test_forms(value: str, form: str, made: str) -> None:
 
 
 def test_each_form_is_tried() -> None:
-    assert {form.partition(".")[0] for _, form, _ in MADE} == FORMS.keys()
+    tried = {each.partition(".")[0] for _, forms, _ in MADE for each in forms.split("|")}
+    assert tried == FORMS.keys()
 
 
 def test_a_text_without_letters_has_no_other_letter_case() -> None:
@@ -76,6 +80,7 @@ def test_a_text_without_letters_has_no_other_letter_case() -> None:
         with pytest.raises(SameText):
             changed(near, "sparse|but.1")
     assert derive("12345678", "swapped") == "12345678"
+    assert derive("12345678", "accented") == "12345678"
     assert changed("abc", "set.9.x|unknown|but.x") == "abc", "other forms that do not fit change nothing"
 
 
@@ -101,6 +106,17 @@ def test_values_are_registered_where_they_are_made() -> None:
     known = origin(key)
     assert known is not None and known.recipe == {"kind": "uuid", "variant": key[19], "version": 1}
     assert root(made) == key and origin("nothing of this run") is None
+
+
+@pytest.mark.parametrize("form", ["set.0.\u00e1", "set.0.|", "and.}", "Upper", "and. ", ""])
+def test_no_value_is_derived_by_what_no_file_could_hold(form: str) -> None:
+    with pytest.raises(ValueError, match="chain of forms"):
+        derive("acc_0a1b", form)
+
+
+@pytest.mark.parametrize(("value", "form", "made"), MADE, ids=[form for _, form, _ in MADE])
+def test_a_symbol_holds_each_form(value: str, form: str, made: str) -> None:
+    assert rendered("{{id|" + form + "}}", {"id": value}.get) == made
 
 
 def test_the_registry_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:

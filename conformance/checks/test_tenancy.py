@@ -17,7 +17,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.expectations import Accepted, CannotTell, Expectation, Refused, predicate, unusable
+from conformance.judge.expectations import CannotTell, Expectation, Refused, predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
@@ -111,9 +111,21 @@ def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[E
         own = fixture.call(ctx.operation.id).but(target=refusal.call.target)
         # One of several replicas may not know it yet.
         answer = ctx.shown(own, what)
-        kept = answer.status == refusal.status and answer.refused
+        kept = answer.refused and answer.status == refusal.status
         if answer.succeeded or (kept and _owner_reads_another(ctx)):
-            ctx.judge(FOREIGN_PARENT, Accepted(what), answer, refusal)
+            ctx.judge(FOREIGN_PARENT, not_refused_alike(what), answer, refusal)
+
+
+@predicate
+def not_refused_alike(exchanges: Sequence[Exchange]) -> str:
+    """The first answer is no refusal with the status of the second. Another refusal has a reason of its own,
+    such as a page past the last."""
+    answer, refusal = exchanges[:2]
+    if reason := unusable(answer):
+        raise reason
+    if answer.refused and answer.status != refusal.status:
+        raise CannotTell(f"{answer.purpose} was refused with {answer.status}, not {refusal.status}")
+    return "" if answer.succeeded else answer.described()
 
 
 def _owner_reads_another(ctx: CheckContext) -> bool:

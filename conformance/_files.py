@@ -1,4 +1,4 @@
-"""Reads and writes files: each one whole, or with a paragraph that says why not."""
+"""Reads and writes files, atomically, with errors that a user can act on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TEST_FOLDERS = (Path(__file__).parent / "checks", Path(__file__).parent / "fuzz"
 
 
 class InputError(Exception):
-    """A file, option or address that the user gave cannot be used. The text is one paragraph that names the
-    thing and the remedy."""
+    """A file, option or address given by the user cannot be used; the text is one paragraph that names it and
+    the remedy."""
 
 
 def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
-    """A TOML file's text and tables. Raises InputError."""
+    """Returns the text and the tables of a TOML file. Raises InputError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
 
 
 def toml_string(text: str) -> str:
-    """A text as TOML writes it: as JSON does, but for a character that JSON leaves as it is."""
+    """Returns a text as a TOML basic string: JSON's form, but DEL is escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -50,7 +50,7 @@ def read_json(
     most: int | None = None,
     parse: Callable[[bytes], Any] = json.loads,
 ) -> Any:
-    """The JSON value in a file of `most` bytes; `source` says where such files are from. Raises
+    """Returns the JSON value in a file of at most `most` bytes; `source` says what writes such files. Raises
     InputError."""
     try:
         with path.open("rb") as file:
@@ -68,9 +68,8 @@ def read_json(
 
 
 def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> Path:
-    """Writes a text, or one in pieces, whole or not at all: a reader sees the old file or the new one. Makes
-    its folder if need be, but not for a `private` file, which is for its owner's eyes only. Raises
-    OSError."""
+    """Writes a text, or its pieces, atomically: a reader sees the old file or the new one. Creates the folder
+    unless `private`; only the owner can read a private file. Raises OSError."""
     if not private:
         path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
@@ -78,7 +77,7 @@ def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> 
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.writelines([text] if isinstance(text, str) else text)
         if not private:
-            # mkstemp keeps its files to their owner; reports are for others, too.
+            # mkstemp creates files with mode 0600, but others may read reports.
             os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
@@ -88,17 +87,17 @@ def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> 
 
 
 def test_module(name: str) -> Path | None:
-    """The file of a module of checks or of generated tests; None for a module that is not the suite's."""
+    """The file of a module of checks or of generated tests; None for a module of another project."""
     paths = (folder / f"{name}.py" for folder in TEST_FOLDERS)
     return next((path for path in paths if path.exists()), None)
 
 
 def shortest(path: Path) -> str:
-    """A path as short as it can be written from the folder this runs in."""
+    """A path relative to the working directory if it lies below that, else as it is."""
     try:
         relative = os.path.relpath(path)
     except (ValueError, OSError):
-        # On another drive, or in a folder that is gone.
+        # The path is on another drive, or the working directory was deleted.
         return str(path)
     return str(path) if relative.startswith("..") else relative
 

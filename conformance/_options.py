@@ -1,8 +1,7 @@
 """The options of a run, in one table.
 
-It is the source of parsing, the environment's variables, the text that says how a run is narrowed, the
-command that repeats a run, the values that reports show, and the rows of the README. Every pytest run of an
-environment imports this module.
+Parsing, environment variables, the selection in words, the command that repeats a run, the values in reports
+and the rows of the README are all derived from it. Every pytest run of an environment imports this module.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-#: Most lanes of a process.
+#: Maximum number of lanes of a process.
 MOST_LANES = 60
 
 
 class Effort(StrEnum):
     """The amount of work of a run.
 
-    quick: the probes that catch most for a request, at most 1,000 requests, no generated ones. full: every
-    check, and some generated requests. deep: that, what only a wait or long lists can tell, and more
-    generated requests.
+    quick: the probes that detect most per request, at most 1,000 requests, none generated. full: every check,
+    and some generated requests. deep: also what takes minutes of waiting or long lists, and more generated
+    requests.
     """
 
     QUICK = "quick"
@@ -75,41 +74,41 @@ def _rate(text: str) -> float:
 
 @dataclass(frozen=True)
 class Option:
-    """One option, by column."""
+    """One option of a run."""
 
-    #: A clause, as --help and the README show it.
+    #: The clause in --help and the README.
     help: str
-    #: The name of its value; a flag has none.
+    #: The placeholder of its value; empty for a flag.
     metavar: str = ""
-    #: Text -> value; raises argparse.ArgumentTypeError.
+    #: Converts its text; raises argparse.ArgumentTypeError.
     type: Callable[[str], Any] = str
     choices: tuple[str, ...] = ()
     default: Any = None
-    #: The value with which a run leaves tests out; True for any.
+    #: The value that narrows the run; True for any.
     narrows: Any = None
-    #: It may be given several times.
+    #: True if it may be repeated.
     repeats: bool = False
-    #: It names a file or folder.
+    #: True if its value is a path.
     path: bool = False
-    #: The key of `[limits]` in the target file that it overrides.
+    #: The key in `[limits]` of the target file that it overrides.
     limit: str = ""
-    #: The variable that has its default.
+    #: The environment variable with its default.
     environment: str = ""
-    #: Reports show it.
+    #: True if reports show it.
     recorded: bool = True
-    #: The command that repeats a run has it.
+    #: True if the command that repeats a run contains it.
     again: bool = True
-    #: The document that says more.
+    #: The document that explains it.
     page: str = ""
 
     @property
     def usual(self) -> Any:
-        """The value without the option."""
+        """The default value."""
         return self.default if self.metavar else False
 
     @property
     def initial(self) -> Any:
-        """The value without the option, in this environment."""
+        """The default value in this environment."""
         return (os.environ.get(self.environment) if self.environment else None) or self.usual
 
 
@@ -120,7 +119,7 @@ def _option(*columns: Any, **more: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """The value of each option; None, or the default of the table, where nobody gave it."""
+    """The value of each option: as given, else its default."""
 
     target: str | None = _option(
         "the target file of the server to judge, or the word embedded for the suite's own reference server; "
@@ -261,15 +260,14 @@ class Values:
     )
 
 
-#: Name, without dashes in front -> option.
+#: Options by name, without leading dashes.
 OPTIONS: Mapping[str, Option] = {
     value.name.replace("_", "-"): value.metadata["option"] for value in fields(Values)
 }
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """The part of a run, and the number of its parts: `2/5` as (2, 5). Raises ValueError with what it should
-    be."""
+    """Parses PART/PARTS: `2/5` gives (2, 5). Raises ValueError with a message for the user."""
     part, slash, whole = text.partition("/")
     if slash and part.isdigit() and whole.isdigit() and 1 <= int(part) <= int(whole) <= 1000:
         return int(part), int(whole)
@@ -277,12 +275,12 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def attribute(name: str) -> str:
-    """The attribute of `Values` that has the value of an option."""
+    """The attribute of `Values` for an option."""
     return name.replace("-", "_")
 
 
 def words(name: str, value: Any) -> list[str]:
-    """An option with its value as words of a command; none where the value is the usual one."""
+    """An option and its value as words of a command line; none for the default."""
     option = OPTIONS[name]
     if value is None or value == option.usual:
         return []

@@ -1,7 +1,7 @@
-"""Uses of what other libraries do not promise: each in one function, with what it assumes.
+"""Uses of private parts of other libraries, one function each, with its assumption.
 
-Where an assumption fails, the function does nothing, or the second best; tests/unit/test_private_parts.py
-says so first, when a new version is tried.
+Where an assumption fails, the function does nothing or falls back; then a test in
+tests/unit/test_private_parts.py fails.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def choose_root_again(config: pytest.Config) -> None:
-    """Undoes a mix-up: pytest takes the value of an option that it does not know yet for a path to tests.
+    """Lets pytest determine its root folder again, now that all options are registered.
 
-    `pytest --target /etc/api/target.toml` would make /etc/api the root folder, look for settings there and
-    write its cache there, because plugins' options are learnt only after the root folder was chosen. Assumes
-    _pytest.config.findpaths.determine_setup and the members in which a Config keeps its choice; without them
-    pytest's first choice stays.
+    Before plugins register options, pytest takes the value of an unknown option for a path to tests: `pytest
+    --target /etc/api/target.toml` would make /etc/api the root folder, with its settings and cache. Assumes
+    _pytest.config.findpaths.determine_setup and the attributes in which a Config stores the result; without
+    them the first root folder stays.
     """
     try:
         from _pytest.config.findpaths import determine_setup
@@ -54,12 +54,11 @@ def choose_root_again(config: pytest.Config) -> None:
 
 
 def import_as_compiled(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
-    """Lets a package be imported as pip compiled it, without pytest's rewriting of its assertions.
+    """Keeps pytest from rewriting the assertions of a package.
 
-    pytest marks every package that has a plugin. The suite's assertions are no tests', and without a place to
-    keep what was rewritten (a read-only environment, PYTHONDONTWRITEBYTECODE) each run would compile all of
-    it. Assumes the hook that imports, and the set of packages that it is to rewrite; without them the package
-    is rewritten.
+    pytest rewrites every package with a plugin. The suite's assertions are not tests, and where no cache can
+    be written (a read-only environment, PYTHONDONTWRITEBYTECODE) each run would compile the whole package.
+    Assumes `_must_rewrite` of the import hook; without it the package is rewritten.
     """
     marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
     if isinstance(marked, set):
@@ -67,9 +66,8 @@ def import_as_compiled(pluginmanager: pytest.PytestPluginManager, package: str) 
 
 
 def keep_cache_in(config: pytest.Config, folder: Path) -> None:
-    """Lets pytest write its cache into a folder, unless its settings name a place. Has to be called before
-    plugins are configured. Assumes _inicache, in which settings that were read are remembered; without it the
-    cache is in the root folder."""
+    """Makes pytest write its cache into a folder, unless its settings name one; call it before plugins are
+    configured. Assumes _inicache, the cache of settings; without it the cache is in the root folder."""
     remembered = getattr(config, "_inicache", None)
     with contextlib.suppress(KeyError, ValueError):
         if isinstance(remembered, dict) and config.getini("cache_dir") == ".pytest_cache":
@@ -77,8 +75,8 @@ def keep_cache_in(config: pytest.Config, folder: Path) -> None:
 
 
 def option_names(parser: pytest.Parser) -> frozenset[str]:
-    """The names of the options that a parser knows. Assumes the groups in which it keeps them; without them
-    none are known, and pytest refuses a name that is given twice."""
+    """The names of all options of a parser. Assumes its groups; without them the set is empty, and pytest
+    rejects duplicate names."""
     groups = [*getattr(parser, "_groups", ()), getattr(parser, "_anonymous", None)]
     return frozenset(
         name for group in groups for option in getattr(group, "options", ()) for name in option.names()
@@ -86,17 +84,15 @@ def option_names(parser: pytest.Parser) -> frozenset[str]:
 
 
 def colour_again(reporter: Any) -> None:
-    """Lets a terminal reporter choose the colour of its last line anew, after its `stats` were changed: it
-    counts the categories that were known when it last chose. Assumes _set_main_color; without it the line
-    counts what was there before."""
+    """Makes a terminal reporter choose the colour of its last line again, after its `stats` were changed.
+    Assumes _set_main_color; without it the colour is the one chosen before."""
     choose = getattr(reporter, "_set_main_color", None)
     if choose is not None:
         choose()
 
 
 def terminal_writer(reporter: Any) -> Any:
-    """Writer of a terminal reporter, line by line. Assumes _tw; without it a writer of pytest's own to the
-    standard output serves."""
+    """The writer of a terminal reporter. Assumes _tw; without it a new TerminalWriter to standard output."""
     from _pytest._io import TerminalWriter
 
     return getattr(reporter, "_tw", None) or TerminalWriter()
@@ -106,11 +102,10 @@ def terminal_writer(reporter: Any) -> Any:
 
 
 def parse_one_at_a_time() -> None:
-    """Lets only one thread of this process use `ast.parse` at a time, as pytest does for what it imports and
-    hypothesis for what it shows. Before Python 3.12.2 (and 3.11.8) the depth of all threads' trees is counted
-    together (python/cpython#106905), and whoever comes second gets a SystemError. Assumes that both call
-    `parse` of the module; without it some run ends as an error of the suite.
-    """
+    """Serializes `ast.parse` among the threads of this process; pytest calls it for imports, hypothesis for
+    its messages. Before Python 3.12.2 (and 3.11.8) threads share one recursion counter
+    (python/cpython#106905), which raises SystemError. Assumes that callers use the attribute of the module;
+    without it some runs end with an internal error."""
     parse, lock = ast.parse, threading.RLock()
     if sys.version_info >= (3, 12, 2) or hasattr(parse, "__wrapped__"):
         return
@@ -130,16 +125,16 @@ _UTF_8 = ((0, 0xD7FF), (0xE000, 0x10FFFF))
 
 
 def keep_examples_apart(test: Callable[..., Any], name: str) -> None:
-    """Gives a test of hypothesis.given a place of its own in hypothesis' database. Assumes that
-    _hypothesis_internal_database_key is that place; without it parts share one, and run each other's examples
+    """Gives a test of hypothesis.given its own key in hypothesis' database. Assumes
+    _hypothesis_internal_database_key; without it several tests share one key and run each other's examples
     first."""
     test._hypothesis_internal_database_key = name.encode()  # type: ignore[attr-defined]
 
 
 def know_utf_8() -> None:
-    """Tells hypothesis which characters UTF-8 has: all but the surrogates. It would try all 1,114,112 in each
-    process that finds no folder of an earlier one, for seconds and in 180 MB. Assumes intervals_from_codec,
-    which answers those that can be encoded and, of these, those that come back as others, and IntervalSet;
+    """Tells hypothesis which characters UTF-8 can encode: all but surrogates. Otherwise it tries all
+    1,114,112 code points in each process without a cache, for seconds and in 180 MB. Assumes that
+    intervals_from_codec returns two IntervalSets, the encodable characters and those that do not round-trip;
     without them hypothesis tries."""
     try:
         from hypothesis.internal import charmap
@@ -157,9 +152,9 @@ def know_utf_8() -> None:
 
 
 def leave_collections_alone() -> None:
-    """Keeps hypothesis from timing collections of garbage for deadlines that the suite does not set: its
-    function would run at the end of the stack of whatever is nested deeply, and before Python 3.12 that ends
-    the process. Assumes _gc_initialized, which says that it is in place; without it times are taken."""
+    """Keeps hypothesis from timing garbage collections for deadlines, which the suite does not set: its
+    callback runs on top of a deep stack, and before Python 3.12 that overflows. Assumes the flag
+    _gc_initialized; without it collections are timed."""
     with contextlib.suppress(ImportError):
         from hypothesis.internal.conjecture import junkdrawer
 
@@ -168,10 +163,9 @@ def leave_collections_alone() -> None:
 
 
 def leave_out_words_of_source() -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """Lets hypothesis draw no strings and numbers that stand in the source of local modules, within what this
-    returns: the suite's are local in a checkout and not where it is installed, so that one seed would draw
-    different cases. Assumes that a provider asks _get_local_constants, and Constants; without them it draws
-    them."""
+    """Returns a context manager in which hypothesis does not draw constants from the source of local modules:
+    the suite is local in a checkout but not when installed, so one seed would draw different cases. Assumes
+    _get_local_constants and Constants; without them constants are drawn."""
     try:
         from hypothesis.internal.conjecture import providers
         from hypothesis.internal.constants_ast import Constants
@@ -194,7 +188,7 @@ def leave_out_words_of_source() -> Callable[[], contextlib.AbstractContextManage
 
 
 def has_words_of_hypothesis(reporter: Any) -> bool:
-    """True if a report of some process carries what hypothesis's plugin prints at the end. Assumes attributes
-    that begin with _hypothesis_; without them the plugin prints nothing of other processes' tests."""
+    """True if a report of another process carries output for hypothesis's plugin to print. Assumes attributes
+    that begin with _hypothesis_; without them the plugin prints nothing for those processes."""
     reports = (report for reports in getattr(reporter, "stats", {}).values() for report in reports)
     return any(name.startswith("_hypothesis_") for report in reports for name in vars(report))

@@ -1,4 +1,4 @@
-"""Records with a JSON form: their types give the reader, the writer and the JSON Schema."""
+"""Records with a JSON form; reader, writer and JSON Schema are derived from their types."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Annotated, Any
 
 import msgspec
 
-#: A number of things; 0 or more.
+#: An integer of 0 or more.
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
-#: A time that something took, in seconds.
+#: A duration in seconds.
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
-#: A moment in UTC, as RFC 3339 has it.
+#: A time in UTC, in the format of RFC 3339.
 Time = Annotated[str, msgspec.Meta(pattern="Z$", extra_json_schema={"format": "date-time"})]
 
 
 def says(description: str, **keywords: Any) -> msgspec.Meta:
     """Describes a member in the schema: `name: Annotated[str, says("Its name.")]`. Further keywords of JSON
-    Schema are published with it, and left to the readers."""
+    Schema are published but not validated."""
     return msgspec.Meta(description=description, extra_json_schema=keywords or None)
 
 

@@ -1,4 +1,4 @@
-"""Texts for people: shortened, escaped, counted. Knows nothing of the project."""
+"""Formats texts for people: truncates, escapes, counts. Independent of the project."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-#: Most characters of a value that a message shows.
+#: Maximum length of a value in a message.
 SHOWN = 80
 
 
-#: Characters of one text (an answer quoted in a sentence, say) that a report keeps.
+#: Maximum length of one text, such as a quoted answer, in a report.
 KEPT_TEXT = 2000
 
-# What neither UTF-8 nor XML can hold.
+# Code points that UTF-8 or XML cannot represent.
 _UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def writable(text: str) -> str:
-    """The text with unpaired surrogates and non-characters spelled out, all else as it was."""
+    """Escapes unpaired surrogates and non-characters."""
     return text if text.isascii() else _UNWRITABLE.sub(lambda match: _spelled(match[0]), text)
 
 
 def printable(text: str) -> str:
-    """The text with all that is invisible or steers text spelled out, new lines and tabs kept."""
+    """Escapes invisible and control characters, but newlines and tabs."""
     if text.isprintable():
         return text
     return "".join(
@@ -34,35 +34,36 @@ def printable(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that every format can show: printable, and at most KEPT_TEXT characters long."""
+    """Escapes and truncates a text for any format: printable, at most KEPT_TEXT characters."""
     return printable(text if len(text) <= KEPT_TEXT else f"{text[:KEPT_TEXT]}… ({len(text)} characters)")
 
 
 def _spelled(letter: str) -> str:
-    """A character as Python writes it: `\\x1b`, `\\u202e`."""
+    """A character as a Python escape: `\\x1b`, `\\u202e`."""
     return ascii(letter)[1:-1]
 
 
 def plain(text: str) -> str:
-    """A text in at most SHOWN characters, and such that it can be written as UTF-8."""
+    """A text truncated to SHOWN characters that can be encoded as UTF-8."""
     return writable(text[:SHOWN])[:SHOWN]
 
 
 def as_json(value: Any, length: int) -> str:
-    """A value in at most `length` characters: JSON where it is; such that it can be written as UTF-8."""
+    """A value as JSON of at most `length` characters that can be encoded as UTF-8; its type if it is not
+    serializable."""
     try:
         text = json.dumps(
             value[:length] if isinstance(value, str) else value, ensure_ascii=False, default=str
         )
     except (TypeError, ValueError, RecursionError):
-        # An integer of more digits than Python writes, or nesting without end.
+        # An integer of more digits than Python converts, or circular nesting.
         text = f"a value of the type {type(value).__name__}"
     text = writable(text)
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def shown(value: Any) -> str:
-    """A value in at most SHOWN characters, as JSON where it is short; of objects and arrays their size."""
+    """A value in at most SHOWN characters: JSON, but only the size of objects, arrays and large integers."""
     if isinstance(value, dict):
         return f"an object of {count(len(value), 'member')}"
     if isinstance(value, list):
@@ -73,7 +74,7 @@ def shown(value: Any) -> str:
 
 
 def one_line(text: str, length: int = 300) -> str:
-    """A text on one line, shortened."""
+    """A text on one line, truncated."""
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1] + "…"
 
@@ -92,8 +93,8 @@ def listed(names: Iterable[str], most: int = 5) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`; did you mean auth.signature?` for a name like known ones in any case; else nothing."""
-    # Few runs have a name that is wrong.
+    """`; did you mean auth.signature?` for a name similar to known ones, ignoring case; else empty."""
+    # Imported here to save start-up time: few runs contain a misspelled name.
     import difflib
 
     folded = {each.lower(): each for each in known}
@@ -119,7 +120,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """JSON data with every text, keys included, changed."""
+    """JSON data with a function applied to every string, keys included."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Processors that threads run on."""
+"""Processor affinity of threads."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import suppress
 
 
 def keep_to_one_processor(number: int | None = None) -> None:
-    """Keeps the calling thread, and those that it starts, to one of its processors, counted from a number: by
-    default that of the process.
+    """Pins the calling thread, and those it starts, to one of its processors: number modulo count, by default
+    the process id.
 
-    Threads of one interpreter compute in turns. A turn on another processor begins later and finds nothing in
-    its cache: requests of a race are then sent two to five times as far apart, and lanes take a quarter
-    longer. Does nothing in the first thread of a process, in which other tests run, too, and on systems
-    without an affinity of threads.
+    Threads of one interpreter run in turns because of its global lock. On several processors each turn starts
+    later and with a cold cache: the requests of a race are sent two to five times as far apart, and lanes
+    take a quarter longer. Does nothing in the main thread, in which other tests run, and on systems without
+    thread affinity.
     """
     if not hasattr(os, "sched_setaffinity") or threading.get_native_id() == os.getpid():
         return

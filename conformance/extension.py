@@ -1,7 +1,7 @@
-"""For checks of your own, beside the suite's: its client, context and expectations under one name.
+"""The names for checks of your own: client, context and expectations in one module.
 
-Rules of your own stand in a YAML file of the form of spec/rules.yaml, which pytest is told of (the option
---conformance-rules, or conformance_rules in its configuration); a check of them is a test that takes `ctx`:
+Write your rules in a YAML file of the form of spec/rules.yaml, and name it with the option
+--conformance-rules or the setting conformance_rules of pytest. A check is a test that takes `ctx`:
 
     from conformance.extension import Refused, check
 
@@ -10,8 +10,8 @@ Rules of your own stand in a YAML file of the form of spec/rules.yaml, which pyt
         answer = ctx.send(ctx.valid().with_query({"size": 50}), "a page of 50")
         ctx.judge("acme.page-size", Refused("a page of 50"), answer)
 
-It runs on every operation that its rules cover, and ends in findings, reports and replay files like any
-other. See conformance/docs/own-rules.md.
+It runs on every operation of its rules, with findings, reports and replay files like any other. See
+conformance/docs/own-rules.md.
 """
 
 from conformance.checks.check import check

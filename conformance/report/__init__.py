@@ -1,3 +1,4 @@
-"""The results document, and formats made from it: page, terminal, Markdown, JUnit, SARIF, badge.
+"""The results document, and its formats: page, terminal, Markdown, JUnit, SARIF, badge.
 
-It knows nothing of HTTP, of checks or of the server; what it shows was redacted before."""
+Independent of HTTP, checks and the server; its input is redacted already.
+"""

@@ -1,8 +1,7 @@
-"""Two exchanges side by side, line by line: a repetition beside its original, a conflict beside the first
-request, a list before and after.
+"""Diffs the exchange that decides a finding with a partner: a repetition with its original, a conflict with
+the first request, a list with its earlier state.
 
-The exchange that decides a finding is compared with its partner among the finding's own. Headers that differ
-in any two requests (signature, nonce, times) are left out.
+Headers that differ in any two requests (signature, nonce, times) are omitted.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from conformance.judge.findings import Finding
 from conformance.report.document import Document
 from conformance.report.transcript import body_lines
 
-#: Pairs that a page shows, rows of one of them, and characters of one line.
+#: Maximum number of diffs of a page, of rows of a diff, and of characters of a line.
 PAIRS, ROWS, LENGTH = 30, 60, 240
 
-#: Lines that are alike and stand this near to a difference are shown.
+#: Equal lines shown before and after each difference.
 CONTEXT = 2
 
-#: Headers that are new with every request or every answer, or follow from the body.
+#: Headers that differ in every request or answer, or depend on the body.
 _ALWAYS_NEW = {"x-signature", "x-nonce", "x-timestamp", "date", "content-length"}
 
-#: Headers that are shown also where they are alike.
+#: Headers that are shown even if equal.
 _TELLING = {"idempotency-key", "content-type"}
 
-#: Differences, each with the sign that says so without a colour.
+#: Kinds of rows, each with a sign, since colour alone is not accessible.
 SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
 
 
 def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
-    """Values for the template about a finding's decisive exchange and its partner; None without one."""
+    """Template values for the diff of a finding's decisive exchange and its partner; None without one."""
     pair = partners(document, finding)
     if pair is None:
         return None
@@ -63,11 +62,11 @@ def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
 
 
 def partners(document: Document, finding: Finding) -> tuple[ExchangeRecord, ExchangeRecord] | None:
-    """The decisive exchange and the one to set beside it, in the order in which they were sent.
+    """The decisive exchange and its partner, in the order sent; None without one.
 
-    Of a creation that is the first one with its Idempotency-Key, whichever finding it was kept for; where it
-    is itself the first, the next one, of the finding if there is one. Of anything else it is the same
-    request among those of the finding, the last one before or the first one after it.
+    The partner of a POST is the first one with the same Idempotency-Key, of any finding; if the decisive
+    exchange is that one, a later one, preferably of the finding. The partner of any other request is the same
+    request of the finding, the last before it, else the first after it.
     """
     kept = [document.exchanges.get(number) for number in finding.exchanges]
     decisive, *others = kept or [None]
@@ -96,7 +95,7 @@ def _alike(exchange: ExchangeRecord, other: ExchangeRecord) -> bool:
         return False
     if exchange.method != "POST":
         return True
-    # Of two creations with keys of their own neither says anything of the other.
+    # POSTs with different keys are unrelated.
     keys = _header(exchange, "idempotency-key"), _header(other, "idempotency-key")
     return keys[0] is not None and keys[0] == keys[1]
 
@@ -129,7 +128,7 @@ def _received(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
 
 
 def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> list[str]:
-    # The key that makes two requests one comes first.
+    # The idempotency key comes first.
     return [
         f"{name}: {value}"
         for name, value in sorted(mine, key=lambda header: header[0].lower() != "idempotency-key")

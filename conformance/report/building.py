@@ -1,4 +1,4 @@
-"""Makes the results document of a run."""
+"""Builds the results document of a run."""
 
 from __future__ import annotations
 
@@ -40,17 +40,16 @@ from conformance.report.verdict import decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
-#: Replay files that a document carries.
+#: Maximum number of replay files in a document.
 REPLAYS = 30
 
 
 @dataclass
 class RunInfo:
-    """The course of a run: times in Unix seconds, `options` as the user gave them, by name.
+    """The metadata of a run: times in Unix seconds, `options` as given, by name.
 
-    `embedded` runs were made on the suite's own reference server. `interrupted` says why a run did not run
-    to its end; it is empty for one that did, or that its user limited (see `Ledger.narrowed`). `folder` is
-    where the reports are written.
+    `embedded`: the target was the suite's reference server. `interrupted`: why the run ended early; empty if
+    it completed or only its user limited it (see `Ledger.narrowed`). `folder`: where the reports are written.
     """
 
     started: float
@@ -68,10 +67,9 @@ class RunInfo:
 
 
 def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
-    """The results document of a run, as it stands when this is called.
+    """Builds the results document of a run in its present state.
 
-    What workers handed on is free of secrets already; options and the target come from the controller, and
-    are redacted here.
+    Ledgers of workers are redacted already; options and target are redacted here.
     """
     decided = decide(ledger, run.fail_on, run.known, run.pinned, run.interrupted, embedded=run.embedded)
     return Document(
@@ -116,7 +114,7 @@ def _counts(cells: Iterable[Result]) -> dict[str, dict[str, int]]:
 
 
 def _place(row: Latency) -> int:
-    """The place of an operation in the contract; last what is none of them."""
+    """The position of an operation in the contract; behind all of them for anything else."""
     return list(OPERATIONS).index(row.operation) if row.operation in OPERATIONS else len(OPERATIONS)
 
 
@@ -147,7 +145,7 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
 
 
 def _by_rule(cases: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Cases as rule -> operations, in the catalogue's order."""
+    """Groups cases as rule -> operations, in the order of the catalogue."""
     found = {
         rule.id: tuple(operation for operation in rule.operations if (rule.id, operation) in cases)
         for rule in RULES.values()
@@ -194,10 +192,8 @@ def _rule(rule: Rule) -> RuleRecord:
 def _replays(
     causes: Iterable[CauseRecord], ledger: Ledger, folder: Path | None
 ) -> dict[str, Mapping[str, Any]]:
-    """The replay files of the first violation of each cause, by the path that findings name them with.
-
-    They hold no secret, and are kept exact.
-    """
+    """The replay files of the first violation of each cause, by their path in findings; unabridged, since
+    they contain no secret."""
     replays: dict[str, Mapping[str, Any]] = {}
     for cause in causes if folder else ():
         cases = [ledger.case(cause.rule, operation) for operation in cause.operations]

@@ -1,4 +1,4 @@
-"""Groups violations by what caused them, so that one broken rule shows as one finding."""
+"""Groups violations by cause, so that one broken rule shows as one finding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.judge.ledger import Ledger, Result, grouped
 
 Key = tuple[str, str]
 
-#: The rule whose violation comes before all others: a client that breaks it pays twice.
+#: The rule whose violation is listed first: a client that breaks it pays twice.
 WORST = "client.retry-key"
 
 
@@ -44,8 +44,8 @@ class CauseRecord(msgspec.Struct, frozen=True):
 def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     """The causes of all violations: required before implied, new before known, wide before narrow.
 
-    Every violated case is in exactly one of them; what a violation kept from being judged is among its
-    consequences (`took_along`).
+    Every violated case is in exactly one cause; its consequences (`took_along`) include cases that it left
+    inconclusive.
     """
     violated = {case.key: case for case in ledger.cells if case.verdict.is_violation}
     first: dict[str, Key] = {}
@@ -86,10 +86,11 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
 
 
 def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> None:
-    """Brings under one cause what one mistake breaks on several operations, not the same rules on each.
+    """Extends a cause found on some operations to the others, where one mistake breaks different rules on
+    different operations.
 
-    A rule that another, which is broken on several operations, explains on half of its own or more follows it
-    on the others, too. One that breaks alone on most operations explains the other wherever that is broken.
+    A rule explained by another, itself broken on several operations, on at least half of its own, follows it
+    on the rest. If it breaks alone on most operations, it becomes the cause of the other instead.
     """
     broken = grouped((key[0], key) for key in violated)
     for rule, cases in broken.items():
@@ -107,7 +108,7 @@ def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> N
 
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
-    """The start of a chain of parents; of a circular one, the same link from everywhere."""
+    """The end of a chain of parents; in a cycle, the same element from everywhere."""
     seen = [key]
     while (parent := parents[key]) is not None:
         if parent in seen:
@@ -118,8 +119,8 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
 
 
 def _kept_nowhere(ledger: Ledger) -> Mapping[str, Collection[str]]:
-    """Rule -> the operations on which it was not run, of the rules that are broken wherever they were judged:
-    a narrowed run looks in a few places only."""
+    """Rule -> the operations on which it was not run, for rules that never passed; a narrowed run judges few
+    operations."""
     seen: dict[str, set[Verdict]] = {}
     unseen: dict[str, set[str]] = {}
     for case in ledger.cells:
@@ -136,7 +137,7 @@ def _parent(
     first: Mapping[str, Key],
     nowhere: Mapping[str, Collection[str]],
 ) -> Key | None:
-    """The violated case that this case's violation comes from."""
+    """The violated case that explains this one; None if it is a cause itself."""
     finding = case.decisive
     if finding.cause in first and finding.cause != case.rule:
         same = (finding.cause, case.operation)
@@ -144,11 +145,10 @@ def _parent(
     for rule in ALL_RULES[case.rule].follows:
         parent = (rule, case.operation)
         if case.operation not in ALL_RULES[rule].operations or case.operation in nowhere.get(rule, ()):
-            # Of a rule about other operations, and of one that was broken wherever the run looked and was not
-            # looked at here, any violation will do.
+            # Where the rule was not judged on this operation, its first violation anywhere serves.
             parent = first.get(rule, parent)
         if parent not in violated or (violated[parent].known and not case.known):
-            # What is not listed stands on its own: behind a known failure nobody would see it.
+            # A known failure must not hide a new one.
             continue
         if rule == "error.shape" and not finding.without_error_body:
             continue

@@ -1,5 +1,5 @@
-"""Compares the results of several implementations, or of two versions of one: as Markdown, as a page, and as
-a folder of pages."""
+"""Compares results of several servers, or of two versions of one: as Markdown, as a page, or as a folder of
+pages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,24 @@ from conformance.report.html import html, rendered
 from conformance.report.markdown import code, plain
 from conformance.report.pinned_choices import choices
 
-#: Stands where a document has no such rule or operation.
+#: The verdict on a case that a document does not have.
 ABSENT = "absent"
 
 _SIGNS: dict[str, str] = {**{str(verdict): sign for verdict, sign in view.SIGNS.items()}, ABSENT: " "}
 
-#: Cases that the last document judges otherwise than the first: rule, verdict before and verdict after ->
-#: operations.
+#: Cases with different verdicts in two documents: rule, verdict before, verdict after -> operations.
 Changes = dict[tuple[str, str, str], list[str]]
 
 
 @dataclass
 class Comparison:
-    """Differences between documents; `names` are their columns."""
+    """The differences between documents; `names` are the headings of their columns."""
 
     names: list[str]
     documents: list[Document]
-    #: Rules that the documents do not judge alike, or that one of them breaks, with verdict -> operations for
-    #: each document.
+    #: Rules with different verdicts or a violation, each with verdict -> operations for each document.
     rules: list[tuple[RuleRecord, list[dict[str, list[str]]]]] = field(default_factory=list)
-    #: Open questions with different answers: rule, question and the answer in each document, "" where it was
-    #: not asked -> operations.
+    #: Rule, open question, and the answers of the documents ("" if not asked) -> operations.
     choices: dict[tuple[str, str, tuple[str, ...]], list[str]] = field(default_factory=dict)
     broke: Changes = field(default_factory=dict)
     mended: Changes = field(default_factory=dict)
@@ -44,13 +41,12 @@ class Comparison:
 
     @property
     def two(self) -> bool:
-        """True if there is a before and an after."""
+        """True if there are exactly two documents, a before and an after."""
         return len(self.documents) == 2
 
     @property
     def headline(self) -> str:
-        """Sentence with the numbers of results that conform, do not conform, and do not tell, without numbers
-        of 0."""
+        """The numbers of results that conform, that do not, and that are undecided, in a sentence."""
         tones = [view.tone(document) for document in self.documents]
         conform, broken = tones.count("good"), tones.count("bad") + tones.count("known")
         numbers = {
@@ -65,7 +61,7 @@ class Comparison:
 
 
 def compare(documents: Mapping[str, Document]) -> Comparison:
-    """Compares documents by name, in their order. Rules follow the first document that has them."""
+    """Compares documents, given by name. Rules are in the order of the first document that has them."""
     found = Comparison([clean(name) for name in documents], list(documents.values()))
     cells = [view.cells(document) for document in found.documents]
     rules: dict[str, RuleRecord] = {}
@@ -112,13 +108,13 @@ def _other_choices(found: Comparison) -> None:
     for asked in dict.fromkeys(question for answers in given for question in answers):
         rule, operation, question = asked
         texts = tuple(answers.get(asked, "") for answers in given)
-        # A question that was not asked somewhere says nothing about a choice.
+        # An unasked question is no difference.
         if len({text for text in texts if text}) > 1:
             found.choices.setdefault((rule, question, texts), []).append(operation)
 
 
 def names(paths: list[str], documents: list[Document], given: list[str]) -> list[str]:
-    """A name for each document: as given, else what was judged, else the file, so that all differ."""
+    """Unique names of documents: as given, else what was judged, else the files."""
     if given:
         return given
     labels = [view.label(document) for document in documents]
@@ -135,7 +131,7 @@ def comparison_markdown(found: Comparison) -> str:
 
 
 def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
-    """The comparison as a page that loads nothing; `pages` are the reports of the results, to link to."""
+    """The comparison as a self-contained page; `pages` are the reports of the results, to link to."""
     values = {
         "found": found,
         "columns": ["exit", *_NUMBERS],
@@ -152,7 +148,7 @@ def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
 
 
 def comparison_pages(found: Comparison) -> dict[str, str]:
-    """The comparison as the pages of a folder: path -> text; index.html, and the report of each result."""
+    """The comparison as a folder of pages, path -> text: index.html and the report of each result."""
     paths: list[str] = []
     for name in found.names:
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:60] or "results"
@@ -163,7 +159,7 @@ def comparison_pages(found: Comparison) -> dict[str, str]:
     return {"index.html": comparison_html(found, paths), **reports}
 
 
-#: Numbers of each document, in the order of the columns.
+#: Columns with the numbers of a document.
 _NUMBERS = ("required failed", "required passed", "warnings", "inconclusive")
 
 
@@ -174,7 +170,7 @@ def _numbers(document: Document) -> tuple[int, ...]:
 
 
 def _column(column: dict[str, list[str]]) -> dict[str, object]:
-    """One document's verdicts on a rule: the most severe, its sign, and on what."""
+    """The verdicts of one document on a rule: the most severe, its sign, and where it differs."""
     worst = min(column, key=_SEVERITY.index)
     text = worst if len(column) == 1 else f"{worst} on {listed(column[worst], 3)}"
     return {
@@ -185,7 +181,7 @@ def _column(column: dict[str, list[str]]) -> dict[str, object]:
     }
 
 
-#: Verdicts in a comparison, the most severe first.
+#: Verdicts, the most severe first.
 _SEVERITY = [*map(str, Verdict), ABSENT]
 
 

@@ -1,4 +1,4 @@
-"""Selects the exchanges that reports keep: as many as fit, evidence of the most severe findings first."""
+"""Selects the exchanges of a report within a limit of bytes, evidence of the most severe findings first."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Result
 from conformance.report.document import Document
 
-#: Bytes of exchanges, as JSON, that a results document keeps.
+#: Maximum size of the exchanges of a results document, in bytes of JSON.
 DOCUMENT_EXCHANGES = 12_000_000
 
-#: Bytes of exchanges, as JSON, that a page holds.
+#: Maximum size of the exchanges of a page, in bytes of JSON.
 PAGE_EXCHANGES = 1_500_000
 
-#: Characters of one body that a page holds where it is no evidence of a violation.
+#: Maximum length of a body in a page that is not evidence of a violation.
 BRIEF_BODY = 1024
 
-#: Members of an exchange that a page does not show.
+#: Members of an exchange that a page omits.
 _HIDDEN = ("call", "url", "started")
 
 
 def document_exchanges(
     cells: Iterable[Result], exchanges: Mapping[int, ExchangeRecord]
 ) -> dict[int, ExchangeRecord]:
-    """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were
-    sent."""
+    """The exchanges of findings up to DOCUMENT_EXCHANGES, in the order sent."""
     kept: dict[int, ExchangeRecord] = {}
     size = 0
     for _, number in _ranked(cells):
@@ -45,10 +44,8 @@ def document_exchanges(
 
 
 def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
-    """The exchanges that a page holds, as many as fit into PAGE_EXCHANGES, by number, as JSON data.
-
-    What proves no violation comes with brief bodies.
-    """
+    """The exchanges of a page up to PAGE_EXCHANGES, by number, as JSON data; bodies are truncated unless they
+    prove a violation or an error."""
     kept: dict[str, dict[str, object]] = {}
     size = 0
     for verdict, number in _ranked(document.cells):
@@ -70,9 +67,9 @@ def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
 
 
 def _ranked(cells: Iterable[Result]) -> Iterator[tuple[Verdict, int]]:
-    """Each exchange that a finding names, once, with the most severe verdict it proves.
+    """The exchanges of findings, each once, with the most severe verdict it proves.
 
-    Those of the most severe findings come first, and of these the decisive ones before all others.
+    Ordered by severity, decisive exchanges first.
     """
     named = sorted(
         (-finding.verdict.severity, position, number, finding.verdict)
@@ -91,6 +88,6 @@ def _brief(body: BodyRecord) -> BodyRecord:
     if body.text is not None and len(body.text) > BRIEF_BODY:
         return replace(body, text=body.text[:BRIEF_BODY], cut=True)
     if body.base64 is not None and len(body.base64) > BRIEF_BODY:
-        # A multiple of four: base64 stays whole.
+        # BRIEF_BODY is a multiple of four, so base64 stays valid.
         return replace(body, base64=body.base64[:BRIEF_BODY], cut=True)
     return body

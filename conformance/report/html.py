@@ -1,9 +1,8 @@
-"""The report for a browser: one file that loads nothing.
+"""The report as a self-contained page for a browser.
 
-It stays small whatever the run: it holds every rule and case in words, and of the exchanges as many as fit
-into PAGE_EXCHANGES bytes, those of violations first; results.json keeps more. Everything that came from
-outside is escaped by the template or goes through the script as text, and the page's policy lets no other
-script run than its own.
+Its size is bounded: every rule and case in words, and exchanges up to PAGE_EXCHANGES bytes, those of
+violations first; results.json keeps more. Foreign text is escaped by the template or inserted as text by the
+script, and the content security policy allows no other script.
 """
 
 from __future__ import annotations
@@ -34,14 +33,13 @@ from conformance.report.document import Document, RuleRecord
 from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
 from conformance.report.transcript import transcript
 
-#: Violations whose decisive exchange is also held as plain text, for readers without scripts.
+#: Violations whose decisive exchange is also included as plain text, for readers without scripts.
 TRANSCRIPTS = 100
 
-#: Created resources that the page lists.
+#: Maximum number of created resources in the page.
 CREATED = 2000
 
-#: Causes, and reasons for which something was not judged, that the first page names: it stays on one sheet of
-#: paper whatever the run.
+#: Maximum number of causes and of inconclusive reasons on the first page, so that it prints on one sheet.
 CAUSES, REASONS = 8, 4
 
 #: The column of violations that do not fail the run.
@@ -56,15 +54,15 @@ def html(document: Document) -> str:
 
 
 def pieces(document: Document) -> Iterator[str]:
-    """The page in pieces: the whole takes megabytes."""
+    """The page in pieces, since the whole takes megabytes."""
     return rendered("report.html.j2", _values(document), _asset("report.js"))
 
 
 def rendered(
     template: str, values: Mapping[str, Any], script: str = "", forms: str = "'none'"
 ) -> Iterator[str]:
-    """The pieces of a page of a template, with style and script, and a policy that allows these two and
-    nothing else, but for forms that are sent to `forms`."""
+    """Renders a template with its style and script, in pieces; the content security policy allows only these
+    two, and forms sent to `forms`."""
     style = _asset("report.css")
     sources = _hash(script) if script else "'none'"
     policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}"
@@ -100,7 +98,7 @@ def _asset(name: str) -> str:
 
 
 def _template(name: str) -> str:
-    """A template without the indentation of its lines, which would make up a fifth of a page."""
+    """A template without indentation, which would be a fifth of a page."""
     return re.sub(r"^ +", "", _asset(name), flags=re.MULTILINE)
 
 
@@ -109,13 +107,13 @@ def _hash(text: str) -> str:
 
 
 def embedded(data: Any) -> Markup:
-    """JSON for a script element: no character in it can end the element or start markup."""
+    """JSON for a script element, with markup characters escaped."""
     text = json.dumps(data, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _values(document: Document) -> dict[str, Any]:
-    """Values for the template about a document."""
+    """The template values of a document."""
     numbers = view.numbers(document)
     used = [str(name) for name in view.SIGNS if any(row[name] for row in numbers.values())]
     tone = view.tone(document)
@@ -168,7 +166,7 @@ def _values(document: Document) -> dict[str, Any]:
 
 
 def _bar(row: dict[str, int]) -> list[tuple[str, str, str]]:
-    """The parts of a bar of numbers: name, place and width."""
+    """The segments of a stacked bar: name, offset and width."""
     total = sum(row.values()) or 1
     parts, at = [], 0.0
     for name, number in row.items():
@@ -256,7 +254,7 @@ def _exchanges(case: Result) -> list[int]:
 
 
 def _findings(document: Document, case: Result, broken: Collection[str]) -> list[dict[str, Any]]:
-    """The findings of a case that say something; a command stands with the first that has it."""
+    """The findings of a case that have something to show; each command is shown once."""
     shown, commands = [], {""}
     for finding in case.findings:
         violated = finding.verdict.is_violation
@@ -288,8 +286,8 @@ def _tally(cases: Iterable[Result]) -> str:
 
 
 def _script(document: Document, finding: Finding) -> str:
-    """The stand-alone script that repeats a violation; empty where the document does not carry its requests,
-    or where these were written by hand or by another version of the suite."""
+    """The stand-alone script that repeats a violation; empty if the document has no replay file, or one that
+    was edited or is from another version."""
     replay = document.replays.get(finding.replay)
     if not finding.replay or replay is None:
         return ""

@@ -1,11 +1,10 @@
 """The results as JUnit XML.
 
-A suite for each area of rules, a class for each rule, a test case for each operation: viewers group by
-these. A cause is one failure, so that nobody reads one mistake a hundred times: its other cases, and what
-followed from it, count as skipped and name it. What is inconclusive counts as skipped, too; so that no viewer
-shows an incomplete run as a success, a last test case holds the verdict with all numbers, and fails where the
-exit status is not 0 and no other test case does. An operation that the server does not have is a failure of
-its own. `file` is what GitLab makes a link of.
+One suite per area of rules, one class per rule, one test case per operation, since viewers group by these.
+Each cause is one failure; its other cases and consequences are skipped, with a reference to it. Inconclusive
+cases are skipped. A final test case holds the verdict; it fails if the exit status is not 0 and no other test
+case fails, so that no viewer shows an incomplete run as a success. Each missing operation is a failure.
+GitLab makes a link of `file`.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ from conformance.report.document import Document, RuleRecord
 
 _NAME = "Financial Accounts API conformance"
 
-#: (rule, operation) of a case that fails the run -> the case that is the failure of its cause, and how many
-#: cases of the cause fail.
+#: Key of a failing case -> the case reported as the failure of its cause, and how many of the cause fail.
 _Leading = dict[tuple[str, str], tuple[Result, int]]
 
 
@@ -34,7 +32,7 @@ def junit(document: Document) -> str:
     areas = grouped(
         (case.rule.partition(".")[0], case)
         for case in document.cells
-        # What the user left out is not in the run; to name it would drown what is.
+        # Omits what the user's selection left out.
         if case.verdict is not Verdict.NOT_RUN or not document.run.selection
     )
     suites = [_suite(document, area, cases, rules, leading) for area, cases in areas.items()]
@@ -99,7 +97,8 @@ def _missing(document: Document) -> ElementTree.Element:
 
 
 def _file(document: Document, case: Result) -> str:
-    """A file that a viewer can link to: the target file of the user's repository, else the check's module."""
+    """A file that a viewer can link to: the target file, if inside the repository, else the module of the
+    check."""
     target = document.run.options.get("target", "")
     if target.endswith(".toml") and not PurePath(target).is_absolute() and ".." not in PurePath(target).parts:
         return PurePath(target).as_posix()

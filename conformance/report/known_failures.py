@@ -13,8 +13,8 @@ An operation that does not exist yet is listed as the rule operation.missing:
     operation = "createWallet"
     reason = "wallets come in the next release"
 
-A listed failure stays visible. An entry whose violation is gone, or that has expired, fails the run, so
-that the list shrinks as the server is mended.
+A listed failure stays visible. An entry that has expired, or whose violation is gone, fails the run, so that
+the list shrinks as the server is fixed.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from conformance.judge.findings import HELD, VIOLATIONS, Verdict
 from conformance.judge.ledger import Ledger, grouped
 from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 
-#: Stands in the place of a rule where an operation does not exist.
+#: The rule of entries for operations that do not exist.
 MISSING = "operation.missing"
 
 _KEYS = ("rule", "operation", "reason", "expires")
 
-#: The reason of an entry that a run writes.
+#: The placeholder for the reason in entries that a run writes.
 _TO_BE_GIVEN = "to be given: why it fails, and until when"
 
 
@@ -76,12 +76,11 @@ class KnownFailures:
         return cls(entries, str(path))
 
     def apply(self, ledger: Ledger) -> KnownFailuresRecord:
-        """Marks the violated cells, and the missing operations, that are listed with the reason; returns the
-        list with the entries to delete.
+        """Marks the violations and missing operations that are listed; returns the list with its stale
+        entries.
 
-        An entry is stale when it has expired, when its rule held on every operation it names and they were
-        all run, or when the operation exists by now. What was not run, or ended inconclusive, says nothing
-        about an entry.
+        An entry is stale if it has expired, if its rule held on every operation it covers, or if the
+        operation exists now. Cases that were not run, or are inconclusive, make no entry stale.
         """
         ledger.known_missing.clear()
         for cell in ledger.cells:
@@ -113,7 +112,7 @@ class KnownFailures:
         return KnownFailuresRecord(clean(self.source), tuple(entries), tuple(stale))
 
     def reason(self, rule: str, operation: str) -> str:
-        """The listed reason of a violation; empty where it is not listed, or no longer."""
+        """The reason listed for a violation; empty if it is not listed, or the entry has expired."""
         for entry in self.entries:
             if entry.rule == rule and operation in _operations(entry) and not self._expired(entry):
                 return entry.reason
@@ -124,18 +123,18 @@ class KnownFailures:
 
 
 def _operations(entry: KnownFailureRecord) -> tuple[str, ...]:
-    """The operations that an entry is about."""
+    """The operations that an entry covers."""
     everywhere = entry.operation == "*" and entry.rule != MISSING
     return RULES[entry.rule].operations if everywhere else (entry.operation,)
 
 
 def _exists(ledger: Ledger, operation: str) -> bool:
-    """True if a run judged anything of an operation, which then must exist."""
+    """True if anything was judged on an operation, so that it must exist."""
     return any(cell.verdict in (*HELD, *VIOLATIONS) for cell in ledger.cells if cell.operation == operation)
 
 
 def _lines(text: str, entries: int) -> list[int]:
-    """The line on which each [[failure]] starts; 1 for all where they are written otherwise."""
+    """The line of each [[failure]]; 1 for all if the file uses another notation."""
     found = [
         number
         for number, line in enumerate(text.splitlines(), 1)
@@ -153,7 +152,7 @@ def _entry(row: dict[str, Any], line: int, source: str) -> KnownFailureRecord:
 
 
 def _mistake(row: dict[str, Any]) -> str:
-    """The first mistake in an entry, but for its date; empty where there is none."""
+    """The first mistake in an entry apart from its date; empty without one."""
     for key in row:
         if key not in _KEYS:
             return f"{key}: unknown key; a known failure has {', '.join(_KEYS)}."
@@ -183,7 +182,7 @@ def _mistake(row: dict[str, Any]) -> str:
 
 
 def _expiry(value: Any, place: str) -> str | None:
-    """A date as ISO 8601 writes it. Raises InputError."""
+    """Parses a date into ISO 8601. Raises InputError."""
     if value is None:
         return None
     try:
@@ -196,10 +195,10 @@ def _expiry(value: Any, place: str) -> str | None:
 
 
 def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) -> Path:
-    """Writes the list of a run's violations; where a rule fails on all its operations, as one entry.
+    """Writes the violations of a run as a list; a rule that fails on all its operations becomes one entry.
 
-    Reasons that the run's own list gave are kept, and so are its entries that the run says nothing about.
-    Raises OSError.
+    Keeps the reasons of the run's own list, and its entries on which the run is not conclusive. Raises
+    OSError.
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
     for rule, cells in grouped((cell.rule, cell) for cell in ledger.with_verdict(*VIOLATIONS)).items():
@@ -228,7 +227,7 @@ def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) 
 
 
 def _table(rule: str, operation: str, reason: str, expires: str | None = None, *, got: str = "") -> list[str]:
-    """An entry as it is written; `got` is a comment behind its operation."""
+    """An entry in TOML; `got` is a comment after its operation."""
     return [
         "",
         "[[failure]]",

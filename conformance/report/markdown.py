@@ -10,7 +10,7 @@ from conformance.report import view
 from conformance.report.document import Document
 from conformance.report.summary import Section, sections
 
-#: Entries of a section that are shown.
+#: Maximum number of entries of a section.
 SHOWN = 30
 
 _ICONS = {"good": "✅", "part": "◐", "known": "🟡", "unsure": "⚠️", "suite": "💥", "bad": "❌"}
@@ -22,7 +22,7 @@ def markdown(document: Document) -> str:
 
 
 def code(text: str, length: int = 300) -> str:
-    """A text as a code span: nothing in it is markup, a mention or a link."""
+    """Formats foreign text as a code span: no markup, mentions or links."""
     text = one_line(clean(text), length)
     if not text:
         return "(empty)"
@@ -33,9 +33,9 @@ def code(text: str, length: int = 300) -> str:
 
 
 def plain(text: str) -> str:
-    """A text that is not ours, as words: what is markup within a line is escaped, and nothing else."""
+    """Escapes foreign text: no markup within a line."""
     text = re.sub(r"([\\`*_{}\[\]<>#|~&@])", r"\\\1", one_line(clean(text), 500))
-    # A colon makes an emoji or a link only between words; a list, a heading or a rule starts a line.
+    # A colon starts an emoji or a link only before a word; the last pattern is of lists, headings and rules.
     text = re.sub(r":(?=\S)", r"\\:", text)
     return re.sub(r"^([-+=]|\d+[.)])", r"\\\1", text)
 

@@ -3,7 +3,7 @@
     [choices."http.success-status".createAccount]
     "status of a success" = "201"
 
-Clients come to depend on such choices, even though the specification lets the server change them.
+Clients may depend on such choices, although the specification lets the server change them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Question = tuple[str, str, str]
 
 
 def choices(cells: Iterable[Result]) -> dict[Question, str]:
-    """The server's choice on each question that the specification leaves open, in the catalogue's order."""
+    """The server's answer to each open question, in the order of the catalogue."""
     answers: dict[Question, set[str]] = {}
     for cell in cells:
         for finding in cell.findings:
             for question, answer in finding.observations.items():
                 answers.setdefault((cell.rule, cell.operation, question), set()).add(answer)
-    # Two checks that saw different things did so in either order.
+    # Several answers are sorted, since checks run in any order.
     return {question: " / ".join(sorted(given)) for question, given in answers.items()}
 
 
@@ -72,8 +72,7 @@ class PinnedChoices:
         return cls(pinned, str(path))
 
     def compare(self, ledger: Ledger) -> PinnedChoicesRecord:
-        """The pinned choices in numbers, and the questions that were answered otherwise; one that was not
-        asked again differs in nothing."""
+        """Compares the pinned choices with a run; questions that it did not ask are no difference."""
         now = choices(ledger.cells)
         differences = tuple(
             DifferenceRecord(*question, pinned=clean(answer), now=now[question])

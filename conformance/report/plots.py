@@ -1,4 +1,4 @@
-"""Plots of latency, and of the course of a load run, as SVG."""
+"""Plots of latency, and of a load run over time, as SVG."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LOW, _HIGH = 0.0005, 20.0
 
 
 def _x(seconds: float) -> float:
-    """Position of a time on the logarithmic axis."""
+    """The position of a duration on the logarithmic axis."""
     share = math.log(min(max(seconds, _LOW), _HIGH) / _LOW) / math.log(_HIGH / _LOW)
     return round(share * (_WIDTH - 4) + 2, 1)
 
 
 def axis() -> Markup:
-    """The head of the plots' column: its axis."""
+    """The axis above the plots of latency."""
     ticks = Markup("").join(
         Markup('<text x="{}" y="12" text-anchor="middle">{}</text>').format(_x(value), text)
         for value, text in ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1.0, "1 s"), (10.0, "10 s"))
@@ -34,7 +34,7 @@ def axis() -> Markup:
 
 
 def row(latency: Latency) -> dict[str, Any]:
-    """One operation's row: texts of its quantiles and statuses, and its plot."""
+    """Template values of one operation: quantiles, statuses and plot."""
     answered = latency.p50 is not None
     quantiles = {"p50": latency.p50, "p95": latency.p95, "max": latency.max}
     texts = {name: "–" if value is None else milliseconds(value) for name, value in quantiles.items()}
@@ -58,7 +58,7 @@ def _plot(latency: Latency, texts: dict[str, str]) -> Markup:
     for index, number in enumerate(latency.histogram):
         if number:
             left, right = _x(edges[index]), _x(edges[index + 1])
-            # Even one answer among thousands can be seen.
+            # The minimum height keeps a single answer visible.
             height = max(round((_HEIGHT - 4) * number / most, 1), 1.5)
             parts.append(
                 Markup('<rect x="{}" y="{}" width="{}" height="{}"/>').format(
@@ -78,13 +78,13 @@ def _plot(latency: Latency, texts: dict[str, str]) -> Markup:
     ).format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, escape(words), Markup("").join(parts))
 
 
-# ---------------------------------------------------------------------- the course of a load run
+# ---------------------------------------------------------------------- a load run over time
 
 _COURSE_WIDTH, _COURSE_HEIGHT, _LEFT = 640, 110, 56
 
 
 def course(moments: Sequence[MomentRecord]) -> list[Markup]:
-    """The course of a load run as line plots: rates, users, latency, refusals, waits and violations."""
+    """A load run over time as line plots: rates, users, latency, refusals, waits and violations."""
     if len(moments) < 2:
         return []
 
@@ -121,7 +121,8 @@ def course(moments: Sequence[MomentRecord]) -> list[Markup]:
 
 
 def _lines(title: str, end: float, series: Mapping[str, Sequence[float]]) -> Markup:
-    """A plot of values at equal distances, from 0 to the greatest; the lines differ in dashes, too."""
+    """A line plot of equidistant values from 0 to their maximum; lines also differ in dashes, for readers
+    without colours."""
     most = max((value for values in series.values() for value in values), default=0.0) or 1.0
     parts = [
         Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(

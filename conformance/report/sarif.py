@@ -1,9 +1,8 @@
 """The violations as SARIF 2.1.0, for code scanning.
 
-There is one result, so one alert, for each cause; the operations on which it shows, and what else failed
-because of it, stand inside. What was not judged is no result, for GitHub would make alerts of it. An
-operation that the server does not have is a result of its own. A server has no lines of source here, so a
-result is located at the path of its first operation, and the others are related locations.
+Each cause is one result, so one alert, with its operations and consequences inside. Inconclusive cases are
+omitted, since GitHub would make alerts of them. Each missing operation is a result. As there is no source
+code, a result is located at the path of its first operation; the others are related locations.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from conformance.report.markdown import plain
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
-#: The fingerprint by which GitHub tells alerts apart. Without it GitHub makes one of the line in a file, and
-#: here all results of a path would be one alert. It is made of the rule and all its operations, so that who
-#: dismisses an alert on some operations does not dismiss it on others that break later.
+#: The fingerprint that identifies an alert on GitHub, which by default is derived from file and line: all
+#: results of a path would be one alert. It covers rule and operations, so that dismissing an alert on some
+#: operations does not dismiss it on others that break later.
 FINGERPRINT = "primaryLocationLineHash"
 
-#: The rule of results about operations that the server does not have.
+#: The rule of results for missing operations.
 MISSING = "operation.missing"
 
-#: Further failures, and operations, that a result names.
+#: Maximum number of names listed in a result.
 SHOWN = 20
 
 
@@ -123,7 +122,7 @@ def _results(document: Document, catalogue: Sequence[RuleRecord]) -> list[dict[s
         for known in (False, True):
             cases = [case for case in cause.cases if bool(case.known) is known]
             if cases:
-                # What followed stands with what is new, if anything is.
+                # Consequences are listed with the new failure, if there is one.
                 taken = cause.consequences if cases[0] is cause.first else ()
                 found.append(_result(document, cause.rule, cases, taken))
         if cause.known or found[-1]["level"] != "error":
@@ -132,7 +131,7 @@ def _results(document: Document, catalogue: Sequence[RuleRecord]) -> list[dict[s
 
 
 def _own(document: Document, cause: view.Cause) -> Iterator[dict[str, Any]]:
-    """Results of what fails the run although its cause alone does not: one for each rule."""
+    """Results for consequences that fail the run although their cause does not, one per rule."""
     there, rules = view.cells(document), view.rules(document)
     taken = (there[key.key] for key in cause.consequences)
     failing = (case for case in taken if view.fails(document, case, rules[case.rule].level))
@@ -172,7 +171,7 @@ def _result(
 
 
 def _suppressed(reason: str) -> list[dict[str, str]]:
-    """That a list of known failures has a result, and why."""
+    """The suppression of a known failure."""
     return [{"kind": "external", "status": "accepted", "justification": reason}]
 
 
@@ -187,7 +186,7 @@ def _message(rule: RuleRecord, first: Result, operations: Sequence[str], taken: 
     if taken:
         names = listed([f"{key.rule} on {key.operation}" for key in taken], SHOWN)
         parts.append(f"It seems to be also why this failed, or was not judged: {names}.")
-    # What a server said must not be taken for a link.
+    # Text of the server must not become a link.
     head, *links = parts
     return " ".join([re.sub(r"([\\\[\]])", r"\\\1", head), *links])
 

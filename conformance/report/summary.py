@@ -1,5 +1,4 @@
-"""The sections of a run's summary, which the terminal and the Markdown show alike, and the facts of the run,
-which the page shows: in short at its beginning, and whole at its end."""
+"""The sections of a summary, for terminal and Markdown, and the facts of a run, for the page."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from conformance.judge.ledger import QUICK, grouped
 from conformance.report import view
 from conformance.report.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
 
-#: Further checks, and names of rules in one line, that are shown of an entry unless all is wanted.
+#: Maximum number of further checks, and of rules in a line, unless verbose.
 CHECKS, NAMES = 6, 4
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A labelled text, `quoted` if it is literal, as a server or a shell has it. `after` follows unquoted."""
+    """A labelled text, `quoted` if literal (of a server or a shell), followed by the unquoted `after`."""
 
     label: str
     text: str
@@ -32,7 +31,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class SummaryLine:
-    """One line of a section, with what belongs to it. `note` is shown where there is room."""
+    """An entry of a section with its facts; `note` is shown where there is room."""
 
     text: str
     facts: tuple[Fact, ...] = ()
@@ -41,7 +40,7 @@ class SummaryLine:
 
 @dataclass(frozen=True)
 class Section:
-    """A title, entries, and the number of those that were left out. `tone` is bad, unsure or nothing."""
+    """A titled list of entries; `more` entries were omitted. `tone` is bad, unsure or empty."""
 
     title: str
     tone: str
@@ -52,9 +51,9 @@ class Section:
 def sections(
     document: Document, *, most: int | None, folder: Path | None = None, verbose: bool = False
 ) -> Iterator[Section]:
-    """The sections that have entries, at most `most` in each.
+    """Yields the non-empty sections, with at most `most` entries each.
 
-    `folder` is where the reports were written, if not where the document says. `verbose` leaves out nothing.
+    `folder` has the reports, if not the one in the document. `verbose` omits nothing.
     """
     found: dict[tuple[str, str], Iterable[SummaryLine]] = {
         ("Not implemented: a valid request is answered as an undocumented path is", "bad"): _missing(
@@ -94,7 +93,7 @@ def _missing(document: Document) -> Iterator[SummaryLine]:
 
 
 def _broken(document: Document, folder: Path | None, verbose: bool) -> Iterator[SummaryLine]:
-    """The causes that fail the run, or that take something along which does."""
+    """The causes that fail the run, or whose consequences do."""
     cells, rules = view.cells(document), view.rules(document)
     for cause in view.causes(document):
         cases = [*cause.cases, *(cells[key.key] for key in cause.consequences)]
@@ -139,7 +138,7 @@ def _warnings(document: Document) -> Iterator[SummaryLine]:
     by_rule = grouped(
         (case.rule, case) for case in document.cells if case.verdict is Verdict.WARNING and not case.known
     )
-    # Where they fail the run they stand among what is broken.
+    # With --fail-on implied they are listed as broken.
     for rule, cases in by_rule.items() if document.verdict.fail_on is Level.REQUIRED else ():
         yield SummaryLine(
             f"{rule} on {_on(document, (case.operation for case in cases))}: {_told(cases[0].decisive)}"
@@ -184,7 +183,7 @@ def _inconclusive(document: Document, verbose: bool) -> Iterator[SummaryLine]:
 
 
 def _left_out(document: Document) -> Iterator[SummaryLine]:
-    """Cases that a read-only run could not judge, with the reason."""
+    """Cases that a read-only run could not judge, by reason."""
     cases = document.cells if "read-only" in document.run.options else []
     reasons = Counter(case.summary for case in cases if case.verdict is Verdict.NOT_RUN and case.summary)
     for reason, number in reasons.most_common():
@@ -197,7 +196,7 @@ def _errors(document: Document) -> Iterator[SummaryLine]:
 
 
 def _told(finding: Finding) -> str:
-    """Expectation and answer in one line."""
+    """Expected and got in one line."""
     return f"expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
 
 
@@ -211,7 +210,7 @@ _CONFIRMED = {
 
 
 def facts(document: Document) -> list[tuple[str, str]]:
-    """Names and values of the run in short, for the first page."""
+    """The facts of a run for the first page, as names and values."""
     run = document.run
     processes = f" by {count(run.workers, 'process', 'processes')}" if run.workers > 1 else ""
     found = [
@@ -226,7 +225,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
 
 
 def left_out(document: Document) -> str:
-    """Size of what the user's selection left out, in words; empty for a whole run."""
+    """The number of cases that the selection left out, in words; empty for a whole run."""
     number = sum(case.verdict is Verdict.NOT_RUN for case in document.cells)
     if not document.run.selection or not number:
         return ""
@@ -236,7 +235,7 @@ def left_out(document: Document) -> str:
 
 
 def run_facts(document: Document) -> list[tuple[str, str]]:
-    """Names and values of the run itself: when, how, on which server."""
+    """All facts of a run: times, options, server."""
     run = document.run
     found = [
         ("Started", run.started),
@@ -272,7 +271,7 @@ def _announced(told: AnnouncedRecord) -> str:
 
 
 def _rules_left_out(document: Document) -> str:
-    """The rules of which a quick run judged nothing."""
+    """The rules that a quick run did not judge at all."""
     if document.run.effort != QUICK:
         return ""
     judged = {case.rule for case in document.cells if case.verdict is not Verdict.NOT_RUN}

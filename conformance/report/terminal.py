@@ -1,4 +1,4 @@
-"""Summary of a run on the terminal: numbers, violations by cause, missing operations, the verdict."""
+"""The summary of a run for a terminal."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from conformance.report.summary import Section, sections
 #: Markup of a line for pytest's TerminalWriter.
 Markup = dict[str, Any]
 
-#: A line of the terminal's width and its markup.
+#: A line and its markup.
 Line = tuple[str, Markup]
 
 
 @dataclass(frozen=True)
 class Row:
-    """Text of one or more lines, after a label where it has one. A command is copied whole, and so never
-    broken."""
+    """A text, possibly labelled, that wraps to several lines; a command is never wrapped, so that it can be
+    copied."""
 
     text: str
     markup: Markup = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Row:
     command: bool = False
 
     def lines(self, width: int) -> list[str]:
-        """The row on lines of this width, further lines indented under the text of the first."""
+        """Wraps the row to this width, with continuation lines indented."""
         label = f"   {self.label:<11}" if self.label else ""
         text = label + " ".join(clean(self.text).splitlines())
         if len(text) <= width or self.command:
@@ -41,11 +41,11 @@ class Row:
         start = len(label) or len(text) - len(text.lstrip()) + 2
         wrapped = textwrap.wrap(text, width - 1, subsequent_indent=" " * start, break_on_hyphens=False)
         first, *rest = wrapped or [""]
-        # What a server says must not start a line that a CI system reads as a command.
+        # Foreign text must not become a workflow command of a CI system.
         return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
 
 
-#: Entries of a section that are shown without -v.
+#: Maximum number of entries of a section without -v.
 SHOWN = 25
 
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
@@ -55,10 +55,10 @@ _BOLD = {"bold": True}
 _FAINT = {"light": True}
 _YELLOW = {"yellow": True}
 
-#: Labels of facts that are shown faintly.
+#: Labels of facts in faint text.
 _ASIDE = frozenset({"operations", "rules", "led to"})
 
-#: Tone of a section or an operation -> its colour.
+#: Tone of a section or an operation -> colour.
 _TONES: dict[str, Markup] = {"bad": _RED, "unsure": _YELLOW, "": {}}
 
 _COLOURS: dict[str, dict[str, Any]] = {
@@ -72,10 +72,8 @@ _COLOURS: dict[str, dict[str, Any]] = {
 
 
 def summary(document: Document, *, folder: Path | None, width: int, verbose: bool) -> list[Line]:
-    """The lines of the summary with their markup; none holds a control character or ends in white space.
-
-    `folder` is where the reports were written.
-    """
+    """The lines of the summary with their markup, without control characters or trailing white space;
+    `folder` has the reports."""
     rows = [
         *_numbers(document),
         *_operations(document),
@@ -97,7 +95,7 @@ def _numbers(document: Document) -> Iterator[Row]:
 
 
 def _operations(document: Document) -> Iterator[Row]:
-    """A line for each operation, where there is something to tell them apart."""
+    """A line for each operation, unless all are without a tone."""
     rows = view.by_operation(document)
     if not any(tone for _, tone in rows.values()):
         return

@@ -1,4 +1,4 @@
-"""Exchanges, and failed checks, as plain text."""
+"""Exchanges and failed checks as plain text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from conformance.judge.findings import Finding
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
 
-#: Characters of a body that a transcript shows.
+#: Maximum length of a body in a transcript.
 BODY = 3000
 
 
 def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
-    """The exchange as it went over the wire, JSON bodies pretty-printed, without control characters; at most
-    so many characters of each body."""
+    """An exchange as plain text: JSON bodies pretty-printed, control characters escaped, bodies truncated to
+    `most` characters."""
     lines = [f"{exchange.method} {exchange.target}"]
     lines += [f"{name}: {value}" for name, value in exchange.request_headers]
     lines += ["", *_bounded(exchange.request_body, most), ""]
@@ -37,7 +37,7 @@ def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
 
 
 def body_lines(body: BodyRecord) -> list[str]:
-    """A body line by line; JSON pretty-printed, numbers and escapes as they were sent."""
+    """The lines of a body; JSON is pretty-printed, numbers and escapes as sent."""
     if not body.size:
         return ["(no body)"]
     if body.text is None:
@@ -54,7 +54,7 @@ def _bounded(body: BodyRecord, most: int) -> list[str]:
     return [*text[:most].split("\n"), *more]
 
 
-#: Characters of a body, and exchanges of a finding, that are shown.
+#: Maximum length of a body, and number of exchanges of a finding, in the text of a failed check.
 SHOWN_BODY = 1200
 SHOWN_EXCHANGES = 4
 
@@ -62,7 +62,7 @@ SHOWN_EXCHANGES = 4
 def failure_text(
     findings: Iterable[Finding], exchange: Callable[[int], Exchange | None], redactor: Redactor
 ) -> str:
-    """A paragraph for each finding, then its exchanges; free of secrets and control characters."""
+    """A paragraph per finding with its exchanges, redacted and without control characters."""
     shown: set[int] = set()
     parts = []
     for finding in findings:

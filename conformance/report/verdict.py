@@ -1,4 +1,4 @@
-"""The verdict of a run: one decision, which every format shows and the command exits with."""
+"""The verdict of a run; every format and the exit status use this one decision."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.report.document import (
 from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
 
-#: Name of a verdict -> exit status. Only `conforms` says that a server of the user's keeps to every rule.
+#: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
 EXIT_STATUS = {
     "conforms": 0,
     "partial": 0,
@@ -39,7 +39,7 @@ EXIT_STATUS = {
 
 
 def gating(fail_on: Level) -> tuple[Level, ...]:
-    """The levels that decide a run."""
+    """The levels whose violations fail a run."""
     return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
 
 
@@ -52,11 +52,10 @@ def decide(
     *,
     embedded: bool = False,
 ) -> Decision:
-    """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
+    """Decides a run, and marks the cases that `known` lists.
 
-    A server that was lost interrupts nothing: what was seen until then decides, and is incomplete at best.
-
-    Marks the cases that `known` lists.
+    Precedence: internal errors, interruption, violations. A lost server is no interruption: the run is judged
+    by what was seen, and is incomplete at best.
     """
     listed_failures = known.apply(ledger) if known else None
     choices = pinned.compare(ledger) if pinned else None
@@ -97,7 +96,7 @@ class Decision:
 
     @property
     def stale(self) -> tuple[StaleRecord, ...]:
-        """The entries of the list of known failures that are out of date."""
+        """The stale entries of the list of known failures."""
         return self.known_failures.stale if self.known_failures else ()
 
     @property
@@ -111,20 +110,20 @@ class Decision:
 
     @cached_property
     def violations(self) -> list[Result]:
-        """The cases that fail the run: violated, and not known to be."""
+        """The cases that fail the run: violated and not known."""
         cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if not case.known]
 
     @cached_property
     def incomplete(self) -> list[Result]:
-        """The cases that make the run incomplete: inconclusive, or not run in a run that was not narrowed;
-        none that waits for an operation which is known to be missing."""
+        """The cases that make the run incomplete: inconclusive, or not run in a run that was not narrowed,
+        unless excused by a known missing operation."""
         missing = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
         cases = self.ledger.with_verdict(*missing, levels=self.gating)
         return [case for case in cases if not self.excuses(case)]
 
     def excuses(self, case: Result) -> bool:
-        """True if a case could not be judged for want of an operation that is known to be missing."""
+        """True if a case was not judged only because of operations that are known to be missing."""
         known = self.ledger.known_missing
         if case.verdict is Verdict.NOT_RUN:
             return case.operation in {name for missing in known for name in (missing, *waiting(missing))}
@@ -137,13 +136,13 @@ class Decision:
 
     @cached_property
     def known(self) -> list[Result]:
-        """The cases that would fail the run if they were not listed."""
+        """The cases that would fail the run if they were not known."""
         cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if case.known]
 
     @property
     def excused(self) -> str:
-        """In words how many failures are known, and how many operations are known to be missing."""
+        """The numbers of known failures and known missing operations, in words."""
         failures, missing = len(self.known), len(self.ledger.known_missing)
         told = [
             *([count(failures, "known failure")] if failures else []),
@@ -152,7 +151,7 @@ class Decision:
         return " and ".join(told)
 
     def _verdict(self) -> _Verdict:
-        """The first of the possible verdicts that applies."""
+        """The first verdict that applies."""
         return (
             self._error()
             or self._interruption()
@@ -202,7 +201,7 @@ class Decision:
         return "violations", ", ".join(titles), f"The {self.ledger.side} does not conform: {'; '.join(told)}."
 
     def _told(self) -> str:
-        """The broken rules in a few words, by those that the others come from."""
+        """The broken rules in a few words, by root cause."""
         rules = {case.rule for case in self.violations}
         operations = {case.operation for case in self.violations}
         roots = [
@@ -237,7 +236,7 @@ class Decision:
         )
 
     def _missing(self) -> _Verdict | None:
-        # A run of implied or open rules alone was asked for none that could fail it.
+        # A narrowed run may select only rules that cannot fail it.
         levels = tuple(Level) if self.ledger.narrowed else self.gating
         judged = self.ledger.with_verdict(Verdict.PASSED, Verdict.OBSERVED, *VIOLATIONS, levels=levels)
         if self.ledger.lost:
@@ -281,7 +280,7 @@ class Decision:
 
     @property
     def _lost(self) -> str:
-        """The end of what was judged, before the end of the run."""
+        """The reason why judging ended before the run did."""
         if self.ledger.side is Side.CLIENT:
             return self.ledger.lost
         return f"the server was lost during the run ({self.ledger.lost})"
@@ -303,7 +302,7 @@ class Decision:
     # ------------------------------------------------------------------ beside the verdict
 
     def _notes(self, name: str) -> list[str]:
-        """Notes beside the sentence of the verdict of this name."""
+        """Notes that accompany the verdict of this name."""
         ledger, notes = self.ledger, self._left_out()
         if ledger.lost and name != "incomplete":
             notes.append(self._lost)
@@ -336,7 +335,7 @@ class Decision:
         return notes
 
     def _left_out(self) -> list[str]:
-        """Names the rules that a quick run judged in part, or not at all."""
+        """A note on the rules that a quick run judged in part or not at all."""
         ledger = self.ledger
         if ledger.effort != QUICK:
             return []
@@ -351,7 +350,7 @@ class Decision:
         ]
 
     def _not_applicable(self) -> list[str]:
-        """Counts the cases that do not apply, by reason."""
+        """Notes on the cases that do not apply, by reason."""
         cases = self.ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
         return [
             f"{count(number, 'case')} not applicable: {reason}"

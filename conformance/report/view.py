@@ -1,4 +1,4 @@
-"""Readings of a results document that several formats share."""
+"""Queries on a results document that several formats share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.report.document import FORMAT, Document, MissingRecord, Operati
 from conformance.report.pinned_choices import choices
 from conformance.report.verdict import gating
 
-#: Verdicts in the order in which tables show them, with the sign of each.
+#: Verdicts in the order of tables, each with its sign.
 SIGNS = {
     Verdict.PASSED: "✓",
     Verdict.FAILED: "✗",
@@ -35,7 +35,7 @@ SIGNS = {
     Verdict.NOT_APPLICABLE: "–",
 }
 
-#: Name of a run's verdict -> what it means for a reader: good, part, known, unsure, bad or suite.
+#: Name of a run's verdict -> tone: good, part, known, unsure or suite; bad for all others.
 TONES = {
     "conforms": "good",
     "embedded": "good",
@@ -48,7 +48,7 @@ TONES = {
 
 
 def load(path: Path) -> Document:
-    """The results document in a file, or in the results.json of a folder. Raises InputError."""
+    """Reads a results file, or the results.json of a folder. Raises InputError."""
     if path.is_dir():
         path = path / "results.json"
     source = "a run writes results.json into its report folder"
@@ -56,7 +56,7 @@ def load(path: Path) -> Document:
 
 
 def typed(data: Any, path: Path) -> Document:
-    """The results document in JSON data; `path` names it in errors. Raises InputError."""
+    """Converts JSON data to a results document; `path` names it in errors. Raises InputError."""
     given = data.get("format") if isinstance(data, dict) else None
     if not isinstance(given, str):
         raise InputError(f"{path}: these are not the results of a run; name a results.json.")
@@ -77,7 +77,7 @@ def typed(data: Any, path: Path) -> Document:
 
 
 def _named(data: dict[str, Any]) -> dict[str, Any]:
-    """Results whose findings name rule and operation; up to format 1.1 their cells alone did."""
+    """Adds rule and operation to findings: up to format 1.1 only their cells had them."""
     for case in data["cells"] if isinstance(data.get("cells"), list) else ():
         if isinstance(case, dict) and isinstance(case.get("findings"), list):
             for finding in case["findings"]:
@@ -87,7 +87,7 @@ def _named(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _consistent(document: Document) -> bool:
-    """True if everything that is named is there."""
+    """True if every reference in the document resolves."""
     known, there = set(rules(document)), set(cells(document))
     named = {
         key
@@ -108,7 +108,7 @@ def _consistent(document: Document) -> bool:
     )
 
 
-# ---------------------------------------------------------------------- parts by name
+# ---------------------------------------------------------------------- lookup
 
 
 def cells(document: Document) -> dict[tuple[str, str], Result]:
@@ -127,7 +127,7 @@ def fails(document: Document, case: Result, level: Level) -> bool:
 
 
 def tone(document: Document) -> str:
-    """The verdict's meaning for a reader: a value of TONES, or bad."""
+    """The tone of the verdict: a value of TONES, or bad."""
     return TONES.get(document.verdict.name, "bad")
 
 
@@ -135,8 +135,7 @@ def tone(document: Document) -> str:
 
 
 def numbers(document: Document) -> dict[str, dict[str, int]]:
-    """Level -> verdict, or "known failures" -> number of cases; violations that are known count as these
-    alone."""
+    """Level -> verdict, or "known failures" -> number of cases; known violations count only as the latter."""
     found = {
         str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS}
         | {"known failures": 0}
@@ -151,8 +150,8 @@ def numbers(document: Document) -> dict[str, dict[str, int]]:
 
 
 def by_operation(document: Document) -> dict[str, tuple[str, str]]:
-    """The cases of each operation, counted in words, and a tone: unsure where not all went well, bad where
-    that fails the run."""
+    """The counted cases of each operation in words, and a tone: bad if one fails the run, unsure if one is a
+    warning, known, inconclusive or an error."""
     levels = {rule.id: rule.level for rule in document.rules}
     lacking = {record.operation for record in document.missing}
     known_missing = {record.operation for record in document.missing if record.known}
@@ -177,14 +176,14 @@ def by_operation(document: Document) -> dict[str, tuple[str, str]]:
 
 
 def wait(record: MissingRecord) -> str:
-    """The end of a sentence on a missing operation: number of operations that wait, and the known reason."""
+    """A clause on a missing operation: how many operations need it, and the reason if known."""
     number = len(record.waiting)
     waiting = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
     return f"{waiting}; known: {record.known}" if record.known else waiting
 
 
 def pace(document: Document) -> str:
-    """The server's latency in a sentence; empty where it answered nothing."""
+    """The latency of the server in a sentence; empty without answers."""
     rows = [row for row in document.latency if row.p50 is not None and row.operation]
     if not rows:
         return ""
@@ -203,8 +202,7 @@ def pace(document: Document) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause with the cases behind it, and of each check that saw the rule broken the first finding and the
-    operations on which it failed. `new` are the operations without the known ones."""
+    """A cause with its cases, and for each check that saw it the first finding and the operations."""
 
     record: CauseRecord
     rule: RuleRecord
@@ -218,7 +216,7 @@ class Cause:
 
     @property
     def first(self) -> Result:
-        """The case that is shown: the first that is not known."""
+        """The representative case: the first that is not known."""
         return next((case for case in self.cases if not case.known), self.cases[0])
 
     @property
@@ -231,7 +229,7 @@ class Cause:
 
 
 def causes(document: Document) -> list[Cause]:
-    """The causes of all violations, in the document's order."""
+    """The causes of all violations, in the order of the document."""
     there, catalogue = cells(document), rules(document)
     found = []
     for record in document.causes:
@@ -241,7 +239,7 @@ def causes(document: Document) -> list[Cause]:
 
 
 def _checks(cases: Sequence[Result]) -> tuple[tuple[Finding, tuple[str, ...]], ...]:
-    """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
+    """The checks that saw a rule broken, that of the first decisive finding first."""
     seen = grouped(
         (finding.check, (finding, case.operation))
         for case in sorted(cases, key=lambda case: bool(case.known))
@@ -256,15 +254,16 @@ def _checks(cases: Sequence[Result]) -> tuple[tuple[Finding, tuple[str, ...]], .
 def reproduction(
     document: Document, case: Result, finding: Finding | None = None, folder: Path | None = None
 ) -> str:
-    """The command that repeats a case's violation: its replay file where there is one, else its checks alone.
-    `folder` is where the reports are, if not where the document says, as seen from where the run started."""
+    """The command that repeats a violation: its replay file if there is one, else its check. `folder` has the
+    reports, if not the one in the document."""
     if file := (finding or case.decisive).replay:
         return replay(file, document.run.options, shortest(folder) if folder else document.run.folder)
     return rerun(case.rule, case.operation, document.run.options)
 
 
 def signed(document: Document, case: Result) -> str:
-    """The string that was signed in the decisive request of a failure of authentication; empty elsewhere."""
+    """The string that was signed in the decisive request of a failed authentication rule; empty for other
+    rules."""
     if not case.rule.startswith("auth."):
         return ""
     exchanges = [document.exchanges.get(number) for number in case.decisive.exchanges[:1]]
@@ -272,18 +271,18 @@ def signed(document: Document, case: Result) -> str:
 
 
 def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:
-    """Operations in a few words; `every` are those of the contract."""
+    """Operations in a few words; `every` are all of the contract."""
     if len(operations) == len(every) > 1:
         return f"all {len(operations)} operations"
     return listed(operations, 3)
 
 
-# ---------------------------------------------------------------------- what was not judged, or only observed
+# ---------------------------------------------------------------------- inconclusive and open
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Inconclusive cases of one remedy, and their commonest reason."""
+    """Inconclusive cases with one remedy, and their most common reason."""
 
     reason: str
     remedy: str
@@ -291,10 +290,8 @@ class Missing:
 
 
 def inconclusive(document: Document) -> list[Missing]:
-    """Groups inconclusive cases by remedy, and by reason where there is none, the largest group first.
-
-    Cases that a violation kept from being judged are not among them: they stand with its cause.
-    """
+    """Groups inconclusive cases by remedy, else by reason, the largest group first; consequences of
+    violations are omitted."""
     absent = listed((record.operation for record in document.missing), 3)
     unheard = f"no check could judge this without {absent}" if document.missing else "no check judged this"
     blocked = {case.key for cause in document.causes for case in cause.took_along}
@@ -326,7 +323,7 @@ def inconclusive(document: Document) -> list[Missing]:
 
 
 def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:
-    """The server's choices on each open question: rule and question -> answer -> operations."""
+    """The server's answers to open questions: rule and question -> answer -> operations."""
     found: dict[tuple[str, str], dict[str, list[str]]] = {}
     for (rule, operation, question), answer in choices(document.cells).items():
         found.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
@@ -334,7 +331,7 @@ def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str
 
 
 def label(document: Document) -> str:
-    """The judged server, or the command of the judged client, in a few words."""
+    """The judged server, or the command of the judged client."""
     if document.run.side is Side.CLIENT:
         return document.run.options.get("exec", "the clients of the sandbox")
     if document.run.embedded:

@@ -1,4 +1,4 @@
-"""Writes the formats of a results document (the badge is made here), and what GitHub Actions takes of it."""
+"""Writes all formats of a results document, the badge, and the outputs for GitHub Actions."""
 
 import json
 import os
@@ -21,24 +21,24 @@ from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
 from conformance.report.terminal import summary
 
-#: GitHub shows ten of a kind for each step.
+#: GitHub shows at most ten annotations of a kind per step.
 ANNOTATIONS = 10
 
-#: GitHub takes this many bytes of a step's summary.
+#: GitHub's limit for the summary of a step, in bytes.
 STEP_SUMMARY = 1024 * 1024
 
-#: The cure of a format that could not be made where results.json is missing, too.
+#: The remedy if neither a format nor results.json could be made.
 _WITHOUT_RESULTS = (
     "This is a mistake in the suite, and says nothing about the server. The other reports in the folder hold "
     "what the run found; only another run makes this one."
 )
 
-#: What is not ASCII in UTF-8.
+#: Non-ASCII bytes.
 _LETTERS = re.compile(rb"[\x80-\xff]+")
 
 
 def results(document: Document) -> Iterator[str]:
-    """The document in pieces, of which the largest is a case or an exchange: the whole takes megabytes."""
+    """The document as JSON, in pieces of at most one case or exchange, since the whole takes megabytes."""
     for at, name in enumerate(document.__struct_fields__):
         value = getattr(document, name)
         yield f'{"," if at else "{"}"{name}":'
@@ -52,7 +52,7 @@ def results(document: Document) -> Iterator[str]:
 
 
 def _bracketed(brackets: str, values: Iterable[Any]) -> Iterator[str]:
-    """Objects, or arrays, of one member as one of all members."""
+    """Joins the encodings of one-member objects, or arrays, to one of all members."""
     yield brackets[0]
     for at, value in enumerate(values):
         yield ("," if at else "") + _ascii(msgspec.json.encode(value)[1:-1])
@@ -60,13 +60,13 @@ def _bracketed(brackets: str, values: Iterable[Any]) -> Iterator[str]:
 
 
 def _ascii(text: bytes) -> str:
-    # ASCII only, so that no reader trips over what a server sent.
+    # ASCII is safe with any reader, whatever a server sent.
     return _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text).decode()
 
 
 # ---------------------------------------------------------------------- the badge
 
-#: Grey says that the run was a part: neither good nor bad.
+#: Grey for a partial run, neither good nor bad.
 _COLOURS = {
     "good": "#1a7f37",
     "part": "#6e7781",
@@ -76,7 +76,7 @@ _COLOURS = {
     "bad": "#c5221f",
 }
 
-#: Width of a letter in 11 px Verdana, about.
+#: Approximate width of a letter of Verdana at 11 px.
 _LETTER = 6.6
 
 
@@ -105,8 +105,7 @@ def badge(document: Document) -> str:
 
 # ---------------------------------------------------------------------- all formats
 
-#: Name of a format -> its file in the folder of the report, and what makes it, or its pieces, from the
-#: document.
+#: Name of a format -> its file, and the function that renders it, whole or in pieces.
 FORMATS: Mapping[str, tuple[str, Callable[[Document], str | Iterator[str]]]] = {
     "html": ("report.html", pieces),
     "sarif": ("report.sarif", sarif),
@@ -117,8 +116,8 @@ FORMATS: Mapping[str, tuple[str, Callable[[Document], str | Iterator[str]]]] = {
 
 
 def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
-    """Writes the results, every format, and the step summary of a GitHub Actions run. Returns the files, and
-    a paragraph for each that failed: a problem with one loses no other."""
+    """Writes the results, every format and the step summary of GitHub Actions. Returns the files, and a
+    paragraph for each failure; one failure does not prevent the others."""
     files: list[Path] = []
     problems: list[str] = []
     made = {"json": ("results.json", results), **FORMATS}
@@ -128,7 +127,7 @@ def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
         except OSError as error:
             problems.append(f"{folder / file} could not be written: {error.strerror or error}.")
         except Exception as error:
-            # What all formats are made from comes first.
+            # Formats can be made again if results.json, which is the first, was written.
             again = f"`conformance report {folder} --{name} {folder / file}` makes it again."
             cure = again if folder / "results.json" in files else _WITHOUT_RESULTS
             problems.append(f"{file} could not be made: {type(error).__name__}: {error}. {cure}")
@@ -140,7 +139,7 @@ def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
 
 
 def finish(document: Document, folder: Path, width: int = 100) -> int:
-    """Prints the summary of a run, writes its reports, prints what could not be written; the exit status."""
+    """Prints the summary of a run, writes its reports, prints problems; returns the exit status."""
     for line, _ in summary(document, folder=folder, width=width, verbose=False):
         print(line)
     _, problems = write_all(document, folder)
@@ -150,7 +149,7 @@ def finish(document: Document, folder: Path, width: int = 100) -> int:
 
 
 def append_step_summary(document: Document, environment: Mapping[str, str]) -> None:
-    """Appends the summary to the file that GITHUB_STEP_SUMMARY names, if any. Raises OSError."""
+    """Appends the summary to the file in GITHUB_STEP_SUMMARY, if set. Raises OSError."""
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:
         return
@@ -162,9 +161,10 @@ def append_step_summary(document: Document, environment: Mapping[str, str]) -> N
 
 
 def annotations(document: Document) -> list[str]:
-    """Workflow commands of GitHub Actions: an error for each cause of the verdict, a warning for each other.
+    """Workflow commands of GitHub Actions: an error for each cause that fails the run, a warning for each
+    other.
 
-    There is an error exactly where the exit status is not 0.
+    There is an error if and only if the exit status is not 0.
     """
     errors: list[str] = []
     warnings: list[str] = []

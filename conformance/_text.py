@@ -10,7 +10,6 @@ from typing import Any
 #: Maximum length of a value in a message.
 SHOWN = 80
 
-
 #: Maximum length of one text, such as a quoted answer, in a report.
 KEPT_TEXT = 2000
 
@@ -20,7 +19,7 @@ _UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 def writable(text: str) -> str:
     """Escapes unpaired surrogates and non-characters."""
-    return text if text.isascii() else _UNWRITABLE.sub(lambda match: _spelled(match[0]), text)
+    return text if text.isascii() else _UNWRITABLE.sub(lambda match: _escaped(match[0]), text)
 
 
 def printable(text: str) -> str:
@@ -28,7 +27,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else _spelled(letter)
+        letter if letter.isprintable() or letter in "\n\t" else _escaped(letter)
         for letter in text.replace("\r\n", "\n")
     )
 
@@ -38,7 +37,7 @@ def clean(text: str) -> str:
     return printable(text if len(text) <= KEPT_TEXT else f"{text[:KEPT_TEXT]}… ({len(text)} characters)")
 
 
-def _spelled(letter: str) -> str:
+def _escaped(letter: str) -> str:
     """A character as a Python escape: `\\x1b`, `\\u202e`."""
     return ascii(letter)[1:-1]
 
@@ -98,10 +97,9 @@ def meant(name: str, known: Iterable[str]) -> str:
     import difflib
 
     folded = {each.lower(): each for each in known}
-    found = difflib.get_close_matches(name.lower(), list(folded), 3, 0.75)
-    found += [each for each in folded if name and name.lower() in each and each not in found][
-        : 4 - len(found)
-    ]
+    close = difflib.get_close_matches(name.lower(), list(folded), 3, 0.75)
+    longer = [each for each in folded if name and name.lower() in each]
+    found = list(dict.fromkeys([*close, *longer]))[:4]
     return f"; did you mean {' or '.join(folded[each] for each in found)}?" if found else ""
 
 

@@ -8,18 +8,20 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from conformance import __version__
 from conformance._files import shortest
 from conformance._text import clean, mapped, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Rule, Side
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Side
 from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Ledger, Result, grouped
 from conformance.report.causes import CauseRecord
 from conformance.report.document import (
     FORMAT,
@@ -39,6 +41,8 @@ from conformance.report.pinned_choices import PinnedChoices
 from conformance.report.verdict import decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
+
+R = TypeVar("R")
 
 #: Maximum number of replay files in a document.
 REPLAYS = 30
@@ -79,11 +83,8 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         target=_target(target) if target else None,
         verdict=decided.record,
         counts=_counts(ledger.cells),
-        operations=tuple(
-            OperationRecord(operation.id, operation.method, operation.path)
-            for operation in OPERATIONS.values()
-        ),
-        rules=tuple(_rule(rule) for rule in (RULES if ledger.side is Side.SERVER else CLIENT_RULES).values()),
+        operations=_records(OPERATIONS.values(), OperationRecord),
+        rules=_records((RULES if ledger.side is Side.SERVER else CLIENT_RULES).values(), RuleRecord),
         cells=ledger.cells,
         causes=decided.causes,
         known_failures=decided.known_failures,
@@ -92,7 +93,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         exchanges=document_exchanges(ledger.cells, ledger.exchanges),
         errors=tuple(map(clean, ledger.errors)),
         lost=clean(ledger.lost),
-        replays=_replays(decided.causes, ledger, run.folder),
+        replays=_replays(decided.causes, ledger, run.folder) if run.folder else {},
         missing=tuple(
             MissingRecord(
                 operation,
@@ -146,11 +147,8 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
 
 def _by_rule(cases: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Groups cases as rule -> operations, in the order of the catalogue."""
-    found = {
-        rule.id: tuple(operation for operation in rule.operations if (rule.id, operation) in cases)
-        for rule in RULES.values()
-    }
-    return {rule: operations for rule, operations in found.items() if operations}
+    ordered = ((rule.id, operation) for rule in RULES.values() for operation in rule.operations)
+    return {rule: tuple(names) for rule, names in grouped(case for case in ordered if case in cases).items()}
 
 
 def _time(seconds: float) -> str:
@@ -177,28 +175,19 @@ def _target(target: Target) -> TargetRecord:
     )
 
 
-def _rule(rule: Rule) -> RuleRecord:
-    return RuleRecord(
-        rule.id,
-        rule.section,
-        rule.level,
-        rule.statement,
-        rule.operations,
-        rule.needs,
-        rule.follows,
-    )
+def _records(parts: Iterable[object], kind: type[R]) -> tuple[R, ...]:
+    """Records of the attributes of the same names."""
+    return tuple(msgspec.convert(part, kind, from_attributes=True) for part in parts)
 
 
-def _replays(
-    causes: Iterable[CauseRecord], ledger: Ledger, folder: Path | None
-) -> dict[str, Mapping[str, Any]]:
+def _replays(causes: Iterable[CauseRecord], ledger: Ledger, folder: Path) -> dict[str, Mapping[str, Any]]:
     """The replay files of the first violation of each cause, by their path in findings; unabridged, since
     they contain no secret."""
     replays: dict[str, Mapping[str, Any]] = {}
-    for cause in causes if folder else ():
+    for cause in causes:
         cases = [ledger.case(cause.rule, operation) for operation in cause.operations]
         finding = next((case for case in cases if not case.known), cases[0]).decisive
-        if folder is None or not finding.replay or len(replays) >= REPLAYS:
+        if not finding.replay or len(replays) >= REPLAYS:
             continue
         try:
             replay = json.loads((folder / finding.replay).read_text("utf-8"))

@@ -49,14 +49,12 @@ class Comparison:
         """The numbers of results that conform, that do not, and that are undecided, in a sentence."""
         tones = [view.tone(document) for document in self.documents]
         conform, broken = tones.count("good"), tones.count("bad") + tones.count("known")
-        numbers = {
-            "conforms" if conform == 1 else "conform": conform,
-            "does not" if broken == 1 else "do not": broken,
-            "is undecided" if len(tones) - conform - broken == 1 else "are undecided": len(tones)
-            - conform
-            - broken,
-        }
-        told = [f"{number} {verb}" for verb, number in numbers.items() if number]
+        numbers = (
+            (conform, "conforms", "conform"),
+            (broken, "does not", "do not"),
+            (len(tones) - conform - broken, "is undecided", "are undecided"),
+        )
+        told = [count(number, one, several) for number, one, several in numbers if number]
         return f"Of {len(tones)} results {listed(told)}."
 
 

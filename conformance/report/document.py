@@ -21,11 +21,19 @@ from conformance.judge.latency import Latency
 from conformance.judge.ledger import CreatedRecord, Result
 from conformance.report.causes import CauseRecord
 
-#: The names that the verdict of a run may have.
-VERDICTS = [
-    *("conforms", "partial", "known failures", "embedded", "violations", "outdated", "changed"),
-    *("interrupted", "error", "incomplete"),
-]
+#: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
+EXIT_STATUS = {
+    "conforms": 0,
+    "partial": 0,
+    "known failures": 0,
+    "embedded": 0,
+    "violations": 1,
+    "outdated": 1,
+    "changed": 1,
+    "interrupted": 2,
+    "error": 3,
+    "incomplete": 6,
+}
 
 #: The version of the format; the first number changes when a reader of the old one would misread the new one.
 FORMAT = "1.2"
@@ -143,10 +151,12 @@ class VerdictRecord(msgspec.Struct, frozen=True):
             "the run. incomplete: no violation was seen, but something could not be exercised. outdated: the "
             "list of known failures has entries to delete. changed: a choice differs from its pinned one, "
             "under --fail-on implied. error: the suite itself failed.",
-            enum=VERDICTS,
+            enum=list(EXIT_STATUS),
         ),
     ]
-    exit_status: Annotated[int, says("The status that the command ended with.", enum=[0, 1, 2, 3, 6])]
+    exit_status: Annotated[
+        int, says("The status that the command ended with.", enum=sorted(set(EXIT_STATUS.values())))
+    ]
     sentence: Annotated[str, says("The verdict in a sentence.")]
     notes: Annotated[tuple[str, ...], says("What the sentence leaves out.")]
     fail_on: Annotated[Level, says("The least firm level that fails the run.")]

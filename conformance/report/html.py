@@ -42,9 +42,6 @@ CREATED = 2000
 #: Maximum number of causes and of inconclusive reasons on the first page, so that it prints on one sheet.
 CAUSES, REASONS = 8, 4
 
-#: The column of violations that do not fail the run.
-KNOWN = "known failures"
-
 _MARKS = {"good": "✓", "part": "◐", "known": "✓", "unsure": "?", "suite": "!", "bad": "✗"}
 
 
@@ -80,10 +77,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["where"] = _where
-    environment.filters["slug"] = lambda text: str(text).replace(" ", "-")
-    environment.filters |= {"line": one_line, "clean": clean}
-    environment.filters["counted"] = lambda things, noun: count(len(things), noun)
+    environment.filters |= {
+        "where": _where,
+        "slug": lambda text: str(text).replace(" ", "-"),
+        "line": one_line,
+        "clean": clean,
+        "counted": lambda things, noun: count(len(things), noun),
+    }
     return environment
 
 
@@ -115,7 +115,7 @@ def embedded(data: Any) -> Markup:
 def _values(document: Document) -> dict[str, Any]:
     """The template values of a document."""
     numbers = view.numbers(document)
-    used = [str(name) for name in view.SIGNS if any(row[name] for row in numbers.values())]
+    columns = view.columns(numbers)
     tone = view.tone(document)
     kept = page_exchanges(document)
     cells, rules = view.cells(document), view.rules(document)
@@ -128,9 +128,9 @@ def _values(document: Document) -> dict[str, Any]:
         "mark": _MARKS[tone],
         "title": document.verdict.title or document.verdict.name,
         "label": view.label(document),
-        "signs": {str(name): sign for name, sign in view.SIGNS.items()} | {KNOWN: "✗"},
-        "verdicts": used,
-        "columns": [*used, *([KNOWN] if any(row[KNOWN] for row in numbers.values()) else [])],
+        "signs": {str(name): sign for name, sign in view.SIGNS.items()} | {view.KNOWN: "✗"},
+        "verdicts": [name for name in columns if name != view.KNOWN],
+        "columns": columns,
         "numbers": {level: (row, _bar(row)) for level, row in numbers.items()},
         "causes": [_cause(document, cause, index) for index, cause in enumerate(view.causes(document))],
         "inconclusive": [

@@ -36,7 +36,7 @@ from conformance.judge.findings import HELD, VIOLATIONS, Verdict
 from conformance.judge.ledger import Ledger, grouped
 from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 
-#: The rule of entries for operations that do not exist.
+#: The rule of operations that do not exist.
 MISSING = "operation.missing"
 
 _KEYS = ("rule", "operation", "reason", "expires")
@@ -67,11 +67,11 @@ class KnownFailures:
         entries = [_entry(row, line, str(path)) for row, line in zip(rows, lines, strict=True)]
         first: dict[tuple[str, str], int] = {}
         for entry in entries:
-            twin = first.setdefault((entry.rule, entry.operation), entry.line)
-            if twin != entry.line:
+            earlier = first.setdefault((entry.rule, entry.operation), entry.line)
+            if earlier != entry.line:
                 raise InputError(
                     f"{path}, line {entry.line}: {entry.rule} on {entry.operation} is already listed "
-                    f"on line {twin}; delete one of the two."
+                    f"on line {earlier}; delete one of the two."
                 )
         return cls(entries, str(path))
 
@@ -165,12 +165,13 @@ def _mistake(row: dict[str, Any]) -> str:
         if not isinstance(row[key], str) or not row[key].strip():
             return f"{key}: it should be a non-empty string."
     rule, operation = row["rule"], row["operation"]
-    if rule != MISSING and rule not in RULES:
-        return f"rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
-    if rule != MISSING and RULES[rule].level is Level.OPEN:
-        return f"rule: {rule} is open in the specification, so it never fails; delete the entry."
-    if operation == "*" and rule != MISSING:
-        return ""
+    if rule != MISSING:
+        if rule not in RULES:
+            return f"rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
+        if RULES[rule].level is Level.OPEN:
+            return f"rule: {rule} is open in the specification, so it never fails; delete the entry."
+        if operation == "*":
+            return ""
     if operation not in OPERATIONS:
         return f"operation: there is no operation {operation!r}; they are {', '.join(OPERATIONS)}."
     if rule != MISSING and operation not in RULES[rule].operations:

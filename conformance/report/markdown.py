@@ -64,14 +64,13 @@ def _lines(document: Document) -> Iterator[str]:
 
 def _counts(document: Document) -> Iterator[str]:
     numbers = view.numbers(document)
-    columns = [*map(str, view.SIGNS), "known failures"]
-    used = [name for name in columns if any(row[name] for row in numbers.values())]
-    if not used:
+    columns = view.columns(numbers)
+    if not columns:
         return
-    yield "| cases | " + " | ".join(used) + " |"
-    yield "|---|" + "---:|" * len(used)
+    yield "| cases | " + " | ".join(columns) + " |"
+    yield "|---|" + "---:|" * len(columns)
     for level, row in numbers.items():
-        yield f"| {level} | " + " | ".join(f"{row[name]:,}" for name in used) + " |"
+        yield f"| {level} | " + " | ".join(f"{row[name]:,}" for name in columns) + " |"
     yield ""
 
 

@@ -35,7 +35,6 @@ def axis() -> Markup:
 
 def row(latency: Latency) -> dict[str, Any]:
     """Template values of one operation: quantiles, statuses and plot."""
-    answered = latency.p50 is not None
     quantiles = {"p50": latency.p50, "p95": latency.p95, "max": latency.max}
     texts = {name: "–" if value is None else milliseconds(value) for name, value in quantiles.items()}
     statuses = ", ".join(f"{status} × {number:,}" for status, number in latency.statuses.items())
@@ -44,7 +43,7 @@ def row(latency: Latency) -> dict[str, Any]:
         "exchanges": f"{latency.exchanges:,}",
         "statuses": statuses,
         **texts,
-        "plot": _plot(latency, texts) if answered else "",
+        "plot": "" if latency.p50 is None else _plot(latency, texts),
     }
 
 

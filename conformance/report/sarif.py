@@ -20,6 +20,7 @@ from conformance.judge.ledger import Result, grouped
 from conformance.report import view
 from conformance.report.causes import CaseKey
 from conformance.report.document import Document, RuleRecord
+from conformance.report.known_failures import MISSING
 from conformance.report.markdown import plain
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -28,9 +29,6 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: results of a path would be one alert. It covers rule and operations, so that dismissing an alert on some
 #: operations does not dismiss it on others that break later.
 FINGERPRINT = "primaryLocationLineHash"
-
-#: The rule of results for missing operations.
-MISSING = "operation.missing"
 
 #: Maximum number of names listed in a result.
 SHOWN = 20

@@ -155,12 +155,12 @@ def _known(document: Document) -> Iterator[SummaryLine]:
 
 
 def _stale(document: Document) -> Iterator[SummaryLine]:
-    known = document.known_failures
-    for stale in known.stale if known else ():
-        yield SummaryLine(
-            f"{known.source if known else ''}, line {stale.line}: delete the entry for {stale.rule} on "
-            f"{stale.operation}, from [[failure]] to the next one: {stale.why}"
-        )
+    if known := document.known_failures:
+        for stale in known.stale:
+            yield SummaryLine(
+                f"{known.source}, line {stale.line}: delete the entry for {stale.rule} on "
+                f"{stale.operation}, from [[failure]] to the next one: {stale.why}"
+            )
 
 
 def _pinned(document: Document) -> Iterator[SummaryLine]:

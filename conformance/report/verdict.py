@@ -14,6 +14,7 @@ from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import QUICK, Ledger, Result
 from conformance.report.causes import CauseRecord, causes
 from conformance.report.document import (
+    EXIT_STATUS,
     DifferenceRecord,
     KnownFailuresRecord,
     PinnedChoicesRecord,
@@ -22,20 +23,6 @@ from conformance.report.document import (
 )
 from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
-
-#: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
-EXIT_STATUS = {
-    "conforms": 0,
-    "partial": 0,
-    "known failures": 0,
-    "embedded": 0,
-    "violations": 1,
-    "outdated": 1,
-    "changed": 1,
-    "interrupted": 2,
-    "error": 3,
-    "incomplete": 6,
-}
 
 
 def gating(fail_on: Level) -> tuple[Level, ...]:
@@ -134,20 +121,14 @@ class Decision:
         ]
         return case.verdict is Verdict.INCONCLUSIVE and all(finding.lacks in known for finding in unclear)
 
-    @cached_property
-    def known(self) -> list[Result]:
-        """The cases that would fail the run if they were not known."""
-        cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
-        return [case for case in cases if case.known]
-
     @property
     def excused(self) -> str:
         """The numbers of known failures and known missing operations, in words."""
-        failures, missing = len(self.known), len(self.ledger.known_missing)
-        told = [
-            *([count(failures, "known failure")] if failures else []),
-            *([f"{count(missing, 'operation')} known to be missing"] if missing else []),
-        ]
+        violated = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
+        failures, missing = sum(bool(case.known) for case in violated), len(self.ledger.known_missing)
+        told = [count(failures, "known failure")] if failures else []
+        if missing:
+            told.append(f"{count(missing, 'operation')} known to be missing")
         return " and ".join(told)
 
     def _verdict(self) -> _Verdict:

@@ -35,6 +35,9 @@ SIGNS = {
     Verdict.NOT_APPLICABLE: "–",
 }
 
+#: The column of violations that are known.
+KNOWN = "known failures"
+
 #: Name of a run's verdict -> tone: good, part, known, unsure or suite; bad for all others.
 TONES = {
     "conforms": "good",
@@ -135,18 +138,22 @@ def tone(document: Document) -> str:
 
 
 def numbers(document: Document) -> dict[str, dict[str, int]]:
-    """Level -> verdict, or "known failures" -> number of cases; known violations count only as the latter."""
+    """Level -> verdict, or KNOWN -> number of cases; known violations count only as the latter."""
     found = {
-        str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS}
-        | {"known failures": 0}
+        str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS} | {KNOWN: 0}
         for level in Level
     }
     levels = {rule.id: str(rule.level) for rule in document.rules}
     for case in document.cells:
         if case.known:
             found[levels[case.rule]][str(case.verdict)] -= 1
-            found[levels[case.rule]]["known failures"] += 1
+            found[levels[case.rule]][KNOWN] += 1
     return found
+
+
+def columns(numbers: dict[str, dict[str, int]]) -> list[str]:
+    """The columns of `numbers` that are not 0 throughout."""
+    return [name for name in (*map(str, SIGNS), KNOWN) if any(row[name] for row in numbers.values())]
 
 
 def by_operation(document: Document) -> dict[str, tuple[str, str]]:
@@ -281,7 +288,7 @@ def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:
 
 
 @dataclass(frozen=True)
-class Missing:
+class Unjudged:
     """Inconclusive cases with one remedy, and their most common reason."""
 
     reason: str
@@ -289,7 +296,7 @@ class Missing:
     cases: tuple[Result, ...]
 
 
-def inconclusive(document: Document) -> list[Missing]:
+def inconclusive(document: Document) -> list[Unjudged]:
     """Groups inconclusive cases by remedy, else by reason, the largest group first; consequences of
     violations are omitted."""
     absent = listed((record.operation for record in document.missing), 3)
@@ -318,7 +325,7 @@ def inconclusive(document: Document) -> list[Missing]:
     for key, cases in sorted(groups.items(), key=lambda item: -len(item[1])):
         (reason, _), *others = reasons[key].most_common()
         more = f" (and {count(len(others), 'similar reason')})" if others else ""
-        found.append(Missing(reason + more, cases[0].decisive.remedy, tuple(cases)))
+        found.append(Unjudged(reason + more, cases[0].decisive.remedy, tuple(cases)))
     return found
 
 

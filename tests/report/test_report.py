@@ -25,8 +25,9 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.store import Answer
 from conformance.report import evidence, write
+from conformance.report.document import EXIT_STATUS
 from conformance.report.terminal import summary
-from conformance.report.verdict import EXIT_STATUS, decide
+from conformance.report.verdict import decide
 from conformance.report.write import FORMATS, write_all
 from conformance.report.write import results as results_json
 from conformance.target.file import Features, Target

@@ -1,11 +1,10 @@
 """The pytest plugin: options, collection, the controller of a run and its workers.
 
-Hooks translate; what is judged, and how, is not known here.
+Hooks only translate; judging is elsewhere.
 
-This module is what pytest loads in every run of an environment that has the suite, so it imports next to
-nothing. The hooks are in conformance/plugin/hooks.py, imported from here because pytest rewrites the
-assertions of all modules of a package that has a plugin: it would compile the whole suite anew wherever it
-may not keep the result.
+pytest loads this module in every run of an environment with the suite, so it imports next to nothing. The
+hooks are in conformance/plugin/hooks.py and registered from here, because pytest rewrites the assertions of
+all modules of a plugin's package, and would compile the whole suite again wherever it cannot cache.
 """
 
 from __future__ import annotations
@@ -20,6 +19,6 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     _private.import_as_compiled(pluginmanager, "conformance")
     from conformance.plugin import hooks
 
-    # Named among the plugins by an older entry point, or by -p.
+    # An older entry point, or -p, may have registered it.
     if not pluginmanager.is_registered(hooks):
         pluginmanager.register(hooks, "conformance hooks")

@@ -1,4 +1,4 @@
-"""The process that decides about a run: it prepares the target, collects what workers found, and writes the
+"""The process that controls a run: it prepares the target, merges the ledgers of workers, and writes the
 results."""
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
 from conformance.world.samples import run_label
 
-#: Seconds between two tries to reach a server that is starting, and seconds that one try may last.
+#: Seconds between attempts to reach a server that is starting, and the timeout of an attempt.
 PAUSE, TRY = 0.2, 2.0
 
-#: Requests a second: a limiter that allows fewer is kept to.
+#: Requests a second; the run adopts a rate limit below this.
 SLOW = 50
 
 
 class Controller:
-    """The run as a whole. Raises InputError, with one paragraph, when it cannot begin.
+    """The run as a whole. Raises InputError if it cannot begin.
 
-    `tell` shows a line at once: what is done before pytest says anything may take a while.
+    `tell` shows a line immediately, since preparing may take a while before pytest prints anything.
     """
 
     def __init__(self, options: Options, environment: Mapping[str, str], tell: Callable[[str], None]) -> None:
@@ -61,8 +61,7 @@ class Controller:
         open_database(options.fuzz_database)
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
-        #: Seconds that an answer takes, and that the clock of the server is ahead, as far as they
-        #: are known before the first check.
+        #: Latency and clock offset of the server in seconds, as measured before the first check.
         self._latency = self._ahead = 0.0
         #: Requests sent before the first check.
         self._spent = 0
@@ -76,16 +75,16 @@ class Controller:
         self.ledger.narrowed = options.narrowed
         self.ledger.effort = str(options.effort)
         self.ran = 0
-        #: Processes that pytest-xdist starts, or 1.
+        #: Number of processes of pytest-xdist, or 1.
         self.workers = 1
-        #: The results document, once it was made.
+        #: The results document, once built.
         self.document: Document | None = None
-        #: Problems of writing, a sentence each.
+        #: Problems of writing reports, a sentence each.
         self.problems: list[str] = []
-        #: The lists that the user asked for and that were written, a sentence each.
+        #: The lists written at the user's request, a sentence each.
         self.lists: list[str] = []
         self._broken: set[tuple[str, str]] = set()
-        #: Tests whose process died, by node id, as long as no other has run them.
+        #: Node ids of tests whose process died, until another process has run them.
         self.unfinished: set[str] = set()
 
     @property
@@ -134,7 +133,7 @@ class Controller:
         return self._limited(build(self._server.tables(), "embedded server"))
 
     def _paced(self, target: Target, examined: Examination, tell: Callable[[str], None]) -> Target:
-        """The target with the rate of a slow limiter as its own, so that no verdict is lost to it."""
+        """The target, limited to the rate of a slow rate limiter if one was measured."""
         rate = rate_limit(examined)
         if not 0 < rate < SLOW:
             return target
@@ -145,24 +144,24 @@ class Controller:
         return replace(target, limits=replace(target.limits, requests_per_second=rate))
 
     def _limited(self, target: Target) -> Target:
-        """The target with the limits that options give in the place of its own."""
+        """The target with the limits given by options."""
         limits = replace(target.limits, **self.options.limits)  # type: ignore[arg-type]
         return replace(target, limits=limits)
 
     def announce(self, planned: Plan) -> None:
-        """Takes down what the run is said to send."""
+        """Records the announcement of the run."""
         told = planned.total
         self.ledger.announced = astuple(Numbers(told.requests) if self.options.read_only else told)
 
     def close(self) -> None:
-        """Stops the embedded server and removes what the run needed; may be called twice."""
+        """Stops the embedded server and removes temporary files; may be called twice."""
         if self._server is not None:
             self._server.stop()
         shutil.rmtree(self.run_folder, ignore_errors=True)
 
     @property
     def lanes(self) -> int:
-        """Tests that each process runs at once."""
+        """Number of lanes of each process."""
         quick, near = self.options.effort is Effort.QUICK, suggested(self._latency) == FEWEST
         if self.options.lanes is None and (self.embedded or (quick and near)):
             return 1
@@ -172,19 +171,19 @@ class Controller:
 
     @property
     def processes(self) -> int:
-        """Processes that run tests."""
+        """Number of processes that run tests."""
         return min(self.workers, QUICK_WORKERS) if self.options.effort is Effort.QUICK else self.workers
 
     @property
     def generated(self) -> float | None:
-        """The time of the generated requests that are made instead of one by default (see `execution.share`);
-        None where all processes take the time that they are given."""
+        """The cost of a generated request relative to one of a check (see `execution.share`), scaled by
+        --fuzz-examples; None under --fuzz-time, where all processes generate."""
         if self.options.fuzz_time is not None:
             return None
         return cases(self.options.examples) * generated_time(self._latency)
 
     def tell(self, process: int = 0) -> dict[str, Any]:
-        """Plain data for one of the processes that run tests."""
+        """The data for a process that runs tests, as JSON data."""
         return {
             "place": (process, self.processes, self.generated),
             "target": self.target.to_plain(),
@@ -198,13 +197,13 @@ class Controller:
         }
 
     def known_reason(self, rule: str, operation: str) -> str:
-        """The reason why a violation is known; empty where it is not."""
+        """The reason listed for a known violation; empty if it is not known."""
         return self.known.reason(rule, operation) if self.known else ""
 
     # ------------------------------------------------------------------ collecting
 
     def take(self, ledger: Ledger) -> list[Finding]:
-        """Takes in what a worker found; returns the rules of every response that it first saw broken."""
+        """Merges the ledger of a test; returns new violations of the rules of every response."""
         self.ran += 1
         self.ledger.merge(ledger)
         found = [
@@ -218,7 +217,7 @@ class Controller:
         return found
 
     def conclude(self) -> None:
-        """Completes the ledger; nothing is taken in afterwards."""
+        """Completes the ledger with the tests that no process finished."""
         for nodeid in sorted(self.unfinished):
             for finding in _not_finished(nodeid):
                 self.ledger.add(finding)
@@ -226,8 +225,8 @@ class Controller:
     # ------------------------------------------------------------------ writing
 
     def finish(self, interrupted: str) -> None:
-        """Writes all formats of the results, and the files that the user asked for by option."""
-        # Imported while nothing waits for it any more, so that the first check begins sooner.
+        """Writes all formats of the results, and the files requested by options."""
+        # Imported late, so that the first check begins sooner.
         from conformance.report.write import write_all
 
         try:
@@ -245,7 +244,7 @@ class Controller:
             self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
 
     def _remove_old_replays(self) -> None:
-        """Removes the replay files that no finding of this run names: those of earlier runs."""
+        """Removes the replay files of earlier runs."""
         named = {finding.replay for cell in self.ledger.cells for finding in cell.findings}
         for path in (self.folder / "replays").glob("*.json"):
             if f"replays/{path.name}" not in named:
@@ -277,12 +276,12 @@ class Controller:
 
     @property
     def exit_status(self) -> int:
-        """The status that the run ends with, once it is finished."""
+        """The exit status of the finished run."""
         return self.document.exit_status(self.problems) if self.document else 3
 
 
 def _not_finished(nodeid: str) -> list[Finding]:
-    """The findings of a check that died with its process: it came to nothing."""
+    """Inconclusive findings of a check whose process died."""
     check, operation = judged_by(nodeid) or (None, "")
     if check is None:
         return []
@@ -292,7 +291,7 @@ def _not_finished(nodeid: str) -> list[Finding]:
 
 
 def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None]:
-    """The known failures and pinned choices that the user names. Raises InputError."""
+    """Loads the user's known failures and pinned choices. Raises InputError."""
     known = pinned = None
     if options.known_failures:
         known = KnownFailures.load(options.known_failures)
@@ -306,7 +305,7 @@ def _true(value: str) -> bool:
 
 
 def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:
-    """Returns once anything answers HTTP at an address. Raises InputError when nothing does for so long."""
+    """Waits until anything answers HTTP at an address. Raises InputError after so many seconds."""
     end, told = time.monotonic() + seconds, False
     named = {"User-Agent": USER_AGENT}
     with httpx.Client(

@@ -1,4 +1,4 @@
-"""The target that a run names; the embedded reference server of a run that names none."""
+"""The target named by the options, and the embedded reference server of a run without one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.plugin.options import EMBEDDED, Options
 from conformance.target.environment import given
 from conformance.target.file import Target, load
 
-#: Seconds that the server may take to start.
+#: Timeout for the server to start, in seconds.
 PATIENCE = 30.0
 
 
@@ -29,7 +29,7 @@ def named_target(options: Options, environment: Mapping[str, str]) -> Target | N
 
 
 class EmbeddedServer:
-    """The reference server as a process of its own, which also ends when this process does."""
+    """The reference server in a child process, which also ends when this process does."""
 
     def __init__(self, folder: Path) -> None:
         self._state = folder / "embedded.json"
@@ -46,8 +46,7 @@ class EmbeddedServer:
             )
 
     def tables(self) -> dict[str, Any]:
-        """The tables of the target file that goes with it; waits until it accepts requests. Raises
-        InputError."""
+        """The tables of the server's target file, once it accepts requests. Raises InputError."""
         end = time.monotonic() + PATIENCE
         while not self._state.exists():
             if self._process.poll() is not None or time.monotonic() > end:

@@ -28,10 +28,10 @@ from conformance.target.file import Target
 from conformance.world.run_context import everything
 from conformance.world.samples import label_run
 
-#: Seconds after which a lane that computes lets another one go on that has its answer.
+#: Interpreter switch interval in seconds: short, so that a lane with an answer need not wait for one that computes.
 SWITCH = 0.0005
 
-#: Workers that one process may have, so that no two of a run have one number.
+#: Maximum number of workers of a process, for unique indexes in a run.
 MOST_WORKERS = 64
 
 Test = tuple[Check | Exploration, str]
@@ -39,8 +39,8 @@ Test = tuple[Check | Exploration, str]
 
 @dataclass
 class Executed:
-    """The result of one test: its findings, the ledger for the controller, and the mistake of the suite that
-    ended it, if one did."""
+    """The result of a test: its findings, the ledger for the controller, and the internal error that ended
+    it, if any."""
 
     findings: list[Finding]
     ledger: Ledger
@@ -49,7 +49,7 @@ class Executed:
 
     @property
     def shown(self) -> str:
-        """The word that the test is shown as: the most severe verdict of the rules that it exercised."""
+        """The word for the test's outcome: the most severe verdict of the rules it exercised."""
         verdict = Verdict.most_severe(finding.verdict for finding in self.findings if finding.exercised)
         if verdict is None:
             return "no occasion" if self.findings else "passed"
@@ -57,7 +57,7 @@ class Executed:
 
     @property
     def reason(self) -> str:
-        """The summary of the first finding that explains this word."""
+        """The summary of the first finding with this outcome."""
         shown = self.shown
         return next(
             finding.summary
@@ -67,11 +67,11 @@ class Executed:
 
 
 def share(nodeids: Sequence[str], process: int, processes: int, generated: float | None = None) -> list[int]:
-    """The indexes of the tests that one of several processes runs: the same in all of them.
+    """The indexes of the tests that one of several processes runs; deterministic, so the same in all of them.
 
-    Tests that share set-up go to one process. Generated requests go to as few as have the time for them, as
-    each of these imports and compiles what makes them; `generated` is the time of one, with a check's request
-    as the unit. None: to all processes.
+    Tests with common set-up run in one process. Generated requests run in as few processes as have the time,
+    since each must import and compile the generators; `generated` is the cost of one relative to a check's
+    request, None to use all processes.
     """
     scopes = grouped((scope(nodeid), index) for index, nodeid in enumerate(nodeids))
 
@@ -89,16 +89,16 @@ def share(nodeids: Sequence[str], process: int, processes: int, generated: float
 
 
 def by_share(config: Any, log: Any, processes: int, generated: float | None = None) -> Any:
-    """A scheduler of pytest-xdist that gives each of the first processes its share at once, and the rest of a
-    process that died to the others.
+    """A scheduler for pytest-xdist that assigns each process its share at once, and the remaining tests of a
+    dead process to the others.
 
-    A worker begins its last test only when it has another one or is told that there is none, so each is told
-    as soon as nothing is left. `generated` as in `share`.
+    A worker starts its last test only when it has another or is told to shut down, so each is told as soon as
+    nothing is left. `generated` as in `share`.
     """
-    # pytest-xdist need not be installed.
+    # pytest-xdist is optional.
     from xdist.scheduler import LoadScheduling
 
-    # pytest-xdist has no types.
+    # pytest-xdist is untyped.
     class ByShare(LoadScheduling):  # type: ignore[misc]
         def schedule(self) -> None:
             if getattr(self, "collection", None) is not None:
@@ -111,7 +111,7 @@ def by_share(config: Any, log: Any, processes: int, generated: float | None = No
             if not self._check_nodes_have_same_collection():
                 return
             self.collection = collection = next(iter(self.node2collection.values()))
-            # The base class gives the process that replaces a dead one no more at a time than this.
+            # The base class assigns at most this many tests at a time to the replacement of a dead process.
             self.maxschedchunk = len(collection)
             for node in self.nodes:
                 number = int(node.gateway.id.removeprefix("gw"))
@@ -125,8 +125,8 @@ def by_share(config: Any, log: Any, processes: int, generated: float | None = No
 
 
 class Executor:
-    """Runs the tests of this process. `make` makes a worker by its number within the process; `begin` starts
-    ahead of time with the checks that wait, and with more than one lane with all other tests."""
+    """Runs the tests of this process. `make` creates a worker by its number in the process; `begin` starts
+    checks that wait, and with several lanes all other tests, ahead of pytest."""
 
     def __init__(self, make: Callable[[int], Worker], lanes: int = 1, processor: int = 0) -> None:
         self._make = make
@@ -135,13 +135,13 @@ class Executor:
         self._ahead: Lanes[Worker] | None = None
         self._waiting: WaitingChecks | None = None
         self._futures: dict[str, Future[Executed]] = {}
-        #: The worker of tests that no lane runs.
+        #: The worker of tests outside lanes.
         self._own: Worker | None = None
 
     @classmethod
     def of(cls, options: Options, told: Mapping[str, Any], most: Numbers | None) -> Executor:
-        """For this process, by what the controller tells it (see `Controller.tell`); all together send no
-        more than `most`."""
+        """The executor of this process, configured by the controller (see `Controller.tell`); all processes
+        together send at most `most`."""
         target, (process, processes, _) = Target.from_plain(told["target"]), told["place"]
         folder, lanes = Path(told["folder"]), told["lanes"]
         label_run(told["label"])
@@ -162,11 +162,11 @@ class Executor:
                 ahead=told["ahead"],
             )
 
-        # Each process of a run on the next one, beginning with another one than other runs.
+        # Consecutive processes use consecutive processors; the first differs between runs.
         return cls(make, lanes, int(told["started"] * 1000) + process)
 
     def begin(self, tests: Mapping[str, Test]) -> None:
-        """Starts with tests by their node ids, in the order of the run."""
+        """Starts tests, given by node id in the order of the run."""
         waiting = {nodeid: test for nodeid, test in tests.items() if _waits(test)}
         if waiting:
             self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), len(waiting), self._processor)
@@ -192,20 +192,19 @@ class Executor:
 
     @property
     def own(self) -> Worker:
-        """The worker of this thread, made when it is first asked for."""
+        """The worker of this thread, created on first use."""
         if self._own is None:
             self._own = self._make(0 if self._ahead is None else self.lanes)
         return self._own
 
     def stop(self) -> None:
-        """Begins nothing more."""
+        """Starts no further test."""
         for ahead in (self._waiting, self._ahead):
             if ahead is not None:
                 ahead.stop()
 
     def totals(self) -> list[Ledger]:
-        """The last ledgers of all workers, which then forget what was sent: reports are made in the memory
-        that this frees."""
+        """The final ledgers of all workers; then releases their records, since reports need the memory."""
         groups = [ahead.workers.values() for ahead in (self._waiting, self._ahead) if ahead is not None]
         workers = {worker.index: worker for group in groups for worker in group}
         if self._own is not None:
@@ -222,7 +221,7 @@ def _waits(test: Test) -> bool:
 
 
 class WaitingChecks(Lanes[Worker]):
-    """Runs the checks that wait, each in a thread, so that their waits pass together. They take turns on one
+    """Runs checks that wait, each in its own thread, so that their waits overlap; they take turns on one
     worker."""
 
     def __init__(self, worker: Worker, count: int, processor: int = 0) -> None:
@@ -248,13 +247,13 @@ class WaitingChecks(Lanes[Worker]):
             self._turn.acquire()
 
     def stop(self) -> None:
-        """Ends all waits."""
+        """Interrupts all waits."""
         self._over.set()
         super().stop()
 
 
 def wait(over: threading.Event, seconds: float) -> bool:
-    """Lets seconds pass; True if the run ended meanwhile."""
+    """Waits for seconds; True if the run ended meanwhile."""
     return over.wait(seconds)
 
 
@@ -262,9 +261,9 @@ _LOADING = threading.Lock()
 
 
 def _load() -> None:
-    """Imports what explorations need, in one thread while all others wait: modules are not seen half-made."""
+    """Imports the generators in one thread while others wait, so that none sees a partial module."""
     with _LOADING:
-        # Takes a second, which runs without generated requests need not spend.
+        # Takes a second, so only if needed.
         from conformance.fuzz import load_generators
 
         load_generators()
@@ -283,8 +282,7 @@ def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Wo
                 prepare()
                 findings = worker.explore(judged, parameter)
         except Exception as mistake:
-            # What was sent counts, whatever became of the check; the mistake is told when the test is
-            # reported.
+            # The ledger counts what was sent; pytest reports the error with the test.
             error = mistake
         return Executed(findings, worker.ledger(findings), worker, error)
 

@@ -1,7 +1,7 @@
-"""The hooks that pytest calls: each translates, and leaves the rest to the controller or the executor.
+"""The hooks of pytest: each translates, and delegates to the controller or the executor.
 
-It stays out of the way of sessions that do not collect the suite's checks. All of them import this module, so
-imports inside its functions are of what only the suite's own runs need.
+They leave sessions alone that do not collect the suite's checks. All sessions import this module, so imports
+of what only the suite's runs need are inside functions.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 _EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
 _PLAN: pytest.StashKey[Plan] = pytest.StashKey()
-#: Names of options that others had registered before.
+#: Names of options registered by other plugins.
 _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
 
-#: Objects, and younger collections, after which garbage is looked for while the suite's tests run. A run
-#: keeps most of what it makes, and with Python's own numbers spends a tenth of its time on that.
+#: Thresholds of the garbage collector while tests run. A run keeps most objects, so with the defaults it
+#: spends a tenth of its time collecting.
 _GARBAGE = 10_000, 10, 10
 
-#: Names the folder in which hypothesis keeps what it remembers.
+#: The environment variable for hypothesis's storage folder.
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
 class Violation(AssertionError):
-    """The server breaks a rule; the text is what a terminal shows. In other plugins' reports it is a failed
-    assertion, not a broken test."""
+    """The server breaks a rule; the text is shown on the terminal. Derived from AssertionError so that other
+    plugins report a failure, not an error."""
 
 
 class Checks(pytest.Module):
-    """A module of checks: what is a test in it does not depend on a project's python_functions."""
+    """A module of checks, collected regardless of a project's python_functions."""
 
     def funcnamefilter(self, name: str) -> bool:
         return name.startswith("test_")
@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
             options.explain_target(parser, config)
         return
     if options.autoload(config):
-        # Others first: a short name that one of them takes is left to it, whatever the order of installation.
+        # Other plugins first, so that they get contested short names in any order of installation.
         pluginmanager.load_setuptools_entrypoints("pytest11")
     config.stash[_TAKEN] = option_names(parser)
     options.register(parser, short=True, taken=config.stash[_TAKEN])
@@ -82,7 +82,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _leave_nothing_beside(folder: Path, config: pytest.Config) -> None:
-    """Keeps what pytest and hypothesis remember in the folder of the reports, not beside the user's files."""
+    """Puts the caches of pytest and hypothesis into the report folder, not beside the user's files."""
     keep_cache_in(config, folder / ".pytest_cache")
     if _STORAGE not in os.environ:
         os.environ[_STORAGE] = str(folder / ".hypothesis")
@@ -95,7 +95,7 @@ def _forget_storage() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
-    # Hypothesis warns of long generated texts, which are sent on purpose.
+    # Long generated texts are intended.
     config.addinivalue_line("filterwarnings", "ignore:Generating overly large repr")
     if files := options.own_rules(config):
         from conformance.contract.rules import add_rules
@@ -109,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if given.controls:
         options.refuse_taken(config, config.stash.get(_TAKEN, ()))
     if given.dry_run:
-        # Nothing is run, so that no processes are needed.
+        # A dry run needs no processes.
         config.option.dist, config.option.tx = "no", []
 
 
@@ -122,7 +122,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     given = config.stash[_OPTIONS]
     if not given.controls:
         return
-    # What an earlier session of this process has kept.
+    # An earlier session in this process may have frozen objects.
     gc.unfreeze()
     reporter = config.pluginmanager.getplugin("terminalreporter")
 
@@ -141,7 +141,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_CONTROLLER] = controller
-    # With pytest-xdist: as many as it will start.
+    # With pytest-xdist, `tx` has an entry for each process that it will start.
     controller.workers = len(getattr(config.option, "tx", None) or ["this"])
     interruption = Interruption(tell)
     config.add_cleanup(interruption.end)
@@ -153,7 +153,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _executor(config: pytest.Config) -> Executor:
-    """The executor of this process, made at its first test."""
+    """The executor of this process, created at its first test."""
     if _EXECUTOR not in config.stash:
         from conformance.plugin.execution import Executor
 
@@ -163,7 +163,7 @@ def _executor(config: pytest.Config) -> Executor:
 
 
 def _told(config: pytest.Config) -> dict[str, Any]:
-    """Plain data of the controller for this process: target, seed, lanes and more; empty without one."""
+    """The controller's data for this process: target, seed, lanes and more; empty without a controller."""
     if hasattr(config, "workerinput"):
         told: dict[str, Any] = config.workerinput.get("conformance", {})
         return told
@@ -173,7 +173,7 @@ def _told(config: pytest.Config) -> dict[str, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Starts the lanes with the tests of this process, where it has more than one; a dry run runs nothing."""
+    """Starts the lanes with the tests of this process; a dry run runs nothing."""
     config = session.config
     if config.stash[_OPTIONS].dry_run:
         return True
@@ -196,13 +196,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _workers(config: pytest.Config) -> int:
-    """The workers of the run, all processes and lanes together."""
+    """The number of workers of the run, in all processes and lanes."""
     told = _told(config)
     return int(told["place"][1] * told["lanes"]) if told else 1
 
 
 def _workers_run_them(config: pytest.Config) -> bool:
-    """True if this is the process that only hands tests to those of pytest-xdist."""
+    """True if this process only distributes tests to those of pytest-xdist."""
     return bool(getattr(config.option, "tx", None)) and not hasattr(config, "workerinput")
 
 
@@ -210,7 +210,7 @@ def _workers_run_them(config: pytest.Config) -> bool:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """Collects the checks also where a project's python_files would leave them out."""
+    """Collects the checks even if a project's python_files excludes them."""
     if not selection.is_test_module(file_path):
         return None
     if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
@@ -238,7 +238,7 @@ def pytest_collection_modifyitems(
 ) -> None:
     given = config.stash[_OPTIONS]
     if given.effort is not Effort.DEEP:
-        # Nobody left them out: they are no part of such a run.
+        # Not reported as deselected, since they belong only to deep runs.
         items[:] = [item for item in items if not selection.deep(item)]
     if given.selected:
         items.sort(key=selection.standing)
@@ -258,7 +258,7 @@ def pytest_collection_modifyitems(
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Takes down what the tests will send, which nothing goes far beyond."""
+    """Plans the requests of the selected tests; the plan bounds the run."""
     given = session.config.stash[_OPTIONS]
     if given.selected:
         from conformance.plugin.plan import plan
@@ -328,11 +328,11 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hands the last words of this process's workers to the controller."""
+    """Sends the final ledgers of this process's workers to the controller."""
     config = session.config
     if config.stash[_OPTIONS].selected:
         _leave_hypothesis_out(config)
-        # The process ends: looking for garbage in what a run keeps would take a second.
+        # The process is about to end: collecting garbage would take a second.
         gc.freeze()
     if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
         config.stash[_EXECUTOR].stop()
@@ -340,8 +340,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _leave_hypothesis_out(config: pytest.Config) -> None:
-    """Its plugin imports all of it in order to say that it has nothing to say, which takes as long as judging
-    a rule."""
+    """Unregisters hypothesis's plugin if it has nothing to print: for that it would import hypothesis, which
+    takes as long as judging a rule."""
     plugin = config.pluginmanager.get_plugin("hypothesispytest")
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if plugin is not None and "hypothesis" not in sys.modules and not has_words_of_hypothesis(reporter):

@@ -1,5 +1,5 @@
-"""Signals that end a run: the first interrupts it, and the run then reports what it measured; further ones
-are told that it is about to."""
+"""Signals that end a run: the first interrupts it, and the run reports what it has; later ones only print a
+notice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """Handles the signals of one run in the main thread; elsewhere whoever embeds pytest handles them.
+    """Handles the signals of one run, in the main thread; in other threads the embedding program does.
 
     `tell` prints a line.
     """
@@ -26,18 +26,17 @@ class Interruption:
         self._interrupted = self._told = False
 
     def begin(self) -> None:
-        """Lets SIGTERM interrupt the run as SIGINT does."""
+        """Makes SIGTERM interrupt the run as SIGINT does."""
         self._handle(signal.SIGTERM, signal.default_int_handler)
 
     def hold(self, *, interrupted: bool = False) -> None:
-        """From now on signals end nothing: what was measured is being reported, which takes seconds."""
+        """Ignores further signals while results are written, which takes seconds."""
         self._interrupted = self._interrupted or interrupted
         for number in _SIGNALS:
             self._handle(number, self._wait)
 
     def end(self) -> None:
-        """Gives the signals back, unless the process ends with a run that was interrupted: then there is
-        nothing left to interrupt."""
+        """Restores the signal handlers, unless the process ends with an interrupted run."""
         if self._interrupted and _is_command():
             self._usual.clear()
         while self._usual:
@@ -50,7 +49,7 @@ class Interruption:
             self._usual.setdefault(number, before)
 
     def _wait(self, number: int, frame: FrameType | None) -> None:
-        # A handler must not write where the main thread may be writing: once, and as one line.
+        # The main thread may be writing: one line, once, keeps the output readable.
         if not self._told:
             self._told = True
             with contextlib.suppress(RuntimeError, OSError):
@@ -58,7 +57,7 @@ class Interruption:
 
 
 def _is_command() -> bool:
-    """True if this process was started as pytest, or as the suite's own command, and does nothing else."""
+    """True if this process was started as pytest or as the suite's own command."""
     main = sys.modules["__main__"]
     name = getattr(getattr(main, "__spec__", None), "name", "") or ""
     started = PurePath(getattr(main, "__file__", None) or "").stem

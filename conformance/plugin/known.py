@@ -1,11 +1,11 @@
-"""Facts known of each test before it runs, from plan.json, and the order of a run that follows from them.
+"""Measured facts on each test, from plan.json, and the order of a run that follows from them.
 
 plan.json has what a test sends to a conforming server, its place in the order, and its part in a quick run;
-`python -m tests.prove plan --write` measures them. Tests that catch most faulty servers for a request come
-first, by whole modules, so that the output stays readable. Tests that may bring a server down come last.
-Lanes begin with the few long tests, so that none of them is left for the end.
+`python -m tests.prove plan --write` measures them. Modules that detect most faults per request run first,
+whole, so that the output stays readable; tests that may crash a server run last. Lanes start with the few
+long tests, so that none is left for the end.
 
-Tests of other people's own checks are unknown. Every pytest run of an environment imports this module.
+Tests of users' own checks are unknown. Every pytest run of an environment imports this module.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from conformance._files import test_module
 
 PATH = Path(__file__).with_name("plan.json")
 
-#: Module of checks that judge what the other checks have made, and that make it where those do not run.
+#: The module of checks that judge what other checks created, and create it if those do not run.
 AFTERWARDS = "test_texts"
 
-#: Modules that run last: of checks that judge what all others have made, and so send less the later they
-#: begin, of checks whose requests may bring a server down, of the generated requests, and of checks that look
-#: at what was made long before, and so wait less.
+#: Modules that run last: checks of what others created, which send less the later they run; checks that may
+#: crash a server; generated requests; and checks of old resources, which wait less the later they run.
 LAST = (
     AFTERWARDS,
     "test_hostile",
@@ -37,21 +36,21 @@ LAST = (
     "test_late",
 )
 
-#: Requests of a check of the user's own, of which nothing is known.
+#: Assumed requests of an unmeasured check.
 UNKNOWN = 100
 
-#: A test is long for lanes if it takes more than this part of what a lane has to do: what comes later can
-#: then lengthen the run by no more than this part.
+#: A test is long if it takes more than this share of a lane's work: shorter ones, started later, lengthen the
+#: run by at most this share.
 LONG = 1 / 20
 
-#: End of the ids of tests that lanes leave in their place: a customer may take few accounts, of which these
-#: take all that others leave.
+#: Suffix of node ids that lanes do not reorder: a customer may allow few accounts, and these tests use up the
+#: quota.
 IN_PLACE = "[listAccounts]"
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Requests, the resources that they create, and the payouts among them."""
+    """Numbers of requests, of the resources they create, and of the payouts among these."""
 
     requests: int = 0
     creations: int = 0
@@ -65,17 +64,17 @@ class Numbers:
         )
 
     def times(self, factor: float) -> Numbers:
-        """A multiple, rounded."""
+        """The numbers multiplied by a factor, rounded."""
         return Numbers(*(round(factor * n) for n in (self.requests, self.creations, self.payouts)))
 
 
 @dataclass(frozen=True)
 class KnownTest:
-    """One test: its check or exploration, its operation or part, and its place (lower is earlier).
+    """A measured test: its check or exploration, its operation or part, and its place in the order.
 
-    `sends` is for the reference server, of a check after all before it in one process (of AFTERWARDS: of a
-    check alone), of a part of the generated requests with the default of examples. `quick` is the same in a
-    quick run, None where that has not got it, and `probes` those that it sends, None for all.
+    `sends` is measured on the reference server: of a check, after all before it in one process (of
+    AFTERWARDS: alone); of a part of the generated requests, with the default number of examples. `quick` is
+    the same in a quick run, None if that omits it; `probes` are those that a quick run sends, None for all.
     """
 
     name: str
@@ -88,19 +87,19 @@ class KnownTest:
 
 
 def key(nodeid: str) -> str:
-    """The part of a node id that does not depend on the folder where pytest was started."""
+    """The part of a node id that is independent of the working directory."""
     return nodeid.rpartition("/")[2]
 
 
 def key_of(name: str, parameter: str) -> str:
-    """The same of a check or exploration, and its operation or part."""
+    """The key of a check or exploration with its operation or part."""
     module, _, function = name.partition(".")
     return f"{module}.py::{function}[{parameter}]"
 
 
 @functools.cache
 def tests() -> Mapping[str, KnownTest]:
-    """All tests by their keys."""
+    """All measured tests by key."""
     found = {}
     for kind, checks in json.loads(PATH.read_text("utf-8")).items():
         for name, rows in checks.items():
@@ -118,12 +117,12 @@ def tests() -> Mapping[str, KnownTest]:
 
 
 def of(nodeid: str) -> KnownTest | None:
-    """The facts of a test by its node id; None for tests that were not measured."""
+    """The measured test with a node id; None if it was not measured."""
     return tests().get(key(nodeid))
 
 
 def in_quick(name: str, parameter: str) -> bool:
-    """True if a quick run has a test: also each of a user's own checks, of which nothing is known."""
+    """True if a quick run includes a test; it includes users' own checks."""
     test = tests().get(key_of(name, parameter))
     return test_module(name.partition(".")[0]) is None if test is None else test.quick is not None
 
@@ -135,7 +134,7 @@ def wants(name: str, parameter: str, probe: str) -> bool:
 
 
 def late(nodeid: str) -> int:
-    """The group of a test among those that run last, from 1; 0 for all others."""
+    """The position of a test's module in LAST, from 1; 0 for all others."""
     module = module_of(nodeid)
     return LAST.index(module) + 1 if module in LAST else 0
 
@@ -152,14 +151,14 @@ def generated(nodeid: str) -> bool:
 
 
 def cost(nodeid: str) -> int:
-    """The requests of a test, about."""
+    """The approximate requests of a test."""
     test = of(nodeid)
     return UNKNOWN if test is None else test.sends.requests
 
 
 def place(nodeid: str) -> int:
-    """The place of a test among those of its group; a user's own checks stand first, those of the suite that
-    were not measured yet last."""
+    """The place of a test within its group; users' own checks come first, unmeasured ones of the suite
+    last."""
     test = of(nodeid)
     if test is not None:
         return test.place
@@ -167,8 +166,8 @@ def place(nodeid: str) -> int:
 
 
 def for_lanes(nodeids: Sequence[str], lanes: int) -> list[str]:
-    """Tests, given in the order of the run, in the order in which so many lanes begin them: first the long
-    ones, the longest first, and last those that may bring a server down."""
+    """Orders tests for lanes: long ones first, longest first; those that may crash a server last; others in
+    the order of the run."""
     costs = {nodeid: cost(nodeid) for nodeid in nodeids}
     long = LONG * sum(costs[nodeid] for nodeid in nodeids if not late(nodeid)) / max(lanes, 1)
 

@@ -1,7 +1,7 @@
-"""Threads that run tests ahead of pytest: while one test waits for an answer, others send.
+"""Threads that run tests ahead of pytest, so that some send while others wait for answers.
 
-Each lane has a worker of its own, as each process of pytest-xdist has. pytest asks for one result after the
-other, in its own order, and so reports, stops under -x and ends as it would with one lane.
+Each lane has its own worker. pytest asks for the results one by one in its own order, so it reports, stops
+under -x and ends as with one lane.
 """
 
 from __future__ import annotations
@@ -17,38 +17,39 @@ from conformance._threads import keep_to_one_processor
 W = TypeVar("W")
 R = TypeVar("R")
 
-#: Seconds of processor time per request; with a lower latency more threads do not help.
+#: Processor time of a request in seconds; at a lower latency more lanes do not help.
 OWN_TIME = 0.003
 
-#: Processor time of a generated request, with a check's request as the unit.
+#: Processor time of a generated request, relative to that of a check's request.
 GENERATED = 2.5
 
-#: Fewest and most lanes of a run on a server of the user's. Several near by, too: where reads are eventually
-#: consistent, one lane spends most of the run waiting for writes to show.
+#: Minimum and maximum number of lanes on a user's server. Even with low latency several help under eventual
+#: consistency, where a lane mostly waits for writes to show.
 FEWEST, MOST = 4, 32
 
-#: Seconds that running jobs get to end when the run does.
+#: Seconds to wait for running jobs at the end of the run.
 GRACE = 2.0
 
 
 def generated_time(latency: float) -> float:
-    """The time of a generated request, in requests of checks; the server answers in `latency` seconds."""
+    """The time of a generated request relative to a check's, at a latency in seconds."""
     return (GENERATED * OWN_TIME + latency) / (OWN_TIME + latency)
 
 
 def suggested(latency: float, processes: int = 1) -> int:
-    """Lanes of each of some processes, for a server that answers in `latency` seconds."""
+    """The number of lanes of each process, at a latency in seconds."""
     return max(1, min(MOST, max(FEWEST, round(latency / OWN_TIME))) // processes)
 
 
 class Lanes(Generic[W]):
-    """Threads that run jobs in the order of submission. `make` makes the worker of a lane, by its number, in
-    the thread of that lane when it has its first job. All keep to one processor, chosen by a number. After a
-    job, a lane ends where `leaves` says so of its worker and that of another lane that goes on; the job runs
-    again in another lane.
+    """Threads that run jobs in the order of submission, all on one processor.
 
-    Not a ThreadPoolExecutor: the interpreter waits for the threads of one before it exits, so that a server
-    that does not answer would hold up a run that was interrupted. These are daemons.
+    `make` creates the worker of a lane by its number, in the lane's thread at its first job. After each job
+    `leaves(worker, other)` says whether the lane ends, given the worker of another that goes on; the job then
+    runs again in another lane.
+
+    Not a ThreadPoolExecutor, whose threads the interpreter joins at exit, so that an unresponsive server
+    would delay an interrupted run. These are daemons.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Lanes(Generic[W]):
             threading.Thread(target=self._run, args=(lane,), name=name, daemon=True).start()
 
     def submit(self, job: Callable[[W], R]) -> Future[R]:
-        """Queues a job; the future has its result, or what it raised."""
+        """Queues a job; the future has its result or exception."""
         future: Future[R] = Future()
 
         def begin(lane: int) -> None:
@@ -94,7 +95,7 @@ class Lanes(Generic[W]):
         return future
 
     def stop(self) -> None:
-        """Cancels what has not begun, and gives what is running GRACE seconds to end."""
+        """Cancels jobs that have not begun, and waits GRACE seconds for the others."""
         wait([future for future in self._futures if not future.cancel()], GRACE)
 
     def _worker(self, lane: int) -> W:
@@ -103,7 +104,7 @@ class Lanes(Generic[W]):
         return self.workers[lane]
 
     def _ends(self, lane: int) -> bool:
-        """True if a lane leaves its job and all others to those that go on."""
+        """True if a lane ends and leaves its job to others."""
         with self._leaving:
             others = (number for number in self.workers if number != lane and number not in self._ended)
             heir = next(others, None)
@@ -119,9 +120,9 @@ class Lanes(Generic[W]):
 
 
 def shares(weights: Sequence[float], parts: int) -> list[list[int]]:
-    """Shares items out into parts of about the same weight, the heaviest first: the indexes of each part.
+    """Distributes items over parts of similar weight, the heaviest first; returns the indexes of each part.
 
-    The same on every process that knows the same items.
+    Deterministic, so the same in every process.
     """
     totals, found = [0.0] * parts, [[] for _ in range(parts)]  # type: tuple[list[float], list[list[int]]]
     for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):

@@ -1,4 +1,4 @@
-"""Registers the options of a run with pytest, and reads their values once."""
+"""Registers the options of a run with pytest, and parses their values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from conformance._files import InputError
 from conformance._options import OPTIONS, Effort, Option, Values, attribute, parse_shard
 from conformance.plugin import selection
 
-#: Asks for the embedded reference server on purpose.
+#: The value of --target for the embedded reference server.
 EMBEDDED = "embedded"
 
-#: Generated cases for each part of a deep run.
+#: Generated cases per part in a deep run.
 DEEP_EXAMPLES = 250
 
-#: Attributes of pytest's options whose values it mistakes for tests before it knows the options.
+#: Attributes of options whose values pytest takes for paths to tests before they are registered.
 FILES = tuple(f"conformance_{attribute(name)}" for name, option in OPTIONS.items() if option.path)
 
 
 def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ()) -> None:
-    """Adds the options: `--conformance-target` and its like always, `--target` only where `short` says so and
-    nobody has taken it, because the short names may be other people's."""
+    """Registers the options: always `--conformance-target` and so on; `--target` and so on if `short` and not
+    taken by another plugin."""
     parser.addini(
         "conformance_rules", "files of rules of your own for the conformance suite", type="paths", default=[]
     )
@@ -53,14 +53,14 @@ def _help(option: Option) -> str:
 
 
 def own_rules(config: pytest.Config) -> list[Path]:
-    """The files of the user's own rules, by option and by configuration."""
+    """The user's own files of rules, from the option and the settings."""
     named = [config.invocation_params.dir / name for name in config.option.conformance_rules or ()]
     configured: list[Path] = config.getini("conformance_rules")
     return [*named, *configured]
 
 
 def concerned(config: pytest.Config) -> bool:
-    """True if a run selects the suite, as far as its arguments tell before they are parsed."""
+    """True if the unparsed arguments select the suite."""
     words = [str(word) for word in config.invocation_params.args]
     words += _split(os.environ.get("PYTEST_ADDOPTS", ""))
     with contextlib.suppress(KeyError, ValueError):
@@ -72,13 +72,13 @@ def concerned(config: pytest.Config) -> bool:
 
 
 def autoload(config: pytest.Config) -> bool:
-    """True if pytest loads the plugins that are installed by itself."""
+    """True if pytest loads installed plugins automatically."""
     words = [*map(str, config.invocation_params.args), *_split(os.environ.get("PYTEST_ADDOPTS", ""))]
     return not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") and "--disable-plugin-autoload" not in words
 
 
 def explain_target(parser: pytest.Parser, config: pytest.Config) -> None:
-    """Adds a word to what pytest says of an unknown `--target` in a run that does not select the suite."""
+    """Adds a hint to pytest's error on an unknown `--target` in a run that does not select the suite."""
     if "--target" in {str(word).partition("=")[0] for word in config.invocation_params.args}:
         parser.extra_info["conformance suite"] = (
             "--target is its option only where a run selects it: pytest --pyargs conformance --target FILE"
@@ -86,8 +86,8 @@ def explain_target(parser: pytest.Parser, config: pytest.Config) -> None:
 
 
 def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
-    """Refuses a short name that reached another plugin and may have been meant for the suite: a run would
-    judge something else. Raises pytest.UsageError."""
+    """Rejects a short name that another plugin received but that may be meant for the suite. Raises
+    pytest.UsageError."""
     words = {str(word).partition("=")[0] for word in config.invocation_params.args}
     for name in OPTIONS:
         if f"--{name}" in taken and f"--{name}" in words and f"--conformance-{name}" not in words:
@@ -107,11 +107,11 @@ def _split(text: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Values):
-    """The values of all options, and what pytest's own say of the run.
+    """The values of all options, and what pytest's own options say of the run.
 
     `selected`: the run collects the suite's checks; `idle`: it runs nothing; `part`: the shard as numbers;
-    `scope`: the cases that the run is about; `given`: option -> text, as reports show it; `narrowed`: the
-    options that narrow the run, each with its value; `folder`: where the run was started.
+    `scope`: the selected cases; `given`: option -> text, for reports; `narrowed`: the narrowing options with
+    their values; `folder`: the working directory.
     """
 
     selected: bool
@@ -128,19 +128,18 @@ class Options(Values):
 
     @property
     def limits(self) -> dict[str, float]:
-        """Key of `[limits]` in the target file -> the value that overrides it."""
+        """Keys of `[limits]` in the target file and the values that override them."""
         values = {option.limit: getattr(self, attribute(name)) for name, option in OPTIONS.items()}
         return {key: value for key, value in values.items() if key and value is not None}
 
     @property
     def controls(self) -> bool:
-        """True if this process decides about a run."""
+        """True if this process controls a run."""
         return self.selected and not self.worker and not self.idle
 
     @property
     def examples(self) -> int | None:
-        """Generated cases for each part, where it is not the usual number. Where time is the limit, the
-        number of them is none."""
+        """Generated cases per part; None for the default, and where only --fuzz-time limits them."""
         deep = self.effort is Effort.DEEP and self.fuzz_time is None
         return self.fuzz_examples or (DEEP_EXAMPLES if deep else None)
 
@@ -151,7 +150,7 @@ class Options(Values):
 
 
 def parse(config: pytest.Config) -> Options:
-    """The options of a session. Raises pytest.UsageError."""
+    """Parses the options of a session. Raises pytest.UsageError."""
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
     try:
@@ -183,7 +182,7 @@ def parse(config: pytest.Config) -> Options:
 
 
 def _seed(config: pytest.Config, given: int | None) -> int:
-    """The seed: a worker's is the controller's."""
+    """The seed as given or random; a worker has the controller's."""
     if hasattr(config, "workerinput") and "conformance" in config.workerinput:
         seed: int = config.workerinput["conformance"]["seed"]
         return seed
@@ -191,7 +190,7 @@ def _seed(config: pytest.Config, given: int | None) -> int:
 
 
 def _given(config: pytest.Config, values: Mapping[str, Any]) -> dict[str, str]:
-    """Option -> what the user gave, as reports show it; several values of one are joined by spaces."""
+    """Option -> the given text, for reports; values of a repeated option are separated by spaces."""
     given = {}
     for name, option in OPTIONS.items():
         value = values[attribute(name)]

@@ -1,5 +1,5 @@
-"""The plan of a run: the requests that it will send, what they create, and the payouts among that; the
-budget that keeps each process to it, and the list that a dry run shows of it."""
+"""The plan of a run: its requests, what they create, and how many of that are payouts; the budget that
+enforces it, and its listing in a dry run."""
 
 from __future__ import annotations
 
@@ -22,39 +22,38 @@ from conformance.target.applicability import absent, lacking
 from conformance.target.model import Limits, Target
 from conformance.wire.budget import Budget, Quantity
 
-#: Most requests of a quick run on the reference server.
+#: Maximum requests of a quick run on the reference server.
 QUICK_REQUESTS = 1000
 
-#: Requests that a quick run keeps below that by its plan: servers differ a little.
+#: Requests left unplanned in a quick run, since servers differ a little.
 SPARE = 6
 
-#: Workers of a quick run, all processes and lanes together: each makes accounts of its own.
+#: Maximum workers of a quick run in all processes and lanes, since each creates accounts.
 QUICK_WORKERS = 4
 
-#: Requests and creations with which one more worker makes what the tests of one operation share.
+#: Requests and creations of an additional worker's set-up for one operation.
 SET_UP = Numbers(8, 6)
 
 NOTHING = Numbers()
 
-#: Requests that a check of the user's own may send, of which nothing is known.
+#: Budgeted requests of an unmeasured check.
 UNKNOWN = 300
 
-#: A run sends at most so many times what it announces: a server that fails is asked again, and what fails is
-#: made smaller; one that accepts everything creates several times as much. So many more go with a small run.
+#: Bounds of a run relative to its announcement, and added to that: failures are confirmed and shrunk, and a
+#: server that accepts everything creates several times as much.
 FACTORS, MARGINS = (4, 8, 4), (1500, 500, 100)
 
 
 def at_most(numbers: Numbers) -> Numbers:
-    """The most that a run sends which announces these numbers."""
+    """The upper bounds of a run that announces these numbers."""
     values = (numbers.requests, numbers.creations, numbers.payouts)
     return Numbers(*(f * value + more for f, value, more in zip(FACTORS, values, MARGINS, strict=True)))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The numbers of each test by node id, on a conforming server, and of the set-up of all workers but the
-    first. `endless`: the generated requests have a time and no number; `unknown`: tests of which nothing is
-    known."""
+    """The numbers of each test, by node id, on a conforming server, and those of additional workers' set-up.
+    `endless`: generated requests are limited by time, not number; `unknown`: number of unmeasured tests."""
 
     tests: Mapping[str, Numbers]
     set_up: Numbers = NOTHING
@@ -63,11 +62,11 @@ class Plan:
 
     @property
     def total(self) -> Numbers:
-        """All tests together."""
+        """The sum over all tests."""
         return sum(self.tests.values(), self.set_up)
 
     def on(self, target: Target) -> Plan:
-        """The plan without the operations that a target does not have."""
+        """The plan without operations that a target does not offer."""
 
         def there(nodeid: str) -> bool:
             test = known.of(nodeid)
@@ -77,7 +76,7 @@ class Plan:
 
     @property
     def most(self) -> Numbers | None:
-        """The bound that the run keeps; None where only its time bounds it."""
+        """The upper bounds of the run; None if only time limits it."""
         room = Numbers(*[UNKNOWN * self.unknown] * 3)
         return None if self.endless else at_most(self.total) + room
 
@@ -90,10 +89,10 @@ def budget(
     processes: int = 1,
     spent: int = 0,
 ) -> Budget:
-    """The budget of one of several processes, which share the numbers and the rate out evenly.
+    """The budget of one process, which has an equal part of the numbers and the rate.
 
-    The run began at `started` (Unix seconds), has announced not to exceed some numbers, and has `spent`
-    requests before the processes began.
+    The run began at `started` (Unix seconds), must not exceed `announced`, and sent `spent` requests before
+    its processes started.
     """
     most = {}
     if announced is not None:
@@ -112,7 +111,7 @@ def budget(
 
 
 def cases(examples: int | None) -> float:
-    """The generated cases of a run, with those of a default run as the unit."""
+    """The number of generated cases, relative to a default run."""
     return (examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES
 
 
@@ -123,8 +122,8 @@ def plan(
     quick: bool = False,
     workers: int = 1,
 ) -> Plan:
-    """The plan of tests by their node ids, with so many generated cases a part, or seconds in all; of a
-    `quick` run, what it sends of them."""
+    """The plan of tests by node id, with so many generated cases per part, or so many seconds in all; for a
+    `quick` run, of what that sends."""
     share = cases(examples)
     rows = {nodeid: known.of(nodeid) for nodeid in nodeids}
     there = [row for row in rows.values() if row is not None]
@@ -148,8 +147,8 @@ def _set_up(rows: Mapping[str, known.KnownTest | None], workers: int) -> Numbers
 
 
 def fitting(nodeids: Iterable[str], workers: int) -> set[str]:
-    """The tests of a quick run that QUICK_REQUESTS suffice for, the set-up of several workers included: the
-    first in the order of a run, and all that are unknown."""
+    """The tests of a quick run that fit into QUICK_REQUESTS, set-up included, in the order of a run; and all
+    unmeasured ones."""
     rows = {nodeid: known.of(nodeid) for nodeid in nodeids}
     left = QUICK_REQUESTS - SPARE - _set_up(rows, workers).requests
     chosen = {nodeid for nodeid, row in rows.items() if row is None}
@@ -170,8 +169,8 @@ def told(numbers: Numbers) -> str:
 
 
 def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: bool = False) -> str:
-    """In words what a run takes that conforms, and the most that it sends whatever the server does: with so
-    many seconds of generated requests, or a limit of requests."""
+    """The announcement in words: what a run on a conforming server takes, and its upper bounds, given the
+    seconds of generated requests and the limit of requests."""
     if read_only:
         fewer = min(plan.total.requests, limit or plan.total.requests)
         return f"less than {count(fewer, 'request')}, which read or must be refused; nothing is created"
@@ -185,8 +184,8 @@ def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: boo
 
 
 def by_case(plan: Plan) -> Iterator[tuple[str, str, Numbers]]:
-    """Rule, operation and numbers of every check of a plan, for each of its rules; a part of the generated
-    requests comes under its own name."""
+    """Yields rule, operation and numbers of each check for each of its rules, and of each part of the
+    generated requests under its own name."""
     tests = by_key()
     for nodeid, numbers in plan.tests.items():
         test = known.of(nodeid)
@@ -199,7 +198,7 @@ def by_case(plan: Plan) -> Iterator[tuple[str, str, Numbers]]:
 
 
 def by_key() -> dict[str, tuple[Check, str]]:
-    """The checks that were imported, each on its operations, by the keys of their node ids."""
+    """The loaded checks with each operation, by key of their node ids."""
     return {
         known.key_of(check.name, operation): (check, operation)
         for check in CHECKS.values()
@@ -208,8 +207,7 @@ def by_key() -> dict[str, tuple[Check, str]]:
 
 
 def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
-    """The check and the operation of a test of the suite, no check for an exploration; None for others'
-    tests."""
+    """The check and operation of a test of the suite, with None for an exploration; None for other tests."""
     load_checks()
     path = Path(nodeid.partition("::")[0])
     module = test_module(path.stem)
@@ -219,8 +217,7 @@ def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
 
 
 def in_part(nodeids: Iterable[str]) -> set[tuple[str, str]]:
-    """The cases, rule and operation, that a quick run of some tests judges by some of their checks only, or
-    by some of the probes of these."""
+    """The cases that a quick run of these tests judges by some of their checks or probes only."""
     chosen = {known.key(nodeid) for nodeid in nodeids}
     some: set[tuple[str, str]] = set()
     left: set[tuple[str, str]] = set()
@@ -241,7 +238,7 @@ _ROW = "{:<40}{:>12}{:>10}{:>10}{:>10}"
 
 
 def listing(plan: Plan, options: Options, target: Target | None) -> Iterator[str]:
-    """The requests of a dry run by rule and operation, a line each, on a target, None for the embedded
+    """The lines of a dry run: requests by rule and operation, on a target or, if None, on the embedded
     server."""
     where = target.base_url if target else "the embedded reference server"
     plan = plan.on(target) if target else plan

@@ -1,4 +1,4 @@
-"""Shows the time left and the server's latency to the right of pytest's progress, on terminals only."""
+"""Shows the remaining time and the server's latency beside pytest's progress, on terminals only."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 from conformance._text import duration, milliseconds
 from conformance.plugin import known
 
-#: Seconds between two changes of the text.
+#: Seconds between updates.
 INTERVAL = 0.5
 
-#: While a test runs, pytest keeps what is written to standard output for itself.
+#: pytest captures standard output during tests.
 TERMINAL = Path("/dev/tty")
 
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 
 
 def _is_watched(reporter: Any, terminal: Path) -> bool:
-    """True if a person may be looking."""
+    """True if the output is an interactive terminal."""
     return bool(
         getattr(reporter, "isatty", False)
         and getattr(reporter, "hasmarkup", False)
@@ -33,8 +33,7 @@ def _is_watched(reporter: Any, terminal: Path) -> bool:
 
 
 def _write(terminal: Path, text: str) -> bool:
-    """Writes to the right of the cursor, and leaves the cursor there; false where the terminal has gone,
-    which is no reason to stop."""
+    """Writes to the right of the cursor without moving it; False if the terminal is gone."""
     try:
         with terminal.open("a", encoding="utf-8") as file:
             file.write(f"{_SAVE}{text}{_CLEAR}{_RESTORE}")
@@ -44,23 +43,23 @@ def _write(terminal: Path, text: str) -> bool:
 
 
 class Remaining:
-    """Estimates the time left from the requests of the tests that are done and of those that are not."""
+    """Estimates the remaining time from the requests of finished and remaining tests."""
 
     def __init__(self, reporter: Any, *, interval: float = INTERVAL, terminal: Path = TERMINAL) -> None:
         self._terminal, self._interval = terminal, interval
         self._shown = _is_watched(reporter, terminal)
         self._begin = self._last = time.monotonic()
         self._whole = self._done = 0
-        #: Seconds of the last answers.
+        #: Latencies of the last answers in seconds.
         self._elapsed: deque[float] = deque(maxlen=200)
 
     def expect(self, nodeids: Sequence[str]) -> None:
-        """Begins a run of these tests."""
+        """Starts the clock for a run of these tests."""
         self._whole = sum(map(known.cost, nodeids))
         self._begin = time.monotonic()
 
     def done(self, nodeid: str, elapsed: Sequence[float]) -> None:
-        """Counts a test that has run, with the seconds that each answer took."""
+        """Counts a finished test, with the latency of each answer in seconds."""
         self._done += known.cost(nodeid)
         self._elapsed.extend(elapsed)
         now = time.monotonic()

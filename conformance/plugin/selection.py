@@ -1,6 +1,6 @@
-"""Selects the tests of a run, and tells which arguments of a pytest session concern the suite.
+"""Selects the tests of a run, and recognizes arguments of pytest that name the suite.
 
-All sessions import this module, so imports inside its functions are of what only the suite's own runs need.
+All sessions import this module, so imports of what only the suite's runs need are inside functions.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def selects_checks(arguments: Sequence[str], folder: Path, pyargs: bool) -> bool:
-    """True if pytest, called with these arguments in a folder, collects the suite's checks."""
+    """True if pytest with these arguments collects the suite's checks."""
     return any(_selects(argument.partition("::")[0], folder, pyargs) for argument in arguments)
 
 
 def _path(argument: str, folder: Path, pyargs: bool) -> Path | None:
-    """The path of an argument; None for a module of another package."""
+    """The path of an argument, relative to a folder or, under --pyargs, in the package."""
     first, _, rest = argument.partition(".")
     if pyargs and first == "conformance" and "/" not in argument:
         return PACKAGE.joinpath(*rest.split(".")) if rest else PACKAGE
@@ -43,14 +43,14 @@ def _path(argument: str, folder: Path, pyargs: bool) -> Path | None:
 
 
 def own_checkout(folder: Path) -> bool:
-    """True if a folder is the suite's own checkout, or in it."""
+    """True if a folder is in the suite's own checkout."""
     root = PACKAGE.parent
     installed = {"site-packages", "dist-packages"} & set(PACKAGE.parts)
     return not installed and (folder == root or root in folder.parents)
 
 
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
-    """True if an argument names the suite, or a part of it."""
+    """True if an argument names the suite or a part of it."""
     path = _path(argument, folder, pyargs)
     return path is not None and (path in (PACKAGE, *TEST_FOLDERS) or _below(path))
 
@@ -60,7 +60,7 @@ def _below(path: Path) -> bool:
 
 
 def is_test_module(path: Path) -> bool:
-    """True for a module of checks or of generated tests, also one that a user has added there."""
+    """True for a module of checks or of generated tests, including one added by a user."""
     return path.parent in TEST_FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
 
 
@@ -70,15 +70,15 @@ def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
         return False
     if within(argument, folder, pyargs):
         return True
-    # A project whose virtual environment holds the suite does not ask for it: pytest leaves such folders out.
+    # A project does not select a suite in its virtual environment: pytest skips such folders.
     return path in PACKAGE.parents and not {"site-packages", "dist-packages"} & set(
         PACKAGE.relative_to(path).parts
     )
 
 
 def alone(config: Any) -> Path | None:
-    """The folder of the reports of a run that consists of an installed suite's checks alone; None for others,
-    whose caches are their own affair."""
+    """The report folder of a run that selects nothing but the installed suite; None for other runs, which
+    keep their own caches."""
     known = config.known_args_namespace
     folder: Path = config.invocation_params.dir
     words = [str(word).partition("::")[0] for word in known.file_or_dir]
@@ -91,7 +91,7 @@ def alone(config: Any) -> Path | None:
 
 
 def narrowed(config: Any) -> list[str]:
-    """The options that narrow the run, each with its value as on a command line; empty for a whole run."""
+    """The options that narrow the run, as on a command line; empty for a whole run."""
     option = config.option
     words = []
     for name, value in (("-k", option.keyword), ("-m", option.markexpr)):
@@ -116,21 +116,22 @@ def narrowed(config: Any) -> list[str]:
 
 
 def scope(nodeid: str) -> str:
-    """The tests that share set-up, so that one worker should run them: a module's on one operation."""
+    """The group of tests that share set-up, and so should share a worker: those of a module on one
+    operation."""
     module, _, rest = nodeid.partition("::")
     _, bracket, parameter = rest.rpartition("[")
     return f"{module}[{parameter}" if bracket else module
 
 
 def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:
-    """True if a test belongs to a part; the same on every machine, whatever else is selected."""
+    """True if a test belongs to a shard; a hash of its scope, so independent of machine and selection."""
     part, whole = shard
     return zlib.crc32(scope(nodeid.rpartition("/")[2]).encode()) % whole == part - 1
 
 
 def standing(item: pytest.Item) -> tuple[Any, ...]:
-    """The sort key of a test in a run: checks that wait are asked for last, and those that look back at what
-    was sent come behind all of their group."""
+    """The sort key of a test: checks that wait come last, those that judge earlier exchanges last in their
+    group."""
     test = ours(item)
     if test is None:
         return (False,)
@@ -139,13 +140,13 @@ def standing(item: pytest.Item) -> tuple[Any, ...]:
 
 
 def deep(item: pytest.Item) -> bool:
-    """True if only deep runs have a test."""
+    """True if only deep runs include a test."""
     test = ours(item)
     return bool(test and getattr(test[0], "deep", False))
 
 
 def wanted(item: pytest.Item, given: Options) -> bool:
-    """True if a run with these options has a test; the tests of others are wanted always."""
+    """True if a run with these options includes a test; tests of other projects always are."""
     test = ours(item)
     if test is None:
         return True
@@ -157,12 +158,12 @@ def wanted(item: pytest.Item, given: Options) -> bool:
 
 
 def is_check(item: pytest.Item) -> bool:
-    """True if a test is one of the suite's checks, not an exploration."""
+    """True if a test is a check, not an exploration."""
     return hasattr(getattr(item, "function", None), "conformance_check")
 
 
 def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
-    """The check or exploration that a test is, and its operation or part; None for other tests."""
+    """The check or exploration of a test, with its operation or part; None for other tests."""
     function = getattr(item, "function", None)
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if check := getattr(function, "conformance_check", None):
@@ -174,10 +175,10 @@ def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
 
 @dataclass(frozen=True)
 class Scope:
-    """The cases that a run is about; `cases` is None for all of them."""
+    """The cases selected for a run; None for all."""
 
     cases: frozenset[tuple[str, str]] | None = None
-    #: True if rules were named, not operations alone: then generated requests are left out.
+    #: True if rules or sections were named; generated requests are then left out.
     by_rule: bool = False
 
     @classmethod
@@ -187,7 +188,7 @@ class Scope:
         operations: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
     ) -> Scope:
-        """The cases that meet all three kinds of option, and of each kind any. Raises InputError."""
+        """The cases that match any value of each given option. Raises InputError."""
         if not (rules or operations or sections):
             return cls()
         from conformance.contract.operations import operations_named
@@ -210,13 +211,12 @@ class Scope:
         return cls(frozenset(cases), bool(rules or sections))
 
     def covers(self, rule: str, operation: str) -> bool:
-        """True if the run is about a case."""
+        """True if a case is selected."""
         return self.cases is None or (rule, operation) in self.cases
 
     def wants(self, function: Any, parameter: str) -> bool:
-        """True if a test says something about these cases: a check of one of the rules on the operation; for
-        a rule of every response, the checks that a quick run has of the operation; generated requests to an
-        operation."""
+        """True if a test judges a selected case: a check of its rule and operation; for a rule of every
+        response, the operation's checks of a quick run; without rules, generated requests to an operation."""
         if self.cases is None:
             return True
         check = getattr(function, "conformance_check", None)

@@ -1,4 +1,5 @@
-"""The hooks of the process that controls a run: progress, tests of rules of every response, the end."""
+"""The hooks of the controlling process: progress, violations of the rules of every response, the end of the
+run."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from conformance.plugin.plan import Plan, bounded, in_part, judged_by, plan
 from conformance.plugin.progress import Remaining
 from conformance.report.terminal import summary
 
-#: Word that a test is shown as -> pytest's category for its summary line, letter, and word with markup.
+#: Outcome of a test -> pytest's category in the last line, letter, and word with markup.
 CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "known": ("known failures", "k", ("KNOWN FAILURE", {"yellow": True})),
     "warning": ("warned", "w", ("WARNING", {"yellow": True})),
@@ -35,7 +36,7 @@ _LEGEND = (
     "- not applicable or without occasion"
 )
 
-#: The name that pytest-xdist has for the phase of a test whose process died.
+#: pytest-xdist's name of the phase of a test whose process died.
 CRASHED = "???"
 
 _INTERRUPTED = {
@@ -45,7 +46,7 @@ _INTERRUPTED = {
 
 
 class Run:
-    """Registered as a plugin in the process that controls the run, workers or not."""
+    """A plugin of the process that controls the run."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Run:
         self.config = config
         self.controller = controller
         self._interruption = interruption
-        #: Gives the executor of this process; None where it ran no test.
+        #: Returns the executor of this process; None if it ran no test.
         self._executor = executor
         self._announced = False
         self._others_failed = False
@@ -100,7 +101,7 @@ class Run:
         return [*lines, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]
 
     def _about(self, planned: Plan) -> str:
-        """The requests that the tests will send, and the bound that they keep, whatever the server does."""
+        """The announcement in words: expected requests, upper bounds, and the time at a limited rate."""
         if not planned.total.requests and not planned.unknown:
             return "no requests"
         limit = self.controller.target.limits.max_requests
@@ -111,7 +112,7 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tells an xdist worker what it judges."""
+        """Sends a process of pytest-xdist its data."""
         self.controller.workers = node.workerinput["workercount"]
         process = int(node.workerinput["workerid"].removeprefix("gw"))
         node.workerinput["conformance"] = self.controller.tell(process)
@@ -123,8 +124,8 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Shares tests out once and for all, unless the user chose another way: what runs ahead of pytest has
-        to know its tests from the beginning."""
+        """Assigns all tests at the start, unless the user chose another distribution: lanes run ahead of
+        pytest, so must know their tests."""
         if config.getoption("dist") != "load":
             return None
         return by_share(config, log, self.controller.processes, self.controller.generated)
@@ -141,7 +142,7 @@ class Run:
         if payload is None or "ledger" not in payload:
             return
         self.controller.unfinished.discard(report.nodeid)
-        # pytest keeps reports to the end.
+        # pytest keeps reports in memory to the end.
         ledger = Ledger.unpacked(payload.pop("ledger"))
         if payload.get("error"):
             self.controller.ledger.errors.append(payload["error"])
@@ -159,7 +160,8 @@ class Run:
                 self._report_passive(finding)
 
     def _crashed(self, report: pytest.TestReport) -> bool:
-        """True if a test is the suite's own whose process died; it is no violation, and may run again."""
+        """True if a test is the suite's own whose process died; it counts as inconclusive, and may run
+        again."""
         if judged_by(report.nodeid) is None:
             return False
         self.controller.unfinished.add(report.nodeid)
@@ -169,7 +171,7 @@ class Run:
         return True
 
     def _all_known(self, ledger: Ledger) -> str:
-        """The reason why all of a test's failures are known; empty if one is not."""
+        """The first reason, if all failures of a test are known; else empty."""
         reasons = [
             self.controller.known_reason(finding.rule, finding.operation)
             for finding in ledger.findings
@@ -178,7 +180,7 @@ class Run:
         return reasons[0] if reasons and all(reasons) else ""
 
     def _report_passive(self, finding: Finding) -> None:
-        """Shows an invariant that was broken as a test of its own, at once."""
+        """Reports a violation of a rule of every response as a test of its own, immediately."""
         known = self.controller.known_reason(finding.rule, finding.operation)
         location = ("every response", None, f"{finding.rule}[{finding.operation}]")
         report = pytest.TestReport(
@@ -193,7 +195,7 @@ class Run:
         )
         report.conformance = {"shown": "known" if known else "failed"}  # type: ignore[attr-defined]
         self.config.hook.pytest_runtest_logreport(report=report)
-        # It was not collected, so it must not count towards the share of tests that are done.
+        # It was not collected, so it must not count in pytest's progress.
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         getattr(reporter, "_progress_nodeids_reported", set()).discard(report.nodeid)
 
@@ -218,7 +220,7 @@ class Run:
                 self.controller.ledger.merge(totals)
         self.controller.conclude()
         interrupted = _INTERRUPTED.get(pytest.ExitCode(exitstatus), "")
-        # One that is interrupted before its first test has ended says so in every report, too.
+        # A run interrupted before its first test ended writes reports, too.
         if self.controller.ran or (interrupted and self._selected):
             self.controller.finish(interrupted)
             if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -228,8 +230,8 @@ class Run:
         self.controller.close()
 
     def _count_violations(self) -> None:
-        """Leaves violations to the verdict, which says each in three lines, unless the user wants to see all;
-        the last line counts as all reports do: cases, not tests."""
+        """Hides the failures of tests unless verbose, since the verdict lists them; the last line counts
+        cases, as reports do."""
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is None or "failed" not in reporter.stats:
             return
@@ -238,7 +240,7 @@ class Run:
         if self.config.option.verbose > 0 or not ours or verdict is None:
             return
         reporter.stats["failed"] = [report for report in reporter.stats["failed"] if not _violation(report)]
-        # As many entries as cases; which reports they are nobody asks.
+        # pytest only counts the entries.
         reporter.stats["violations"] = [ours[0]] * verdict.failures
         colour_again(reporter)
 
@@ -267,7 +269,7 @@ class Run:
         for problem in self.controller.problems:
             writer.line(printable(problem), red=True)
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            # Takes a while, which other runs need not spend.
+            # Slow to import.
             from conformance.report.write import annotations
 
             for line in annotations(document):

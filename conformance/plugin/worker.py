@@ -1,4 +1,4 @@
-"""One process's part of a run: it runs checks against the target and hands on ledgers of what they found."""
+"""Runs checks in one thread against the target, and returns their findings as ledgers."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.world.run_context import RunContext, Wanted, everything
 
-#: Seconds that a worker spends on running failed checks again.
+#: Seconds a worker may spend on confirming failures.
 CONFIRMATION_BUDGET = 30.0
 
-#: Exchanges before one that breaks a rule of every response that may bear on it.
+#: Exchanges before a violation of a rule of every response that its replay file may include.
 AROUND = 40
 
-#: Bytes of a response body that stay in memory after its check.
+#: Bytes of a response body kept in memory after its check.
 KEPT_BODY = 64 * 1024
 
 EVERYTHING = Scope()
 
 
 def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> FuzzSettings:
-    """Budget and seed of the property-based tests in one of several workers; `folder` is the report's."""
+    """Budget and seed of the generated tests in one of several workers; `folder` has the reports."""
     return FuzzSettings(
         seed=options.seed,
         examples=options.examples or DEFAULT_EXAMPLES,
@@ -50,8 +50,8 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
 
 
 class Worker:
-    """Runs checks and explorations in one thread, and hands on what they found as ledgers. The server's clock
-    is known to be `ahead` by so many seconds."""
+    """Runs checks and explorations in one thread, and returns ledgers of their findings. The server's clock
+    is `ahead` by so many seconds."""
 
     def __init__(
         self,
@@ -71,25 +71,25 @@ class Worker:
         self.run = RunContext(
             target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only, wanted=wanted
         )
-        # The first requests may be a race, of which none is made again.
+        # The clock must be calibrated before the first request: it may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder
-        #: Of each kind what has been handed on: exchanges, created resources, numbers of what was sent, and
-        #: the rules of every response.
+        #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the rules of
+        #: every response.
         self._seen = self._told = 0
         self._sent = 0, 0, 0.0
         self._reported: dict[tuple[str, str], Finding] = {}
         self._confirming = CONFIRMATION_BUDGET
-        #: Lanes whose accounts this one takes over.
+        #: Workers of ended lanes, whose accounts this one takes over.
         self._ended: list[Worker] = []
 
     # ------------------------------------------------------------------ running
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
-        """Runs a check; returns its findings on cases that the run is about, and its exchanges. Failed ones
-        are confirmed, and have replay files."""
+        """Runs a check; returns its findings on selected cases, and its exchanges. Violations are confirmed
+        and get replay files."""
         self._take_over()
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
@@ -101,8 +101,8 @@ class Worker:
         return findings, exchanges
 
     def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
-        """Runs a failed check once more, alone in accounts of its own. Where it fails again, the replay file
-        is made from that run, in which no other check has had a part."""
+        """Runs a failed check once more, alone and in new accounts. If it fails again, its replay file is
+        made from that run, in which no other check interfered."""
         if self._confirming <= 0:
             return
         begin, alone = time.monotonic(), self.run.alone()
@@ -116,7 +116,7 @@ class Worker:
         self._confirming -= time.monotonic() - begin
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
-        """An exploration's findings; failed ones have replay files."""
+        """The findings of an exploration; violations get replay files."""
         self._take_over()
         findings = self._asked_for(
             presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
@@ -127,12 +127,12 @@ class Worker:
         return findings
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings on cases that the run is about: a check may cite more rules."""
+        """The findings on selected cases: a check may cite more rules."""
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
 
     def _replay_of(self, finding: Finding, numbers: Iterable[int], run: RunContext) -> str:
-        """Saves the replay file of a finding; its path relative to the folder of the report. `numbers` are
-        those of the exchanges of the check, in the record of the run."""
+        """Saves the replay file of a finding; returns its path relative to the report folder. `numbers` are
+        the check's exchanges in the record of the run."""
         if self._replay_folder is None:
             return ""
         exchanges = [run.record[number] for number in numbers if number in run.record]
@@ -140,8 +140,8 @@ class Worker:
         return f"{self._replay_folder.name}/{path.name}" if path is not None else ""
 
     def leaves(self, other: Worker) -> bool:
-        """True where the customer takes no more accounts, of which each lane needs some: then this one ends,
-        and the other takes over what it has made before its next test."""
+        """True if the customer allows no further accounts, of which each lane needs some; the lane then ends,
+        and the other worker takes over its accounts."""
         if not self.run.accounts.scarce:
             return False
         other._ended.append(self)
@@ -152,7 +152,7 @@ class Worker:
             other = self._ended.pop()
             other._take_over()
             self.run.include(other.run)
-            # What it has sent is in its own ledgers.
+            # What it sent is in its own ledgers.
             sent, waits, waited = self._sent
             self._sent = sent + other.run.sent, waits, waited
             self._seen += len(other.run.record)
@@ -161,12 +161,12 @@ class Worker:
     # ------------------------------------------------------------------ handing on
 
     def text(self, findings: Iterable[Finding]) -> str:
-        """The text of failed findings on a terminal."""
+        """The text of violations for a terminal."""
         return failure_text(findings, self.run.record.get, self.run.redactor)
 
     def ledger(self, findings: Iterable[Finding] = (), *, last: bool = False) -> Ledger:
-        """The ledger of what this worker has not handed on yet, without credentials; `last` completes the
-        rules of every response, of which only news go out before."""
+        """The redacted ledger of everything since the last one; `last` completes the rules of every response,
+        of which only new results are sent before."""
         ledger, run, clean = Ledger(), self.run, self.run.redactor.clean
         for finding in [*findings, *self._every_response(last)]:
             ledger.add(finding, clean)
@@ -180,7 +180,7 @@ class Worker:
         self._seen += len(fresh)
         for exchange in reversed(fresh):
             exchange.trim(KEPT_BODY)
-            # Documents take several times their text once parsed, and are seldom asked for again.
+            # Parsed documents take several times the memory of their text, and are seldom used again.
             exchange.forget()
             if exchange.attempts:
                 ledger.measure(exchange)
@@ -195,11 +195,11 @@ class Worker:
         return ledger
 
     def _every_response(self, last: bool) -> Iterator[Finding]:
-        """The rules of every response that were first judged, or first broken, since the last time; at the
-        end all, each less what was handed on before."""
+        """Findings on the rules of every response that were first judged, or first broken, since the last
+        ledger; at the end all, less what was sent before."""
         for key, entry in self.run.invariants.tallies.items():
             known, broken = self._reported.get(key), entry.broken > 0
-            # More requests may make few of the lost ones.
+            # A rate of lost requests can only be judged at the end.
             news = key[0] != LOST and (known is None or (broken and not known.violations))
             if not (last or news) or not self.scope.covers(*key) or (broken and self._lacks(entry)):
                 continue
@@ -221,5 +221,5 @@ class Worker:
 
 
 def _around(numbers: Sequence[int]) -> range:
-    """The numbers of exchanges before and between some, in which what bears on them is looked for."""
+    """The numbers of exchanges before and between the given ones."""
     return range(min(numbers) - AROUND, max(numbers) + 1)

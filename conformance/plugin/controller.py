@@ -55,7 +55,9 @@ class Controller:
     def __init__(self, options: Options, environment: Mapping[str, str], tell: Callable[[str], None]) -> None:
         self.options = options
         self.started = time.time()
-        self.known, self.pinned = _lists(options)
+        known, pinned = options.known_failures, options.pinned_choices
+        self.known = KnownFailures.load(known) if known else None
+        self.pinned = PinnedChoices.load(pinned) if pinned else None
         self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
         open_database(options.fuzz_database)
@@ -91,11 +93,6 @@ class Controller:
     def embedded(self) -> bool:
         """True if the run judges the suite's own reference server."""
         return self._server is not None
-
-    @property
-    def fail_on(self) -> Level:
-        """The lowest level of rules whose violation fails the run."""
-        return Level(self.options.fail_on)
 
     # ------------------------------------------------------------------ beginning and end
 
@@ -182,7 +179,7 @@ class Controller:
             return None
         return cases(self.options.examples) * generated_time(self._latency)
 
-    def tell(self, process: int = 0) -> dict[str, Any]:
+    def data_for(self, process: int = 0) -> dict[str, Any]:
         """The data for a process that runs tests, as JSON data."""
         return {
             "place": (process, self.processes, self.generated),
@@ -259,7 +256,7 @@ class Controller:
             embedded=self.embedded,
             interrupted=interrupted,
             workers=self.workers,
-            fail_on=self.fail_on,
+            fail_on=Level(self.options.fail_on),
             known=self.known,
             pinned=self.pinned,
             folder=self.folder,
@@ -288,16 +285,6 @@ def _not_finished(nodeid: str) -> list[Finding]:
     reason = "the process that ran the check died: it was killed, perhaps for its memory"
     stop = Inconclusive(reason, "Run it again.")
     return [Entry(rule.id, operation, check.name).finding(stop) for rule in check.rules_on(operation)]
-
-
-def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None]:
-    """Loads the user's known failures and pinned choices. Raises InputError."""
-    known = pinned = None
-    if options.known_failures:
-        known = KnownFailures.load(options.known_failures)
-    if options.pinned_choices:
-        pinned = PinnedChoices.load(options.pinned_choices)
-    return known, pinned
 
 
 def _true(value: str) -> bool:

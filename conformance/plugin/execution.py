@@ -28,7 +28,7 @@ from conformance.target.file import Target
 from conformance.world.run_context import everything
 from conformance.world.samples import label_run
 
-#: Interpreter switch interval in seconds: short, so that a lane with an answer need not wait for one that computes.
+#: The interpreter's switch interval in seconds, short so that a lane with an answer soon gets its turn.
 SWITCH = 0.0005
 
 #: Maximum number of workers of a process, for unique indexes in a run.
@@ -139,13 +139,13 @@ class Executor:
         self._own: Worker | None = None
 
     @classmethod
-    def of(cls, options: Options, told: Mapping[str, Any], most: Numbers | None) -> Executor:
-        """The executor of this process, configured by the controller (see `Controller.tell`); all processes
+    def of(cls, options: Options, data: Mapping[str, Any], most: Numbers | None) -> Executor:
+        """The executor of this process, from the controller's data (see `Controller.data_for`); all processes
         together send at most `most`."""
-        target, (process, processes, _) = Target.from_plain(told["target"]), told["place"]
-        folder, lanes = Path(told["folder"]), told["lanes"]
-        label_run(told["label"])
-        allowed = budget(target.limits, told["started"], most, processes=processes, spent=told["spent"])
+        target, (process, processes, _) = Target.from_plain(data["target"]), data["place"]
+        folder, lanes = Path(data["folder"]), data["lanes"]
+        label_run(data["label"])
+        allowed = budget(target.limits, data["started"], most, processes=processes, spent=data["spent"])
 
         def make(number: int) -> Worker:
             index, workers = process * MOST_WORKERS + number, processes * lanes
@@ -159,11 +159,11 @@ class Executor:
                 budget=allowed,
                 read_only=options.read_only,
                 wanted=wants if options.effort is Effort.QUICK else everything,
-                ahead=told["ahead"],
+                ahead=data["ahead"],
             )
 
         # Consecutive processes use consecutive processors; the first differs between runs.
-        return cls(make, lanes, int(told["started"] * 1000) + process)
+        return cls(make, lanes, int(data["started"] * 1000) + process)
 
     def begin(self, tests: Mapping[str, Test]) -> None:
         """Starts tests, given by node id in the order of the run."""

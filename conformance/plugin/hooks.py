@@ -32,8 +32,7 @@ _EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
 _PLAN: pytest.StashKey[Plan] = pytest.StashKey()
 #: Names of options registered by other plugins.
 _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
-_PAYLOAD = pytest.StashKey[dict[str, Any]]()
-
+_PAYLOAD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 #: Thresholds of the garbage collector while tests run. A run keeps most objects, so with the defaults it
 #: spends a tenth of its time collecting.
@@ -157,18 +156,18 @@ def _executor(config: pytest.Config) -> Executor:
     if _EXECUTOR not in config.stash:
         from conformance.plugin.execution import Executor
 
-        told = _told(config)
-        config.stash[_EXECUTOR] = Executor.of(config.stash[_OPTIONS], told, config.stash[_PLAN].most)
+        most = config.stash[_PLAN].most
+        config.stash[_EXECUTOR] = Executor.of(config.stash[_OPTIONS], _process_data(config), most)
     return config.stash[_EXECUTOR]
 
 
-def _told(config: pytest.Config) -> dict[str, Any]:
+def _process_data(config: pytest.Config) -> dict[str, Any]:
     """The controller's data for this process: target, seed, lanes and more; empty without a controller."""
     if hasattr(config, "workerinput"):
-        told: dict[str, Any] = config.workerinput.get("conformance", {})
-        return told
+        data: dict[str, Any] = config.workerinput.get("conformance", {})
+        return data
     controller = config.stash.get(_CONTROLLER, None)
-    return controller.tell() if controller is not None else {}
+    return controller.data_for() if controller is not None else {}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -188,7 +187,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         if hasattr(config, "workerinput"):
             from conformance.plugin.execution import share
 
-            chosen = share([item.nodeid for item in session.items], *_told(config)["place"])
+            chosen = share([item.nodeid for item in session.items], *_process_data(config)["place"])
             mine = {session.items[index].nodeid for index in chosen}
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
         executor.begin({item.nodeid: ours for item, ours in tests})
@@ -197,8 +196,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 def _workers(config: pytest.Config) -> int:
     """The number of workers of the run, in all processes and lanes."""
-    told = _told(config)
-    return int(told["place"][1] * told["lanes"]) if told else 1
+    data = _process_data(config)
+    return int(data["place"][1] * data["lanes"]) if data else 1
 
 
 def _workers_run_them(config: pytest.Config) -> bool:

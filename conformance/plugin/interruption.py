@@ -22,7 +22,7 @@ class Interruption:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._usual: dict[signal.Signals, Any] = {}
+        self._previous: dict[signal.Signals, Any] = {}
         self._interrupted = self._told = False
 
     def begin(self) -> None:
@@ -33,22 +33,22 @@ class Interruption:
         """Ignores further signals while results are written, which takes seconds."""
         self._interrupted = self._interrupted or interrupted
         for number in _SIGNALS:
-            self._handle(number, self._wait)
+            self._handle(number, self._notice)
 
     def end(self) -> None:
         """Restores the signal handlers, unless the process ends with an interrupted run."""
         if self._interrupted and _is_command():
-            self._usual.clear()
-        while self._usual:
+            self._previous.clear()
+        while self._previous:
             with contextlib.suppress(ValueError):
-                signal.signal(*self._usual.popitem())
+                signal.signal(*self._previous.popitem())
 
     def _handle(self, number: signal.Signals, handler: Callable[[int, FrameType | None], None]) -> None:
         with contextlib.suppress(ValueError):
             before = signal.signal(number, handler)
-            self._usual.setdefault(number, before)
+            self._previous.setdefault(number, before)
 
-    def _wait(self, number: int, frame: FrameType | None) -> None:
+    def _notice(self, number: int, frame: FrameType | None) -> None:
         # The main thread may be writing: one line, once, keeps the output readable.
         if not self._told:
             self._told = True

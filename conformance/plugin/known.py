@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from conformance._files import test_module
@@ -57,15 +58,11 @@ class Numbers:
     payouts: int = 0
 
     def __add__(self, other: Numbers) -> Numbers:
-        return Numbers(
-            self.requests + other.requests,
-            self.creations + other.creations,
-            self.payouts + other.payouts,
-        )
+        return Numbers(*map(operator.add, astuple(self), astuple(other)))
 
     def times(self, factor: float) -> Numbers:
         """The numbers multiplied by a factor, rounded."""
-        return Numbers(*(round(factor * n) for n in (self.requests, self.creations, self.payouts)))
+        return Numbers(*(round(factor * number) for number in astuple(self)))
 
 
 @dataclass(frozen=True)

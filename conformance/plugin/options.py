@@ -61,8 +61,7 @@ def own_rules(config: pytest.Config) -> list[Path]:
 
 def concerned(config: pytest.Config) -> bool:
     """True if the unparsed arguments select the suite."""
-    words = [str(word) for word in config.invocation_params.args]
-    words += _split(os.environ.get("PYTEST_ADDOPTS", ""))
+    words = _words(config)
     with contextlib.suppress(KeyError, ValueError):
         words += map(str, config.getini("addopts"))
     folder = config.invocation_params.dir
@@ -73,13 +72,13 @@ def concerned(config: pytest.Config) -> bool:
 
 def autoload(config: pytest.Config) -> bool:
     """True if pytest loads installed plugins automatically."""
-    words = [*map(str, config.invocation_params.args), *_split(os.environ.get("PYTEST_ADDOPTS", ""))]
-    return not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") and "--disable-plugin-autoload" not in words
+    no_autoload = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    return not no_autoload and "--disable-plugin-autoload" not in _words(config)
 
 
 def explain_target(parser: pytest.Parser, config: pytest.Config) -> None:
     """Adds a hint to pytest's error on an unknown `--target` in a run that does not select the suite."""
-    if "--target" in {str(word).partition("=")[0] for word in config.invocation_params.args}:
+    if "--target" in _names(config):
         parser.extra_info["conformance suite"] = (
             "--target is its option only where a run selects it: pytest --pyargs conformance --target FILE"
         )
@@ -88,9 +87,9 @@ def explain_target(parser: pytest.Parser, config: pytest.Config) -> None:
 def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
     """Rejects a short name that another plugin received but that may be meant for the suite. Raises
     pytest.UsageError."""
-    words = {str(word).partition("=")[0] for word in config.invocation_params.args}
+    names = _names(config)
     for name in OPTIONS:
-        if f"--{name}" in taken and f"--{name}" in words and f"--conformance-{name}" not in words:
+        if f"--{name}" in taken and f"--{name}" in names and f"--conformance-{name}" not in names:
             raise pytest.UsageError(
                 f"--{name} belongs to another plugin of this environment, so the conformance suite did not "
                 f"get it. Write --conformance-{name}, or leave the other plugin out with -p no:NAME (pytest "
@@ -98,11 +97,17 @@ def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
             )
 
 
-def _split(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return []
+def _words(config: pytest.Config) -> list[str]:
+    """The arguments of pytest's command and of PYTEST_ADDOPTS."""
+    words = [*map(str, config.invocation_params.args)]
+    with contextlib.suppress(ValueError):
+        words += shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+    return words
+
+
+def _names(config: pytest.Config) -> set[str]:
+    """The names of options on pytest's command line."""
+    return {str(word).partition("=")[0] for word in config.invocation_params.args}
 
 
 @dataclass(frozen=True, kw_only=True)

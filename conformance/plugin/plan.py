@@ -4,7 +4,7 @@ enforces it, and its listing in a dry run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from conformance._files import test_module
@@ -44,12 +44,6 @@ UNKNOWN = 300
 FACTORS, MARGINS = (4, 8, 4), (1500, 500, 100)
 
 
-def at_most(numbers: Numbers) -> Numbers:
-    """The upper bounds of a run that announces these numbers."""
-    values = (numbers.requests, numbers.creations, numbers.payouts)
-    return Numbers(*(f * value + more for f, value, more in zip(FACTORS, values, MARGINS, strict=True)))
-
-
 @dataclass(frozen=True)
 class Plan:
     """The numbers of each test, by node id, on a conforming server, and those of additional workers' set-up.
@@ -77,8 +71,10 @@ class Plan:
     @property
     def most(self) -> Numbers | None:
         """The upper bounds of the run; None if only time limits it."""
-        room = Numbers(*[UNKNOWN * self.unknown] * 3)
-        return None if self.endless else at_most(self.total) + room
+        if self.endless:
+            return None
+        values = zip(FACTORS, astuple(self.total), MARGINS, strict=True)
+        return Numbers(*(factor * value + more + UNKNOWN * self.unknown for factor, value, more in values))
 
 
 def budget(
@@ -96,8 +92,7 @@ def budget(
     """
     most = {}
     if announced is not None:
-        numbers = (announced.requests, announced.creations, announced.payouts)
-        for kind, number in zip(Quantity, numbers, strict=True):
+        for kind, number in zip(Quantity, astuple(announced), strict=True):
             reason = f"the run would have gone far beyond the {number:,} {kind} that it announced at most"
             most[kind] = number // processes, reason
     requests = limits.max_requests

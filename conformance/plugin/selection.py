@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).parents[1]
 
+#: Folders of installed packages in an environment.
+_INSTALLED = {"site-packages", "dist-packages"}
+
 
 def selects_checks(arguments: Sequence[str], folder: Path, pyargs: bool) -> bool:
     """True if pytest with these arguments collects the suite's checks."""
     return any(_selects(argument.partition("::")[0], folder, pyargs) for argument in arguments)
 
 
-def _path(argument: str, folder: Path, pyargs: bool) -> Path | None:
+def _path(argument: str, folder: Path, pyargs: bool) -> Path:
     """The path of an argument, relative to a folder or, under --pyargs, in the package."""
     first, _, rest = argument.partition(".")
     if pyargs and first == "conformance" and "/" not in argument:
@@ -45,14 +48,13 @@ def _path(argument: str, folder: Path, pyargs: bool) -> Path | None:
 def own_checkout(folder: Path) -> bool:
     """True if a folder is in the suite's own checkout."""
     root = PACKAGE.parent
-    installed = {"site-packages", "dist-packages"} & set(PACKAGE.parts)
-    return not installed and (folder == root or root in folder.parents)
+    return not _INSTALLED & set(PACKAGE.parts) and folder.is_relative_to(root)
 
 
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
     """True if an argument names the suite or a part of it."""
     path = _path(argument, folder, pyargs)
-    return path is not None and (path in (PACKAGE, *TEST_FOLDERS) or _below(path))
+    return path in (PACKAGE, *TEST_FOLDERS) or _below(path)
 
 
 def _below(path: Path) -> bool:
@@ -65,15 +67,11 @@ def is_test_module(path: Path) -> bool:
 
 
 def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
-    path = _path(argument, folder, pyargs)
-    if path is None:
-        return False
     if within(argument, folder, pyargs):
         return True
+    path = _path(argument, folder, pyargs)
     # A project does not select a suite in its virtual environment: pytest skips such folders.
-    return path in PACKAGE.parents and not {"site-packages", "dist-packages"} & set(
-        PACKAGE.relative_to(path).parts
-    )
+    return path in PACKAGE.parents and not _INSTALLED & set(PACKAGE.relative_to(path).parts)
 
 
 def alone(config: Any) -> Path | None:
@@ -109,8 +107,7 @@ def narrowed(config: Any) -> list[str]:
         words.append(f"--maxfail {option.maxfail}")
     folder, pyargs = config.invocation_params.dir, bool(option.pyargs)
     for argument in map(str, config.args):
-        path = _path(argument, folder, pyargs)
-        if "::" in argument or (path is not None and _below(path)):
+        if "::" in argument or _below(_path(argument, folder, pyargs)):
             words.append(shlex.quote(argument))
     return [printable(word)[:300] for word in words]
 

@@ -63,7 +63,8 @@ class Run:
         self._announced = False
         self._others_failed = False
         self._selected = 0
-        self._remaining = Remaining(config.pluginmanager.getplugin("terminalreporter"))
+        self._reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+        self._remaining = Remaining(self._reporter)
 
     # ------------------------------------------------------------------ before
 
@@ -80,11 +81,10 @@ class Run:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         if not self._announced:
-            reporter = self.config.pluginmanager.getplugin("terminalreporter")
             lines = self._announcement(ids)
-            if reporter is not None and self.config.option.verbose >= 0:
+            if self._reporter is not None and self.config.option.verbose >= 0:
                 for line in lines:
-                    reporter.write_line(line)
+                    self._reporter.write_line(line)
 
     def _announcement(self, nodeids: list[str]) -> list[str]:
         self._announced = True
@@ -115,7 +115,7 @@ class Run:
         """Sends a process of pytest-xdist its data."""
         self.controller.workers = node.workerinput["workercount"]
         process = int(node.workerinput["workerid"].removeprefix("gw"))
-        node.workerinput["conformance"] = self.controller.tell(process)
+        node.workerinput["conformance"] = self.controller.data_for(process)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
@@ -135,9 +135,7 @@ class Run:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         payload = getattr(report, "conformance", None)
-        if payload is None and report.when == CRASHED and self._crashed(report):
-            return
-        if payload is None:
+        if payload is None and not (report.when == CRASHED and self._crashed(report)):
             self._others_failed = self._others_failed or report.failed
         if payload is None or "ledger" not in payload:
             return
@@ -196,8 +194,7 @@ class Run:
         report.conformance = {"shown": "known" if known else "failed"}  # type: ignore[attr-defined]
         self.config.hook.pytest_runtest_logreport(report=report)
         # It was not collected, so it must not count in pytest's progress.
-        reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        getattr(reporter, "_progress_nodeids_reported", set()).discard(report.nodeid)
+        getattr(self._reporter, "_progress_nodeids_reported", set()).discard(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -232,17 +229,17 @@ class Run:
     def _count_violations(self) -> None:
         """Hides the failures of tests unless verbose, since the verdict lists them; the last line counts
         cases, as reports do."""
-        reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is None or "failed" not in reporter.stats:
+        document = self.controller.document
+        if self._reporter is None or document is None or self.config.option.verbose > 0:
             return
-        ours = [report for report in reporter.stats["failed"] if _violation(report)]
-        verdict = self.controller.document.verdict if self.controller.document else None
-        if self.config.option.verbose > 0 or not ours or verdict is None:
+        stats = self._reporter.stats
+        ours = [report for report in stats.get("failed", ()) if _violation(report)]
+        if not ours:
             return
-        reporter.stats["failed"] = [report for report in reporter.stats["failed"] if not _violation(report)]
+        stats["failed"] = [report for report in stats["failed"] if not _violation(report)]
         # pytest only counts the entries.
-        reporter.stats["violations"] = [ours[0]] * verdict.failures
-        colour_again(reporter)
+        stats["violations"] = [ours[0]] * document.verdict.failures
+        colour_again(self._reporter)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         document = self.controller.document

@@ -71,14 +71,14 @@ class Worker:
         self.run = RunContext(
             target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only, wanted=wanted
         )
-        # The clock must be calibrated before the first request: it may be part of a race, which is not retried.
+        # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder
-        #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the rules of
-        #: every response.
-        self._seen = self._told = 0
+        #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the
+        #: rules of every response.
+        self._seen = self._created = 0
         self._sent = 0, 0, 0.0
         self._reported: dict[tuple[str, str], Finding] = {}
         self._confirming = CONFIRMATION_BUDGET
@@ -156,7 +156,7 @@ class Worker:
             sent, waits, waited = self._sent
             self._sent = sent + other.run.sent, waits, waited
             self._seen += len(other.run.record)
-            self._told += len(other.run.made.resources)
+            self._created += len(other.run.made.resources)
 
     # ------------------------------------------------------------------ handing on
 
@@ -189,8 +189,8 @@ class Worker:
         self._sent = sent
         ledger.lost = clean(run.lost)
         ledger.missing = {name: clean(said) for name, said in presence.found(run).items()}
-        made = run.made.resources[self._told :]
-        self._told += len(made)
+        made = run.made.resources[self._created :]
+        self._created += len(made)
         ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in made]
         return ledger
 

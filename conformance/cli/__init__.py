@@ -1,1 +1,1 @@
-"""The `conformance` command: one module a subcommand, argparse and messages only."""
+"""The `conformance` command: one module per subcommand, with argparse and messages only."""

@@ -1,9 +1,8 @@
 """`conformance compare`: one table of several results.
 
-Compares the results of several implementations, or of two versions of one: the verdict of each, the rules
-with different verdicts, the choices that differ. Without --html or --markdown the Markdown goes to
-standard output. Exit status: 0; with --gate 1 when a rule that held in the first results is violated in the
-last.
+Compares the results of several servers, or of two versions of one: the verdict of each, the rules with
+different verdicts, the choices that differ. Without --html or --markdown the Markdown goes to standard
+output. Exit status: 0; with --gate 1 if a rule that held in the first results is violated in the last.
 """
 
 from __future__ import annotations

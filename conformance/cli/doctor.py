@@ -1,7 +1,7 @@
 """`conformance doctor`: examines a target before a run.
 
-Sends a dozen requests and names what keeps the target from being judged, each with its remedy. Exit status
-0: nothing, 4: it cannot be judged, 6: some rules would stay inconclusive.
+Sends a dozen requests and reports each problem with its remedy. Exit status: 0 no problem, 4 the target
+cannot be judged, 6 some rules would stay inconclusive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import examine, sentences
 from conformance.target.file import load
 
-#: Exit status where nothing could be judged, as in a run; and where only some rules could not.
+#: Exit status if nothing can be judged, and if only some rules cannot; as in a run.
 UNUSABLE, INCOMPLETE = 4, 6
 
 
@@ -27,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examines the target and prints what was found. Raises InputError for a target file that cannot be
-    used."""
+    """Examines the target and prints the diagnoses. Raises InputError for an unusable target file."""
     target = load(options.target, os.environ, options.base_url)
     print(f"Examining {target.base_url} ...", flush=True)
     examination = examine(target)

@@ -1,7 +1,6 @@
 """`conformance explain`: describes one rule, offline.
 
-Describes one rule: its text and level, the checks that test it, and an exchange with the suite's own
-reference server as an example.
+Prints a rule with its level and the checks that test it, and an example exchange with the reference server.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
 
 
 def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Name and first paragraph of each check, or how else the rule is judged."""
+    """Name and first paragraph of each check of a rule, or how else it is judged."""
     if rule.id in INVARIANTS:
         yield (
             "every response",
@@ -90,7 +89,7 @@ def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _example(rule: Rule, operation: str) -> str:
-    """The exchanges by which a check decides about the rule, with a reference server in this process."""
+    """The exchanges that decide about the rule, with a reference server in this process."""
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://reference"), "the reference server")
     run = RunContext(target, transport=InProcessTransport(server))
@@ -106,15 +105,15 @@ def _example(rule: Rule, operation: str) -> str:
     return "\n\n".join(f"{purpose}:\n{text}" if purpose else text for purpose, text in texts)
 
 
-#: Exchanges that an example shows at most.
+#: Maximum number of exchanges in an example.
 SHOWN = 3
 
-#: The module whose checks tell most of what must not be shown.
+#: The module preferred for examples of rules on secrets.
 _TELLING = "test_secrets."
 
 
 class _Watched(CheckContext):
-    """Keeps the exchanges of the first judgement of one rule that turns out well."""
+    """Records the exchanges of the first passing judgement, or observation, of one rule."""
 
     watched = ""
     seen: tuple[Exchange, ...] = ()
@@ -132,8 +131,7 @@ class _Watched(CheckContext):
 
 
 def decisive(run: RunContext, rule: str, operation: str) -> list[Exchange]:
-    """The exchanges, in their order; of a rule of every response, the last that it was judged on within a
-    check. Empty where no check came to judge the rule."""
+    """The exchanges that decide about a rule in the first check that judges it; empty if none does."""
     for check in sorted(load_checks().values(), key=lambda check: not check.name.startswith(_TELLING)):
         if operation not in check.operations or check.deep:
             continue

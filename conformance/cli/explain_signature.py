@@ -1,7 +1,7 @@
-"""`conformance explain-signature METHOD URL`: which usual mistake a wrong signature shows.
+"""`conformance explain-signature METHOD URL`: names the usual mistake behind a wrong signature.
 
-Says which usual mistake leads to the signature that a client sent, from the request as it was sent; sends
-nothing. Exit status: 0 the signature is right, 1 it is not, 2 wrong usage.
+Names the usual mistake that produces the signature of a request; sends nothing. Exit status: 0 the
+signature is right, 1 it is wrong, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.cli import signed_request
 from conformance.contract.signing_explained import Explanation, explained
 from conformance.contract.signing_mistakes import Parts
 
-#: Seconds that a timestamp may be off the server's clock (section 5.4).
+#: Maximum difference of a timestamp from the server's clock, in seconds (section 5.4).
 WINDOW = 300
 
 
@@ -80,7 +80,7 @@ def _shown(string: bytes) -> str:
 
 
 def _remarks(parts: Parts, now: float) -> Iterator[str]:
-    """Remarks on what else a server may refuse, whatever the signature."""
+    """Remarks on timestamp and nonce, which a server may refuse whatever the signature."""
     if not re.fullmatch("[0-9]+", parts.timestamp):
         yield "Beside that, X-Timestamp is not a whole number of seconds."
     elif len(parts.timestamp) >= 13:

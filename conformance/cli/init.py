@@ -1,6 +1,6 @@
-"""`conformance init`: writes a commented target file, by asking or from options.
+"""`conformance init`: writes a commented target file.
 
-Writes a target file. In a terminal it asks for each value that no option gives.
+Writes a target file. In a terminal it asks for each value not given as an option.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from conformance._files import InputError, written
 from conformance.target.file import build
 
-#: Table and key of each value of the target file, what it is, and False where the file can do without it.
+#: Table, key and description of each value of the target file, and True if it is required.
 _QUESTIONS = (
     ("", "base_url", "address of the server: everything before /v1", True),
     ("primary", "api_key", "API key of the organization under test", True),
@@ -65,7 +65,7 @@ def _option(table: str, key: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the file. Raises InputError where a value is missing or wrong, or the file is there."""
+    """Writes the file. Raises InputError if a value is missing or invalid, or the file exists."""
     if options.file.exists() and not options.force:
         raise InputError(f"{options.file}: this file is there already; --force writes over it.")
     tables = _tables(options, ask=sys.stdin.isatty())
@@ -94,7 +94,7 @@ def _tables(options: argparse.Namespace, *, ask: bool) -> dict[str, Any]:
 
 
 def _validate(tables: dict[str, Any]) -> None:
-    """Raises InputError for what a run would not take; secrets may come from the environment."""
+    """Raises InputError for values that a run would reject; secrets may come from the environment."""
     complete = {
         name: {"secret": "from the environment", **value} if isinstance(value, dict) else value
         for name, value in tables.items()
@@ -106,7 +106,7 @@ def _validate(tables: dict[str, Any]) -> None:
 
 
 def _text(tables: dict[str, Any]) -> str:
-    """The target file: what is known as values, what is not as comments."""
+    """The target file, with values that were not given as comments."""
     lines = ['# What the suite must be told about a server: see the README, "Judge your own server".', ""]
     for table, questions in itertools.groupby(_QUESTIONS, lambda question: question[0]):
         values = tables.get(table, {}) if table else tables

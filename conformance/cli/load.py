@@ -1,9 +1,9 @@
-"""`conformance load`: many users at once, on one machine or on many, each answer judged.
+"""`conformance load`: judges a server under load, with many users on one machine or several.
 
-Becomes a Locust process (https://locust.io) whose users judge every answer. All options but
-those below are Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master, --worker,
---locustfile, ... (`locust --help`). Reports are those of any run; Locust's own statistics are beside them.
-Exit status: 0 no violation, 1 violations, 2 interrupted, 4 wrong usage or unusable target, 6 incomplete.
+Replaces itself by a Locust process (https://locust.io) whose users judge every answer. All options except those below are
+Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master, --worker, --locustfile, ...
+(`locust --help`). Reports are those of any run; Locust's own statistics are beside them. Exit status: 0 no
+violation, 1 violations, 2 interrupted, 4 wrong usage or unusable target, 6 incomplete.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from conformance.load.settings import VARIABLE, Settings
 from conformance.target.file import load
 from conformance.world.samples import run_label
 
-#: Those of a run's options that a load run has.
+#: Options of a run that a load run has, too.
 OWN = ("target", "rate", "max-requests", "request-timeout", "fail-on", "report-dir")
 
-#: The locustfile that is used unless the user names another.
+#: The default locustfile.
 LOCUSTFILE = Path(__file__).parents[1] / "load" / "locustfile.py"
 
 
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Becomes Locust's process, which ends with the exit status of the run. Raises InputError where the extra
-    is not installed."""
+    """Replaces this process by Locust, which exits with the status of the run. Raises InputError if Locust is
+    not installed."""
     parser = argparse.ArgumentParser(prog="conformance load", description=__doc__, allow_abbrev=False)
     add_arguments(parser)
     given, rest = parser.parse_known_args(options.words)
@@ -78,7 +78,7 @@ def _settings(given: argparse.Namespace, rest: Sequence[str]) -> Settings:
 
 
 def _locust_words(rest: Sequence[str], folder: str) -> list[str]:
-    """Locust's options; the suite's locustfile, and a page beside the report, unless others are named."""
+    """Locust's options, by default with the suite's locustfile and a page beside the report."""
     names = {word.partition("=")[0] for word in rest}
     words = [] if names & {"-f", "--locustfile"} else ["--locustfile", str(LOCUSTFILE)]
     return [*rest, *words, *([] if names & {"--worker", "--html"} else ["--html", f"{folder}/locust.html"])]

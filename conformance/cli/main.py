@@ -1,8 +1,8 @@
-"""The `conformance` command: finds the subcommand's module, imports only that, and runs it.
+"""The `conformance` command: imports the module of the subcommand, and runs it.
 
-The module of a subcommand has its name, with `_` for `-`; its docstring, but for the headline, is the help's
-text. `add_arguments(parser)` declares the options. `run(options)` returns the exit status, and raises
-InputError for what the user can put right, OSError for a file that cannot be written.
+The module of a subcommand has its name, with `_` for `-`; its docstring without the headline is the text of
+--help. `add_arguments(parser)` declares the options. `run(options)` returns the exit status, and raises
+InputError for errors of the user, OSError for a file that cannot be written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from conformance import __version__
 from conformance._files import InputError
 from conformance._options import OPTIONS
 
-#: Subcommand -> its purpose in a few words.
+#: Subcommand -> summary.
 COMMANDS: dict[str, str] = {
     "doctor": "examine a target: name what keeps it from being judged",
     "init": "write a target file, by asking or from options",
@@ -38,7 +38,7 @@ COMMANDS: dict[str, str] = {
 
 
 def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
-    """`--target`, a path or None; `purpose` says what of the file is used."""
+    """Adds `--target`, a path or None; `purpose` says what the file is used for."""
     parser.add_argument(
         "--target",
         type=Path,
@@ -49,7 +49,7 @@ def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
 
 
 def add_results(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Results of one run or of several, as paths."""
+    """Adds the results of one or more runs, as paths."""
     parser.add_argument(
         "results",
         type=Path,
@@ -60,7 +60,7 @@ def add_results(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 
 def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
-    """Options that a run has, too, as the table of its options declares them."""
+    """Adds options of a run, as declared in their table."""
     for name in names:
         option = OPTIONS[name]
         parser.add_argument(
@@ -74,7 +74,7 @@ def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
 
 
 def add_base_url(parser: argparse.ArgumentParser) -> None:
-    """`--base-url`, a text or None."""
+    """Adds `--base-url`, a text or None."""
     parser.add_argument(
         "--base-url",
         metavar="URL",
@@ -84,7 +84,7 @@ def add_base_url(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit status: 2 for wrong usage, 130 when interrupted."""
+    """Runs the command line and returns the exit status: 2 for wrong usage, 130 if interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="conformance", description="A conformance suite for the Financial Accounts API."
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}")
         subparsers.choices[words[0]].description = (module.__doc__ or "").partition("\n\n")[2]
         module.add_arguments(subparsers.choices[words[0]])
-    # All options of `test` are pytest's, and most of `load` are Locust's.
+    # The options of `test` are pytest's, most of `load` Locust's.
     options = (
         argparse.Namespace(words=words[1:]) if words[:1] in (["test"], ["load"]) else parser.parse_args(words)
     )
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of the output has gone; nobody is left to tell.
+        # The reader of standard output is gone.
         sys.stderr.close()
         return 1
     except InputError as error:

@@ -1,4 +1,4 @@
-"""`conformance merge`: the results of several parts of one run (--shard) as the results of the whole.
+"""`conformance merge`: merges the results of the parts of one run (--shard).
 
 Merges the results of the parts of one run (--shard), and writes all reports. The verdict is that of the same
 run without parts.
@@ -25,13 +25,13 @@ from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import Document
 from conformance.report.write import write_all
 
-#: The folder of a run's replay files, as its findings name them.
+#: The folder of replay files in the paths of findings.
 FOLDER = "replays"
 
-#: Path -> content of replay files.
+#: Contents of replay files by path.
 Replays = dict[str, dict[str, Any]]
 
-#: Added to the numbers of a part's exchanges, so that those of no two parts are the same.
+#: Offset between the exchange numbers of successive parts, so that they are unique.
 PART = 100_000_000
 
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the whole and returns its exit status, as the run would have. Raises InputError."""
+    """Writes the merged results and returns the exit status of the whole run. Raises InputError."""
     try:
         parts = [view.load(path) for path in options.results]
         replays = [
@@ -65,9 +65,10 @@ def run(options: argparse.Namespace) -> int:
 def merged(
     parts: Sequence[Document], replays: Sequence[Replays] = (), folder: Path | None = None
 ) -> Document:
-    """The results document of the whole. Raises ValueError for parts that do not belong together.
+    """The results document of the whole run. Raises ValueError for parts that do not belong together.
 
-    `replays` are their replay files and `folder` where the whole will be; without them findings name no file.
+    `replays` are the replay files of each part, `folder` is where they will be; without them findings name no
+    file.
     """
     replays = replays or [{} for _ in parts]
     _same(parts, "version of the suite", lambda part: part.suite.version)
@@ -90,12 +91,12 @@ def merged(
 
 
 def replays_of(part: Document, folder: Path) -> Replays:
-    """The replay files that findings of a part name, from the folder of the part or else from its results."""
+    """The replay files of a part's findings, from its folder or else from its results."""
     found: Replays = {}
     for path in dict.fromkeys(finding.replay for case in part.cells for finding in case.findings):
         names = PurePosixPath(path).parts
         if names[:1] != (FOLDER,) or ".." in names or "\\" in path or not path.endswith(".json"):
-            # Results come from elsewhere, and name nothing but files of their own.
+            # Results are untrusted input: only paths below the folder are read.
             continue
         try:
             found[path] = load(folder / path)
@@ -106,12 +107,12 @@ def replays_of(part: Document, folder: Path) -> Replays:
 
 
 def _placed(path: str, number: int) -> str:
-    """The path in the whole of a replay file of a part, counted from 1: `replays/2/...`."""
+    """The path of a part's replay file in the merged results: `replays/2/...`; parts are counted from 1."""
     return path.replace(FOLDER, f"{FOLDER}/{number}", 1)
 
 
 def _carried(document: Document, replays: Sequence[Replays]) -> Replays:
-    """The files of the first violation of each cause, which the results carry."""
+    """The replay files of the first violation of each cause, for the results document."""
     files = {
         _placed(path, number): content
         for number, part in enumerate(replays, 1)
@@ -128,7 +129,7 @@ def _same(parts: Sequence[Document], what: str, value: Callable[[Document], obje
 
 
 def _ledger(part: Document, shift: int, replays: Mapping[str, str]) -> Ledger:
-    """The ledger of a part, the numbers of its exchanges shifted and its replay files renamed."""
+    """The ledger of a part, with exchange numbers shifted and replay files renamed."""
     run = part.run
     return Ledger(
         cells=[
@@ -166,7 +167,7 @@ def _ledger(part: Document, shift: int, replays: Mapping[str, str]) -> Ledger:
 
 
 def _narrowed(parts: Sequence[Document]) -> list[str]:
-    """The options that narrow the whole: not that it was split, if every part is there."""
+    """The options that narrow the whole run; --shard only if a part is missing. Raises ValueError."""
     shards, wanted = set(), 1
     rest: list[str] = []
     for part in parts:

@@ -1,7 +1,7 @@
-"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that sends them.
+"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that does.
 
-Sends the requests of a failure again, newly signed, with ids from the new answers, and says if the rule is
-still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage.
+Sends the requests of a failure again, newly signed and with ids from the new answers, and reports whether the
+rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange
 from conformance.world.run_context import RunContext
 
-#: Exit status for each verdict; 6 as in a run that came to no verdict.
+#: Verdict -> exit status.
 STATUS = {NOT_REPRODUCED: 0, REPRODUCED: 1, UNDECIDED: 6}
 
-#: Characters of a body that are shown.
+#: Maximum length of a printed body.
 SHOWN = 2000
 
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs `conformance replay` and returns its exit status. Raises InputError."""
+    """Sends the requests, or prints the script. Raises InputError."""
     load_predicates()
     document = load(options.file)
     if options.language:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _address(options: argparse.Namespace) -> str:
-    """Base URL by the options; empty without one. Raises InputError."""
+    """The base URL from the options; empty if none is given. Raises InputError."""
     if options.base_url or not options.target:
         return options.base_url or ""
     return load_target(options.target, os.environ).base_url
@@ -64,7 +64,7 @@ def _address(options: argparse.Namespace) -> str:
 def _replay(document: Document, options: argparse.Namespace) -> int:
     target = load_target(options.target, os.environ, options.base_url)
     run = RunContext(target)
-    # The answer's Date header calibrates the clock that requests are signed by.
+    # The Date header of the answer calibrates the clock for signing.
     run.client().send(Call(None, "GET", "/"), "the server's time")
     print(_line(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}") + "\n")
     if any(step.get("decisive") for step in document["steps"]):
@@ -100,7 +100,7 @@ def _show(step: Step, exchange: Exchange, redactor: Redactor) -> None:
 
 
 def _line(text: str) -> str:
-    """A text of the file on one line: a stranger's file must not look like words of this command."""
+    """A text of the file on one line, so that a foreign file cannot imitate output of this command."""
     return printable(one_line(text, SHOWN))
 
 

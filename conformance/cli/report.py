@@ -1,7 +1,7 @@
-"""`conformance report`: makes the reports of a run again.
+"""`conformance report`: renders the reports of a run again.
 
-Makes reports from results.json, the same as the run made. Without an option all formats are written beside
-it.
+Renders reports from results.json, identical to those of the run. Without an option all formats are written
+beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.report.write import FORMATS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand: one for each format."""
+    """Adds an option for each format."""
     parser.add_argument(
         "results", type=Path, metavar="RESULTS", help="results.json of a run, or the folder it is in"
     )
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the formats. Raises InputError for what cannot be read or written."""
+    """Writes the formats. Raises InputError or OSError."""
     document = load(options.results)
     folder = options.results if options.results.is_dir() else options.results.parent
     wanted = {name: getattr(options, name) for name in FORMATS if getattr(options, name)}

@@ -1,4 +1,4 @@
-"""`conformance rules`: the catalogue of rules, to read or as data.
+"""`conformance rules`: lists the catalogue of rules, as text or JSON.
 
 Lists the rules that the suite judges; `conformance explain ID` describes one.
 """
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the rules. Raises InputError for an unknown name, and for a choice that leaves none."""
+    """Prints the rules. Raises InputError for an unknown name, or if no rule matches."""
     names = {rule for name in options.id for rule in rules_named(name)} if options.id else {*ALL_RULES}
     if options.section:
         names &= {*rules_of_section(options.section)}
@@ -89,7 +89,7 @@ def _table(rules: Iterable[Rule]) -> list[str]:
 
 
 def described(rule: Rule) -> list[str]:
-    """A rule in full, line by line."""
+    """The lines of a rule's full description."""
     lines = [
         rule.id,
         *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),

@@ -43,7 +43,7 @@ from conformance.target.redaction import Redactor
 
 DEFAULT_PORT = 8000
 
-#: Hosts that only this machine reaches.
+#: Loopback hosts.
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TARGET_FILE = "target.toml"
 
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serves until a signal or the end of a client's command. Raises InputError."""
+    """Serves until a signal or the end of the client's command. Raises InputError."""
     prefix = _checked_prefix(options.prefix)
     if not 0 <= options.port <= 65535:
         raise InputError(f"--port {options.port}: a port is a number from 0 to 65535.")
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         tables = target_tables(seeded, url)
         target = build(tables, "the sandbox")
-        # Whoever asks for an address of the network wants the page there, too.
+        # On a network address the page is served under any host name.
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
         told = functools.partial(log_seen, Redactor(target))
         sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
@@ -152,7 +152,7 @@ def _write_target(path: Path | None, text: str) -> None:
 
 
 def _announce(text: str, written: Path | None, url: str) -> None:
-    """Prints the target file, with hints as TOML comments, and the address to standard error."""
+    """Prints the target file with hints as TOML comments, and the address to standard error."""
     if written is None:
         print(f"# Save this as {TARGET_FILE}, then run the suite against this server with")
     else:
@@ -165,14 +165,14 @@ def _announce(text: str, written: Path | None, url: str) -> None:
 
 
 def log(request: Request, operation: str, response: Response) -> None:
-    """Prints one line for a request: method, target, status, operation, and why it was refused."""
-    # A log that nobody reads any more is no reason to stop answering.
+    """Prints the log line of a request to standard error."""
+    # The server must not stop because its log is closed.
     with contextlib.suppress(OSError, ValueError):
         print(log_line(request, operation, response), file=sys.stderr, flush=True)
 
 
 def log_seen(redactor: Redactor, seen: Seen) -> None:
-    """Logs a judged request, and what it breaks, without secrets."""
+    """Logs a judged request and its violations, redacted."""
     provoked = f"provoked {' '.join(seen.provoked)}" if seen.provoked else ""
     response = replace(seen.response, reason=f"{seen.response.reason} {provoked}".strip())
     lines = [log_line(seen.request.request, seen.request.operation, response)]
@@ -184,7 +184,8 @@ def log_seen(redactor: Redactor, seen: Seen) -> None:
 
 
 def log_line(request: Request, operation: str, response: Response) -> str:
-    """The line of a request, free of control characters, headers and bodies."""
+    """The log line of a request: method, target, status, operation and reason of a refusal, without control
+    characters."""
     target = request.target.decode("ascii", "backslashreplace")
     if len(target) > _LONGEST_TARGET:
         target = target[:_LONGEST_TARGET] + "..."
@@ -202,7 +203,7 @@ def _judge(
     tables: Mapping[str, Any],
     ready: Callable[[], None],
 ) -> int:
-    """Serves until a signal, or the end of the command; writes the report and returns the exit status of the
+    """Serves until a signal or the end of the command, then writes the report; returns the exit status of the
     verdict."""
     started, status, interrupted = time.time(), 0, ""
     if options.exec is None:
@@ -215,7 +216,7 @@ def _judge(
                 ).returncode
             except KeyboardInterrupt:
                 interrupted = "by the user"
-    # Requests are judged after their answers: the last one is, once the server is closed.
+    # Requests are judged after their answers, so the last one once the server is closed.
     lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
     given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
     info = RunInfo(
@@ -231,13 +232,13 @@ def _judge(
 
 
 def _met(sandbox: Sandbox) -> str:
-    """Last provocation, if nothing came after it."""
+    """The provocation of the last request, if any."""
     last = sandbox.judge.recent[-1] if sandbox.judge.recent else None
     return f" after {', '.join(last.provoked)} on {last.request.name}" if last and last.provoked else ""
 
 
 def environment(tables: Mapping[str, Any]) -> dict[str, str]:
-    """The environment with the target's variables, and no others of the suite's."""
+    """The environment of a client's command, with the target's variables and no others of the suite."""
     found = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     for table, values in tables.items():
         keys = values if isinstance(values, dict) else {"": values}

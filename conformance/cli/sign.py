@@ -1,7 +1,7 @@
-"""`conformance sign METHOD URL`: the string to sign, its signature and the headers, or a curl command.
+"""`conformance sign METHOD URL`: signs a request, and prints its headers or a curl command.
 
-Signs one request and prints the string that is signed, and the headers; sends nothing. The headers are good
-for one request within 300 seconds.
+Prints the signature string and the headers of a request; sends nothing. The headers are valid for one request
+within 300 seconds.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _lines(parts: Parts, headers: dict[str, str]) -> Iterator[str]:
 
 
 def _curl(parts: Parts, headers: dict[str, str]) -> str:
-    """A command for POSIX shells. Without --globoff and --path-as-is curl would send another target."""
+    """A curl command for POSIX shells. --globoff and --path-as-is keep curl from changing the target."""
     words = ["curl", "--globoff", "--path-as-is", "--request", parts.method.upper()]
     for name, value in headers.items():
         words += ["--header", f"{name}: {value}"]

@@ -14,12 +14,12 @@ from conformance.contract.signing_mistakes import Parts
 from conformance.target.environment import variable
 from conformance.target.file import load
 
-#: Characters that a URL as sent must percent-encode (RFC 3986).
+#: Characters that a URL must percent-encode (RFC 3986).
 _UNSENDABLE = re.compile(r"[^!-~]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The request, and the credentials that it is signed with."""
+    """Adds the arguments for the request and its credentials."""
     parser.add_argument("method", metavar="METHOD", help="GET, POST or PATCH")
     parser.add_argument(
         "url", metavar="URL", help="the whole URL as it is sent, or a path after the target file's base_url"
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def described(options: argparse.Namespace, timestamp: str, nonce: str) -> tuple[Parts, str]:
-    """The parts of the request that the options describe, and the secret. Raises InputError."""
+    """The parts of the request, and the secret, from the options. Raises InputError."""
     api_key, secret = _credentials(options)
     origin, target = _address(options)
     body = _body(options)
@@ -55,7 +55,7 @@ def described(options: argparse.Namespace, timestamp: str, nonce: str) -> tuple[
 
 
 def _credentials(options: argparse.Namespace) -> tuple[str, str]:
-    """Key and secret, from options, target file or environment."""
+    """API key and secret from options, target file or environment. Raises InputError."""
     api_key, secret = options.api_key, options.secret
     if options.target and not (api_key and secret):
         organization = getattr(load(options.target, os.environ), options.organization)
@@ -71,7 +71,7 @@ def _credentials(options: argparse.Namespace) -> tuple[str, str]:
 
 
 def _address(options: argparse.Namespace) -> tuple[str, str]:
-    """Scheme with host, and the request target: everything behind them but a fragment."""
+    """The origin and the request target of the URL, without fragment. Raises InputError."""
     url = options.url
     if url.startswith("/"):
         if options.target is None:
@@ -96,7 +96,7 @@ def _body(options: argparse.Namespace) -> bytes:
 
 
 def content(option: str, file: str) -> bytes:
-    """The bytes of a file that an option names, `-` for standard input. Raises InputError."""
+    """The bytes of the file given to an option, `-` for standard input. Raises InputError."""
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`conformance test`: pytest on the suite, for those who have no other use for pytest."""
+"""`conformance test`: runs pytest on the suite."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _ALWAYS = ("--pyargs", "conformance", "-p", "no:schemathesis", "-p", "no:hypothe
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Makes pytest's usage begin with this command's name: this module is a plugin of its runs."""
+    """Sets the program name in pytest's usage; this module is registered as a plugin."""
     parser.prog = "conformance test"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares nothing: pytest reads all options, `--help` included."""
+    """Adds nothing: pytest parses all options, `--help` included."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs the suite with pytest's options, `words`, and returns the exit status of the run.
 
-    Nothing is left in the user's folder but the reports. The plugins of schemathesis and hypothesis are left
-    out: the suite does without them, and they take longer to import than its checks. `-p schemathesis` brings
-    one back. Hypothesis's tables of Unicode go to the user's cache.
+    Writes nothing but reports into the user's folder. The plugins of schemathesis and hypothesis are
+    disabled, as the suite does not need them and they import slowly; `-p schemathesis` enables it again.
+    Hypothesis's Unicode tables go to the user's cache.
     """
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_cache() / "hypothesis"))
     return int(
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _cache() -> Path:
-    """The user's folder for what can be made again."""
+    """The suite's folder in the user's cache."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     with contextlib.suppress(RuntimeError):
         return (

@@ -33,18 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises InputError."""
     parts, secret = signed_request.described(options, options.timestamp, options.nonce)
-    found = explained(parts, secret, options.signature, _signed(options))
+    found = explained(parts, secret, options.signature, signed_request.given(options, "signed"))
     remarks = list(_remarks(parts, time.time()))
     print("\n".join([*_lines(found), *([""] if remarks else []), *remarks]))
     return 0 if found.is_right else 1
-
-
-def _signed(options: argparse.Namespace) -> bytes | None:
-    if options.signed is not None:
-        return str(options.signed).encode("utf-8", "surrogateescape")
-    if options.signed_file is None:
-        return None
-    return signed_request.content("--signed-file", options.signed_file)
 
 
 def _lines(found: Explanation) -> Iterator[str]:
@@ -52,7 +44,7 @@ def _lines(found: Explanation) -> Iterator[str]:
         yield "The signature is right."
         return
     if found.is_open:
-        yield "The digits are right, but not in small letters, which a server may take or not."
+        yield "The signature is right but for its upper-case letters, which a server may accept or refuse."
         return
     if found.mistake:
         yield f"The client {found.mistake.text}."
@@ -65,8 +57,8 @@ def _lines(found: Explanation) -> Iterator[str]:
         )
     else:
         yield (
-            "No usual mistake makes this signature. Either the secret is another one, or something else was "
-            "signed: have the client print the string that it signs, and give it as --signed."
+            "No usual mistake makes this signature: the secret differs, or something else was signed. Print "
+            "the string that the client signs, and give it as --signed."
         )
     yield ""
     yield f"right signature   {found.signature}"

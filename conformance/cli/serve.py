@@ -115,9 +115,9 @@ def run(options: argparse.Namespace) -> int:
         url = base_url(bound, options.host, prefix)
         text = target_text(seeded, url)
         _write_target(options.write_target, text)
+        ready = functools.partial(_announce, text, options.write_target, url)
         if not options.judge:
-            server = Server(store, prefix=prefix, observer=log)
-            serve(server, bound, lambda: _announce(text, options.write_target, url))
+            serve(Server(store, prefix=prefix, observer=log), bound, ready)
             return 0
         tables = target_tables(seeded, url)
         target = build(tables, "the sandbox")
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
         told = functools.partial(log_seen, Redactor(target))
         sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
-        return _judge(options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url))
+        return _judge(options, sandbox, bound, tables, ready)
 
 
 def _checked_prefix(prefix: str) -> str:

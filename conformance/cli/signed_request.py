@@ -50,7 +50,7 @@ def described(options: argparse.Namespace, timestamp: str, nonce: str) -> tuple[
     """The parts of the request, and the secret, from the options. Raises InputError."""
     api_key, secret = _credentials(options)
     origin, target = _address(options)
-    body = _body(options)
+    body = given(options, "body") or b""
     return Parts(options.method, target.encode(), timestamp, nonce, body, api_key, origin.encode()), secret
 
 
@@ -89,15 +89,13 @@ def _address(options: argparse.Namespace) -> tuple[str, str]:
     return origin, target if target.startswith("/") else f"/{target}"
 
 
-def _body(options: argparse.Namespace) -> bytes:
-    if options.body_file is None:
-        return (options.body or "").encode("utf-8", "surrogateescape")
-    return content("--body-file", options.body_file)
-
-
-def content(option: str, file: str) -> bytes:
-    """The bytes of the file given to an option, `-` for standard input. Raises InputError."""
+def given(options: argparse.Namespace, name: str) -> bytes | None:
+    """The bytes of --NAME, or of the file of --NAME-file (`-` for standard input); None without both. Raises
+    InputError."""
+    text, file = getattr(options, name), getattr(options, f"{name}_file")
+    if text is not None or file is None:
+        return None if text is None else str(text).encode("utf-8", "surrogateescape")
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        raise InputError(f"{option}: {error.strerror}: {file}.") from error
+        raise InputError(f"--{name}-file: {error.strerror}: {file}.") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 import tempfile
@@ -38,9 +37,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _cache() -> Path:
     """The suite's folder in the user's cache."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    with contextlib.suppress(RuntimeError):
-        return (
-            Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
-        ) / "financial-accounts-conformance"
-    return Path(tempfile.gettempdir()) / "financial-accounts-conformance"
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not folder.is_absolute():
+        try:
+            folder = Path.home() / ".cache"
+        except RuntimeError:
+            folder = Path(tempfile.gettempdir())
+    return folder / "financial-accounts-conformance"

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gate",
         action="store_true",
-        help="exit with 1 when something broke from the first to the last results",
+        help="exit with 1 if a rule that held in the first results is violated in the last",
     )
 
 

@@ -52,10 +52,10 @@ def _conclusion(examination: Examination) -> str:
         return f"The target cannot be judged yet ({sent}{speed})."
     if examination.diagnoses:
         return (
-            f"The target can be judged, but {count(len(examination.diagnoses), 'thing')} should be put "
-            f"right ({sent}{speed})."
+            f"The target can be judged, but {count(len(examination.diagnoses), 'problem')} should be "
+            f"fixed ({sent}{speed})."
         )
     return (
-        f"The target can be judged ({sent}{speed}). Nothing here says that the server conforms: run "
+        f"The target can be judged ({sent}{speed}). This does not show that the server conforms: run "
         "pytest --target FILE."
     )

@@ -55,7 +55,7 @@ _MORE = """
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, nargs="?", default=Path("target.toml"), metavar="FILE")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     for table, key, text, _ in _QUESTIONS:
         parser.add_argument(_option(table, key), metavar="VALUE", help=text)
 
@@ -67,7 +67,7 @@ def _option(table: str, key: str) -> str:
 def run(options: argparse.Namespace) -> int:
     """Writes the file. Raises InputError if a value is missing or invalid, or the file exists."""
     if options.file.exists() and not options.force:
-        raise InputError(f"{options.file}: this file is there already; --force writes over it.")
+        raise InputError(f"{options.file}: this file exists already; --force overwrites it.")
     tables = _tables(options, ask=sys.stdin.isatty())
     _validate(tables)
     written(options.file, _text(tables), private=True)
@@ -89,7 +89,7 @@ def _tables(options: argparse.Namespace, *, ask: bool) -> dict[str, Any]:
         elif required:
             missing.append(option)
     if missing:
-        raise InputError(f"Nobody is there to ask: give {', '.join(missing)}.")
+        raise InputError(f"No terminal to ask in: give {', '.join(missing)}.")
     return tables
 
 

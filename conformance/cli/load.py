@@ -1,9 +1,9 @@
 """`conformance load`: judges a server under load, with many users on one machine or several.
 
-Replaces itself by a Locust process (https://locust.io) whose users judge every answer. All options except those below are
-Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master, --worker, --locustfile, ...
-(`locust --help`). Reports are those of any run; Locust's own statistics are beside them. Exit status: 0 no
-violation, 1 violations, 2 interrupted, 4 wrong usage or unusable target, 6 incomplete.
+Replaces itself by a Locust process (https://locust.io) whose users judge every answer. All options except
+those below are Locust's: --users, --spawn-rate, --run-time, --headless, --processes, --master, --worker,
+--locustfile, ... (`locust --help`). Reports are those of any run; Locust's own statistics are beside them.
+Exit status: 0 no violation, 1 violations, 2 interrupted, 4 wrong usage or unusable target, 6 incomplete.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     given, rest = parser.parse_known_args(options.words)
     if importlib.util.find_spec("locust") is None:
         extra = "'financial-accounts-conformance[load]'"
-        raise InputError(f"Locust is not installed: pip install {extra} brings it along.")
+        raise InputError(f"Locust is not installed; install it with pip install {extra}.")
     try:
         settings = _settings(given, rest)
         if "--worker" not in rest:

@@ -68,7 +68,7 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
     run.client().send(Call(None, "GET", "/"), "the server's time")
     print(_line(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}") + "\n")
     if any(step.get("decisive") for step in document["steps"]):
-        print("* judged; the others only lead there\n")
+        print("* judged; the others prepare it\n")
     replayed = perform(document, run, lambda step, exchange: _show(step, exchange, run.redactor))
     print(f"expected   {_line(document['expected'])}")
     print(f"then got   {_line(document['got'])}")

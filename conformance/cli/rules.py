@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.level:
         chosen = [rule for rule in chosen if rule.level == options.level]
     if not chosen:
-        raise InputError("no rule is all of this; leave out a part of the choice.")
+        raise InputError("no rule matches all of these options; leave one of them out.")
     if options.json:
         print(json.dumps([asdict(rule) for rule in chosen], indent=1))
     elif options.id and all(name in ALL_RULES for name in options.id):
@@ -113,7 +113,7 @@ def described(rule: Rule) -> list[str]:
 
 
 _MEANING = {
-    Level.REQUIRED: "the specification states it; who does otherwise fails the run",
-    Level.IMPLIED: "the specification suggests it; a warning, a failure under --fail-on implied",
-    Level.OPEN: "the specification leaves it open; what is done is only recorded",
+    Level.REQUIRED: "the specification states it; a violation fails the run",
+    Level.IMPLIED: "the specification suggests it; a violation warns, or fails under --fail-on implied",
+    Level.OPEN: "the specification leaves it open; the choice is recorded",
 }

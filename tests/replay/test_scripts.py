@@ -53,7 +53,7 @@ def test_command(
     target.write_text(target_text(seeded, url), "utf-8")
     assert main(["replay", str(replay_file), "--target", str(target)]) == status
     shown = capsys.readouterr().out
-    assert "* judged; the others only lead there" in shown
+    assert "* judged; the others prepare it" in shown
     assert ("not reproduced" in shown) is (status == 0) and "auth.nonce-replay on getBeneficiary" in shown
     assert seeded.primary.secret not in shown
 

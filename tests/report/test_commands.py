@@ -142,7 +142,7 @@ def test_one_rule_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
         (["rules", "list.wlak"], ["list.walk"]),
         (["rules", "nonce"], ["auth.nonce-replay"]),
         (["rules", "--operation", "makeAccount"], ["createAccount"]),
-        (["rules", "wallet", "--section", "5"], ["no rule is all of this"]),
+        (["rules", "wallet", "--section", "5"], ["no rule matches all of these options"]),
         (["explain", "wallet"], ["area of 4 rules", "wallet.race"]),
         (["explain", "wallet.rase"], ["did you mean wallet.race?"]),
         (["explain", "nonsense"], ["'nonsense'; `conformance rules` lists them."]),

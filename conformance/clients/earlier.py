@@ -1,4 +1,4 @@
-"""Rules over several requests of a client: nonces, timestamps, keys, repetitions, walks through lists."""
+"""Rules on several requests of a client: nonces, timestamps, keys, repetitions, walks through lists."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from conformance.judge import queries
 from conformance.judge.oracle.auth_rules import WINDOW
 from conformance.reference.core_messages import Response
 
-#: Seconds after which a timestamp that is sent again was not read from a clock.
+#: Seconds after which a repeated timestamp proves that the client did not read its clock.
 STALE = 5
 
-#: Seconds that a wait may be shorter than Retry-After.
+#: Seconds by which a wait may be shorter than Retry-After.
 TOLERANCE = 0.1
 
-#: Bodies up to this many bytes are kept, to be compared as JSON.
+#: Maximum size of a body that is compared as JSON, in bytes.
 KEPT_BODY = 4096
 
-#: Requests, nonces, keys, timestamps and lists that are remembered, each.
+#: Maximum number of requests, of nonces, keys, timestamps and of lists in memory.
 REMEMBERED = 10_000
 
 _PAGE = re.compile("[1-9][0-9]{0,8}")
@@ -35,7 +35,7 @@ V = TypeVar("V")
 
 
 class Recent(OrderedDict[K, V], Generic[K, V]):
-    """A dict of the last entries that were put in: a client that sends without end fills no memory."""
+    """A dict bounded to REMEMBERED entries, which evicts the oldest."""
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
@@ -45,7 +45,7 @@ class Recent(OrderedDict[K, V], Generic[K, V]):
 
 @dataclass(slots=True)
 class Earlier:
-    """An earlier request with its answer, and the provocation that its answer was; empty for none."""
+    """An earlier request with its answer, and the provocation it met; empty for none."""
 
     number: int
     now: float
@@ -60,7 +60,7 @@ class Earlier:
 
     @classmethod
     def of(cls, request: ClientRequest, response: Response, provoked: str) -> Earlier:
-        """Makes the record of a request and its answer."""
+        """Creates the record of a request and its answer."""
         wait = next((int(value) for name, value in response.headers if name == b"retry-after"), None)
         return cls(
             request.number,
@@ -77,7 +77,7 @@ class Earlier:
 
     @property
     def unresolved(self) -> bool:
-        """True if the client cannot know whether the operation was done."""
+        """True if the client cannot know whether the operation was performed."""
         return not self.delivered or self.status >= 500 or self.status == 429
 
     @property
@@ -95,9 +95,10 @@ class Earlier:
 
 @dataclass(slots=True)
 class PagesRead:
-    """The pages of a list that were read since the last whole walk; `pages` is the number in the last answer.
+    """The pages of a list read since the last complete walk; `pages` is the number in the last answer.
 
-    `trouble`: the last page that was asked for was not answered as a page."""
+    `trouble`: the last page requested was not answered as a page.
+    """
 
     operation: str
     pages: int
@@ -112,7 +113,7 @@ class PagesRead:
 
 
 class EarlierRequests:
-    """The requests of a run as far as later ones are compared with them."""
+    """The earlier requests of a run, as far as later ones are compared with them."""
 
     def __init__(self) -> None:
         self.nonces: Recent[tuple[str, str], Earlier] = Recent()
@@ -123,12 +124,12 @@ class EarlierRequests:
         self.began: Recent[str, float] = Recent()
 
     def used(self, request: ClientRequest) -> bool:
-        """True if the nonce came with another request of the same key in the last 300 seconds."""
+        """True if another request of the API key had the nonce in the last 300 seconds."""
         before = self.nonces.get((request.api_key, request.nonce))
         return before is not None and request.now - before.now <= WINDOW
 
     def nonce_again(self, request: ClientRequest) -> Said:
-        """Judgement of a used nonce: a POST that is repeated whole has a rule of its own."""
+        """The violation of a reused nonce; an identical repetition of a POST has its own rule."""
         first = self.nonces[request.api_key, request.nonce]
         repeated = OPERATIONS[request.operation].is_post and first.identity == request.identity
         rule = "auth.nonce-replay" + "-idempotent" * (repeated and first.key == request.key)
@@ -136,11 +137,11 @@ class EarlierRequests:
         return Said(rule, f"the nonce of request {first.number} again", remedy, (first.number,))
 
     def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Said | str]:
-        """Compares an authenticated request with those before it, and keeps it."""
+        """Judges an authenticated request by those before it, and records it."""
         now = Earlier.of(request, response, provoked)
         yield from self._timestamp(request)
         if (before := self.attempts.get(request.identity)) is not None:
-            # A client that gives up waiting may be back before it shows that it went.
+            # After a timeout of the client, the repetition may be recorded before the original.
             before, then = (before, now) if before.number < now.number else (now, before)
             yield from self._repetition(before, then)
             self.attempts[request.identity] = then
@@ -171,7 +172,7 @@ class EarlierRequests:
 
     def _repetition(self, before: Earlier, then: Earlier) -> Iterator[Said | str]:
         is_post = OPERATIONS[then.operation].is_post
-        # Whether one UUID in the other letter case is the same key is open (idempotency.key-case).
+        # Keys are compared without letter case, which is open (idempotency.key-case).
         same = (then.key or "").lower() == (before.key or "").lower()
         if before.unresolved and is_post and then.key and before.key:
             what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
@@ -225,7 +226,7 @@ class EarlierRequests:
     # ------------------------------------------------------------------ lists
 
     def _page(self, request: ClientRequest, response: Response) -> Iterator[Said | str]:
-        """Follows a walk. What a client shows to be one is that it begins with page 1."""
+        """Follows a walk, which begins with page 1."""
         path, _, query = request.request.target.partition(b"?")
         pairs = queries.read(query.decode("latin-1")).pairs
         asked = next((value for name, value in pairs if name == "page"), "1")
@@ -256,8 +257,8 @@ class EarlierRequests:
             yield from ("client.walk", "client.first-page", "client.walk-beyond")
 
     def ended(self) -> Iterator[tuple[str, Said]]:
-        """Findings that only the end of the run shows, with their operations: walks that stopped,
-        provocations that nothing came after."""
+        """Findings at the end of the run, with their operations: incomplete walks, and provocations that
+        nothing followed."""
         for walk in self.walks.values():
             if walk.complete or walk.trouble or (walk.whole and len(walk.read) == 1):
                 continue
@@ -278,7 +279,7 @@ def after(provoked: str, did: str) -> Said:
 
 
 def _equal(one: bytes, other: bytes) -> bool:
-    """True if two short bodies are the same JSON."""
+    """True if two bodies are the same JSON; False for long ones."""
     if max(len(one), len(other)) > KEPT_BODY:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Keeps the ledger of what clients send: findings, their exchanges, and what was never exercised."""
+"""Keeps the ledger of clients' requests: findings, exchanges, and what was not exercised."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from conformance.target.file import Target
 from conformance.target.redaction import REDACTED, Redactor
 from conformance.wire.messages import Call, Exchange
 
-#: The name of what judges, in findings.
+#: The check in findings.
 CHECK = "requests of clients"
 
-#: Subject of a run, in its verdict.
+#: The selection of a run, in its verdict.
 SELECTION = "what the client sent"
 
-#: Requests that the sandbox shows, with their exchanges.
+#: Maximum number of recent requests that the sandbox shows.
 SHOWN = 200
 
-#: Violations of a case whose exchanges are kept as evidence, and exchanges that are kept in all.
+#: Maximum number of violations of a case with exchanges as evidence, and of exchanges in all.
 EVIDENCE, RECORDS = 6, 2000
 
-#: Different combinations of kept rules that are counted apart.
+#: Maximum number of combinations of passed rules that are counted before they are added to the ledger.
 COMBINATIONS = 2000
 
 MASK = REDACTED.encode()
 
-#: Bytes of a request's headers and of its body that are kept for a while.
+#: Maximum size of the headers, and of the body, of a recent request, in bytes.
 BODY = 32 * 1024
 
-#: Different observations that are kept of a question.
+#: Maximum number of different answers to a question.
 ANSWERS = 8
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A judged request: what was provoked, what it breaks, and the seconds until it was answered."""
+    """A judged request: the provocations it met, its violations, and the seconds until its answer."""
 
     request: ClientRequest
     response: Response
@@ -56,7 +56,7 @@ class Seen:
 
 
 class ClientJudge:
-    """Judges requests by the rules that bind clients. `clock` gives the server's time in microseconds."""
+    """Judges requests by the rules that bind clients. `clock` returns the server's time in microseconds."""
 
     def __init__(self, target: Target, prefix: str, clock: Callable[[], int]) -> None:
         self.target, self.prefix, self.clock = target, prefix.encode(), clock
@@ -65,12 +65,12 @@ class ClientJudge:
         self.earlier = EarlierRequests()
         self.entries: dict[tuple[str, str], Entry] = {}
         self.remedies: dict[tuple[str, str], str] = {}
-        #: Operation and rules that requests kept -> the number of the first, and how many.
+        #: Operation and passed rules -> number of the first such request, and how many there were.
         self.kept: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         self.records: dict[int, ExchangeRecord] = {}
         self.recent: deque[Seen] = deque(maxlen=SHOWN)
         self.answered: Counter[tuple[str, str]] = Counter()
-        #: Provocation that interrupts nothing and operation -> the last request that met it.
+        #: Non-interrupting provocation and operation -> the last request that met it.
         self.met: dict[tuple[str, str], int] = {}
         self.sent = 0
 
@@ -79,13 +79,13 @@ class ClientJudge:
         return read(self.sent, request, self.prefix, self.clock() / 1_000_000, self.target)
 
     def see(self, request: ClientRequest, response: Response, provoked: Iterable[str] = ()) -> Seen:
-        """Judges a request with its answer. `provoked` begins with an interruption where there was one."""
+        """Judges a request with its answer. An interruption comes first in `provoked`."""
         provoked, operation = tuple(provoked), request.operation
         clean = self._without_secrets(request)
         if clean is request:
             found = self._judged(request, response, provoked)
         else:
-            # Nothing else is said of it: a text that is cut could end within the secret.
+            # No other finding: a truncated text could contain a part of the secret.
             remedy = "Make a new secret: this one is known now."
             request, found = clean, [Said("client.secret", "the secret in plain text", remedy)]
         said = [one for one in found if isinstance(one, Said)]
@@ -110,7 +110,7 @@ class ClientJudge:
         return seen
 
     def _without_secrets(self, request: ClientRequest) -> ClientRequest:
-        """The request itself where it holds no secret, else one that can be shown."""
+        """The request with secrets redacted; the same object if it has none."""
         sent = request.request
         parts = (sent.target, sent.body, *(value for _, value in sent.headers))
         secrets = [secret for secret in self.secrets if any(secret in part for part in parts)]
@@ -123,7 +123,7 @@ class ClientJudge:
     def _judged(
         self, request: ClientRequest, response: Response, provoked: tuple[str, ...]
     ) -> list[Said | str]:
-        """Findings about a request, alone and after those before it, and the rules that it keeps."""
+        """Findings on a request, alone and with those before it, and the rules that it passes."""
         if request.call is None:
             answer = f"asked for {request.name}"
             return [Said("http.undocumented-path", question="undocumented paths", answer=answer)]
@@ -145,11 +145,11 @@ class ClientJudge:
         return self.entries[rule, operation]
 
     def _take(self, said: Said, operation: str, seen: Seen | None) -> None:
-        """Writes what a request says of a rule."""
+        """Records a violation or an observation."""
         if operation not in CLIENT_RULES[said.rule].operations:
             return
         entry = self._entry(said.rule, operation)
-        # Once enough shows it, further exchanges prove nothing more.
+        # Further exchanges add no evidence.
         shows = entry.broken < EVIDENCE and not entry.proof
         numbers = self._keep([*([seen.request.number] if seen else []), *said.others]) if shows else ()
         if said.got:
@@ -164,7 +164,7 @@ class ClientJudge:
             entry.observations[said.question] = ", ".join([*answers, said.answer])
 
     def _add_kept(self) -> None:
-        """Writes the rules that requests kept."""
+        """Moves counted passes to the ledger's entries."""
         for (operation, rules), (first, times) in self.kept.items():
             for entry in (self._entry(rule, operation) for rule in rules):
                 entry.judged += times
@@ -172,7 +172,7 @@ class ClientJudge:
         self.kept.clear()
 
     def _keep(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Keeps the exchanges of requests that are still there, as evidence."""
+        """Keeps exchanges as evidence, if still in memory; returns the numbers of those kept."""
         wanted = {number for number in numbers if number not in self.records}
         for seen in self.recent if wanted and len(self.records) < RECORDS else ():
             if seen.request.number in wanted:
@@ -180,7 +180,7 @@ class ClientJudge:
         return tuple(number for number in numbers if number in self.records)
 
     def ledger(self, lost: str = "") -> Ledger:
-        """The ledger of the run, which ends with this; `lost` says why it ended early."""
+        """The final ledger of the run; `lost` says why it ended early."""
         for operation, said in self.earlier.ended():
             self._take(said, operation, None)
         for (name, operation), number in self.met.items():
@@ -202,7 +202,7 @@ class ClientJudge:
 
 
 def _bounded(request: ClientRequest) -> ClientRequest:
-    """A request as it is kept: without the rest of a long body, and of long headers."""
+    """The request with long headers and body truncated."""
     sent = request.request
     if len(sent.body) <= BODY and sum(len(value) for _, value in sent.headers) <= BODY:
         return request
@@ -211,12 +211,12 @@ def _bounded(request: ClientRequest) -> ClientRequest:
 
 
 def unanswered(response: Response) -> bool:
-    """True if a response is held back, lost, or asks to come again."""
+    """True if a response is delayed, lost, or a 429 or 503."""
     return bool(response.delay) or not response.delivered or response.status in (429, 503)
 
 
 def exchange(seen: Seen) -> Exchange:
-    """A judged request as an exchange, as reports show it."""
+    """A judged request as an exchange."""
     request, response = seen.request, seen.response
     sent = request.request
     target = sent.target.decode("utf-8", "backslashreplace")

@@ -1,5 +1,4 @@
-"""Provocations: behaviour that a conforming server may show and few tests of a client meet, switched on in
-the sandbox."""
+"""Provocations: rarely tested behaviour of conforming servers, enabled in the sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 
-#: Name -> what happens. The first four interrupt a request; the same request again is let through.
+#: Name -> effect. The first four interrupt a request, but not its repetition.
 PROVOCATIONS = {
     "lost-answer": "the answer is lost after the work is done",
     "late-answer": "the answer comes late",
@@ -27,23 +26,25 @@ PROVOCATIONS = {
 
 INTERRUPTIONS = ("lost-answer", "rate-limit", "unavailable", "late-answer")
 
-#: Status of the interruptions that are answers.
+#: Interruption -> status.
 STATUS = {"rate-limit": 429, "unavailable": 503}
 
-#: Of every so many requests of an operation one is interrupted at most, after the first of each kind.
+#: Number of requests of an operation among which each interruption occurs once.
 PERIOD = 8
 
-#: Growths of one list.
+#: Maximum number of times that a list grows.
 GROWTHS = 3
 
-#: Kinds of resources that there may be any number of.
+#: Kinds of resources without a limit of their number.
 _GROWING = ("account", "payout_destination", "virtual_account")
 
 
 class Provocations:
-    """The provocations that are on, and their times: `retry_after` and `late` are in seconds.
+    """The enabled provocations; `retry_after` and `late` are in seconds.
 
-    Without `source` each operation meets each interruption in turn, and the others always."""
+    With `source` they are random; without it each operation meets each interruption in turn, and the others
+    always.
+    """
 
     def __init__(
         self,
@@ -55,20 +56,20 @@ class Provocations:
     ) -> None:
         self.names, self.source = set(names), source
         self.retry_after, self.late = retry_after, late
-        #: Those that the present request met.
+        #: The provocations that the current request met.
         self.met: list[str] = []
         self._steps: dict[str, int] = {}
         self._interrupted: set[Hashable] = set()
 
     def on(self, name: str) -> bool:
-        """True if the present request meets a provocation that interrupts nothing."""
+        """True if the current request meets a non-interrupting provocation."""
         met = name in self.names and (self.source is None or self.source.random() < 0.5)
         if met and name not in self.met:
             self.met.append(name)
         return met
 
     def interruption(self, operation: str, identity: Hashable) -> str:
-        """The interruption of a new request; empty for none, and for one that comes again after one."""
+        """The interruption of a request; empty for none, and for the repetition of an interrupted one."""
         self.met = []
         there = [name for name in INTERRUPTIONS if name in self.names]
         if not operation or not there:
@@ -88,8 +89,8 @@ class Provocations:
 
 
 def parse(text: str) -> Provocations:
-    """The provocations of an option: all, names with commas between them, or random:SEED. Raises ValueError
-    with what is wrong."""
+    """Parses the option: all, comma-separated names, or random:SEED. Raises ValueError with a message for the
+    user."""
     kind, _, seed = text.partition(":")
     if kind == "random":
         if not seed.isdecimal():
@@ -105,14 +106,14 @@ def parse(text: str) -> Provocations:
 
 
 class Provoking(Behaviour):
-    """The reference server with the provocations that change answers."""
+    """The reference server with the provocations that alter answers."""
 
     def __init__(self, provocations: Provocations) -> None:
         self.provocations = provocations
         self._grown: dict[str, int] = {}
 
     def success_status(self, ctx: Context) -> int:
-        # Stored with the answer of a POST: a repetition has the same status.
+        # An idempotent replay has the stored status.
         return 202 if self.provocations.on("any-2xx") else super().success_status(ctx)
 
     def success_document(self, ctx: Context) -> Any:
@@ -156,7 +157,7 @@ class Provoking(Behaviour):
         return document
 
     def _grow(self, ctx: Context, kind: str, like: Record, number: int) -> None:
-        """Puts as many elements behind a list as one page holds."""
+        """Appends one page of elements to a list."""
         parent = str(like["parent"])
         if self._grown.setdefault(parent, 0) >= GROWTHS:
             return
@@ -167,7 +168,7 @@ class Provoking(Behaviour):
 
 
 def refusal(name: str, seconds: int, date: bytes) -> Response:
-    """The answer of an interruption that is a 429 or a 503."""
+    """The answer of an interruption by 429 or 503."""
     code = name.replace("-", "_")
     error = {"type": "api_error", "code": code, "message": "Send the request again after Retry-After."}
     response = Response.of(STATUS[name], {"error": error}, f"provoked {name}")

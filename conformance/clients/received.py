@@ -1,4 +1,4 @@
-"""One request of a client: read as a call, and judged by the oracle alone."""
+"""Parses a request of a client into a call, and judges it alone by the oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.reference.routes import match
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call
 
-#: Rules that an authenticated request keeps by what it is: not for several requests together.
+#: Rules that every authenticated request passes.
 _SIGNED = (
     *("auth.missing-header", "auth.empty-header", "auth.unknown-key", "auth.timestamp-integer"),
     *("auth.timestamp-window", "auth.nonce-replay", "auth.signature", "auth.signed-method"),
@@ -41,17 +41,18 @@ _SIGNED = (
 _NONCE = re.compile("[0-9A-Fa-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
-#: Bytes of the longest body whose signature is explained: each usual mistake is tried.
+#: Maximum size of a body whose signature is explained, in bytes, since every usual mistake is tried.
 EXPLAINED = 64 * 1024
 
-#: Bytes beside the first difference of two signature strings that are shown, on either side.
+#: Bytes shown before and after the first difference of two signature strings.
 _BESIDE = 24
 
 
 class Said(NamedTuple):
-    """A rule and what a request says of it: broken (`got`), or observed (`answer` to `question`).
+    """A finding of a request on a rule: a violation (`got`), or an observation (`answer` to `question`).
 
-    `remedy` is the cure of a broken one; `others` are the numbers of earlier requests that show it."""
+    `others` are the numbers of earlier requests that prove it.
+    """
 
     rule: str
     got: str = ""
@@ -63,8 +64,8 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class ClientRequest:
-    """A request as it came: `now` is the server's time in Unix seconds, `operation` is empty where it means
-    none, and `call` is None where it is no text."""
+    """A request as received: `now` is the server's time in Unix seconds, `operation` is empty if the path has
+    none, and `call` is then None."""
 
     number: int
     now: float
@@ -88,13 +89,13 @@ class ClientRequest:
 
     @functools.cached_property
     def identity(self) -> tuple[str, str, bytes, bytes]:
-        """Key that is equal for requests that differ in key, nonce, timestamp and signature alone."""
+        """Equal for requests that differ only in idempotency key, nonce, timestamp and signature."""
         request = self.request
         return self.api_key, request.method, request.target, hashlib.sha256(request.body).digest()
 
     @property
     def name(self) -> str:
-        """Method and path, at most 100 characters."""
+        """Method and path, truncated to 100 characters."""
         path = self.request.target.partition(b"?")[0].decode("ascii", "backslashreplace")
         return f"{self.request.method} {path}"[:100]
 
@@ -143,15 +144,15 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
 
 
 def judged(request: ClientRequest, target: Target, used: Collection[str]) -> list[Said | str]:
-    """Findings about a request by itself, and the rules for clients that it keeps; `used` are nonces used in
-    the last 300 seconds.
+    """Findings on a request alone, and the rules for clients that it passes; `used` are the nonces of the
+    last 300 seconds.
 
-    A request that fails authentication says nothing else: nobody knows who sent it.
+    A request that fails authentication has no other findings, since its sender is unknown.
     """
     call = request.call
     if call is None:
         return []
-    # Whole seconds: those in which a server compares timestamps. Whose resources the path names is not asked.
+    # Servers compare timestamps in whole seconds. Ownership of the path's resources is not judged.
     known = Known(now=request.now // 1, nonces=used)
     expected = expect(call, target, known)
     if any(reason.rule.startswith("auth.") for reason in expected.refusals):
@@ -164,7 +165,7 @@ def judged(request: ClientRequest, target: Target, used: Collection[str]) -> lis
 
 
 def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterator[Said]:
-    """The failures of authentication; a wrong signature by the mistake that makes it."""
+    """Authentication failures; a wrong signature is attributed to the mistake that produces it."""
     for reason in expected.refusals:
         if reason.rule != "auth.signature":
             remedy = ""
@@ -191,7 +192,7 @@ def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterato
 
 
 def explanation(request: ClientRequest) -> Explanation | None:
-    """Explains the signature of a request; None where its key is unknown or its body is long."""
+    """Explains the signature of a request; None if its key is unknown or its body is long."""
     call, organization = request.call, request.organization
     if call is None or organization is None or call.auth.signature is None:
         return None
@@ -211,7 +212,7 @@ def explanation(request: ClientRequest) -> Explanation | None:
 
 
 def beside(found: Explanation) -> str:
-    """The strings that server and client signed, side by side from a little before the first difference."""
+    """The signature strings of server and client around their first difference."""
     if found.signed is None:
         if found.mistake:
             return "The string that was signed is right; the key, the digest or its notation is not."
@@ -242,7 +243,7 @@ def _text(string: bytes) -> str:
 
 @functools.cache
 def _signed(operation: str, with_query: bool, with_body: bool) -> tuple[str, ...]:
-    """The rules that an authenticated request keeps, whatever it says."""
+    """The rules that an authenticated request of an operation passes."""
     body = "auth.signed-body" if with_body else "auth.signed-empty-body"
     rules = (*_SIGNED, body, *(["auth.signed-query"] if with_query else []))
     return tuple(rule for rule in rules if operation in CLIENT_RULES[rule].operations)
@@ -284,7 +285,7 @@ def _beside_the_body(call: Call) -> Iterator[Said | str]:
 def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said | str]:
     broken: dict[str, str] = {}
     for reason in expected.refusals:
-        # Of several rules about one value the first is the most specific.
+        # Of several rules on one value the first is the most specific.
         if reason.rule in CLIENT_RULES and reason.what not in broken.values():
             broken[reason.rule] = reason.what
     yield from (Said(rule, what) for rule, what in broken.items())
@@ -302,7 +303,7 @@ Occasion = Callable[[Mapping[str, Any]], bool]
 
 @functools.cache
 def _occasions(operation: str) -> tuple[tuple[str, Occasion], ...]:
-    """The rules of bodies that an operation may break, and which bodies could."""
+    """Rules on bodies of an operation, each with a predicate for the bodies that exercise it."""
     fields = request_fields(operation)
 
     def has(*names: str) -> Occasion:

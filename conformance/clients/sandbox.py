@@ -1,4 +1,4 @@
-"""The reference server as a sandbox that judges whoever calls it, with a page for a person at `/`."""
+"""The reference server as a sandbox that judges its clients, with a page at `/`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from conformance.target.file import Target
 
 
 class Sandbox(Server):
-    """The server. `told` is called with each judged request; `hosts` are the names by which a browser may ask
-    for the page (None: any), so that no other site reads it under a name of its own."""
+    """The server. `told` is called with each judged request; `hosts` are the allowed host names of the page
+    (None: any), against DNS rebinding."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Sandbox(Server):
             response.delivered = interruption != "lost-answer"
             response.delay = self.provocations.late if interruption == "late-answer" else 0.0
         met = self.provocations.met
-        # No client waits for its judge.
+        # Judged after the answer is sent.
         response.after = lambda: self.told(self.judge.see(read, response, met))
         return response
 
     def page(self, request: Request) -> Response:
-        """The page; or what its form switches on."""
+        """Serves the page, and handles its form."""
         headers = {name.lower(): value.decode("latin-1") for name, value in request.headers}
         host = headers.get(b"host", "")
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
@@ -98,12 +98,12 @@ def _answered(status: int, body: bytes, media_type: bytes, *headers: tuple[bytes
     return Response(status, [*common, *headers], body)
 
 
-#: Requests that are listed.
+#: Maximum number of listed requests.
 LISTED = 50
 
 
 def render(judge: ClientJudge, provocations: Provocations, number: str = "", still: bool = False) -> str:
-    """The page as HTML; with the number of a request that one whole."""
+    """The page as HTML; in full the request with this number."""
     chosen = next((seen for seen in judge.recent if str(seen.request.number) == number), None)
     broken = grouped((entry.rule, entry) for entry in judge.entries.values() if entry.violations)
     worst = sorted(broken, key=lambda rule: (rule != WORST, -sum(entry.broken for entry in broken[rule])))
@@ -122,7 +122,7 @@ def render(judge: ClientJudge, provocations: Provocations, number: str = "", sti
 
 
 def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
-    """A broken rule, shown where money moves if it is broken there."""
+    """The template values of a broken rule; operations that move money are shown first."""
     shown = next(
         (entry for entry in entries if OPERATIONS[entry.operation].traits.draws_on_funds), entries[0]
     )
@@ -136,7 +136,7 @@ def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
 
 
 def _whole(judge: ClientJudge, seen: Seen) -> dict[str, Any]:
-    """The transcript of a request, what it breaks, and the strings that server and client signed."""
+    """The transcript of a request, its violations, and the signature strings of server and client."""
     text = judge.redactor.clean
     found = explanation(seen.request)
     sides = []
@@ -151,7 +151,7 @@ def _whole(judge: ClientJudge, seen: Seen) -> dict[str, Any]:
 
 
 def _marked(one: bytes, other: bytes) -> tuple[str, str, str]:
-    """A string in three parts: before, in and after what differs from the other one."""
+    """Splits a string into the parts before, within and after its difference from another."""
     shorter = min(len(one), len(other))
     start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
     tail = 0

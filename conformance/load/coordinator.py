@@ -1,4 +1,4 @@
-"""Adds up what the load processes report, compares what several of them saw, and writes the report."""
+"""Merges the reports of load processes, compares ids across them, and writes the run's report."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from conformance.report.write import finish
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
-#: Ids that are remembered, the latest, as many as ten processes keep exchanges of; created resources that the
-#: report lists, the first.
+#: Maximum number of recent ids in memory, for ten processes (see CREATES), and of created resources in the
+#: report.
 IDS, LISTED = 10_000, 2_000
 
-#: Seconds of a moment.
+#: Length of an interval of the run's course in seconds.
 MOMENT = 5.0
 
-#: Finds exchanges again: worker and number of each -> those that are still kept there.
+#: Retrieves exchanges by worker and number, as far as workers still keep them.
 Find = Callable[[Sequence[tuple[str, int]]], list[Exchange]]
 
 
 class LoadController:
-    """The run as a whole: one ledger, and what was seen by whom. `find` asks a process for exchanges."""
+    """The run as a whole: one ledger, and the ids of created resources. `find` retrieves exchanges of
+    workers."""
 
     def __init__(self, settings: Settings, find: Find) -> None:
         self.settings, self.target = settings, settings.target
@@ -49,17 +50,17 @@ class LoadController:
         self.unable: Counter[str] = Counter()
         self.moments: list[MomentRecord] = []
         self.document: Document | None = None
-        #: The last word of each worker on why the server was lost.
+        #: Worker -> why it lost the server; empty if it did not.
         self._lost: dict[str, str] = {}
         self._find = find
         self._created = 0
         self._replays: set[str] = set()
         self._ids: dict[str, tuple[str, int, int]] = {}
 
-    # ------------------------------------------------------------------ taking in
+    # ------------------------------------------------------------------ merging
 
     def take(self, data: bytes, worker: str, users: int) -> None:
-        """Takes in a report of a worker; `users` run at this moment."""
+        """Merges a report of a worker; `users` are running now."""
         report = msgspec.msgpack.decode(data, type=Report)
         ledger, self._lost[worker] = report.ledger, report.ledger.lost
         ledger.lost = ""
@@ -77,7 +78,7 @@ class LoadController:
             del self.ledger.exchanges[number]
 
     def _listed(self, ledger: Ledger) -> list[Any]:
-        """The created resources that the report lists; all go to a file of their own."""
+        """The created resources for the report, at most LISTED; all of them go to created.jsonl."""
         if ledger.created:
             with (self.folder / "created.jsonl").open("ab" if self._created else "wb") as file:
                 file.writelines(msgspec.json.encode(made) + b"\n" for made in ledger.created)
@@ -85,7 +86,7 @@ class LoadController:
         return ledger.created[: max(0, LISTED - first)]
 
     def _moment(self, ledger: Ledger, users: int) -> None:
-        """Adds what a report counts to the moment at hand."""
+        """Adds the numbers of a report to the current interval."""
         at = (time.time() - self.started) // MOMENT * MOMENT
         answers = Latency("")
         for row in ledger.latency.values():
@@ -100,8 +101,8 @@ class LoadController:
     # ------------------------------------------------------------------ comparing
 
     def _seen(self, identifier: str, worker: str, number: int, origin: int) -> None:
-        """A resource was created: an id of two requests is judged by their exchanges; where it is
-        violated these and a replay file are kept."""
+        """Judges whether the id of a created resource is unique; keeps exchanges and a replay file if it is
+        not."""
         first = self._ids.setdefault(identifier, (worker, number, origin))
         if len(self._ids) > IDS:
             del self._ids[next(iter(self._ids))]
@@ -128,7 +129,7 @@ class LoadController:
     # ------------------------------------------------------------------ the end
 
     def finish(self, interrupted: str, workers: int) -> int:
-        """Writes the report and says on the terminal what it says; the exit status of the run."""
+        """Writes the report and prints its summary; returns the exit status of the run."""
         self.ledger.lost = next(filter(None, self._lost.values()), "")
         settings, now = self.settings, time.time()
         info = RunInfo(self.started, now, None, dict(settings.options), interrupted=interrupted)

@@ -1,7 +1,8 @@
-"""The locustfile of `conformance load`: the four users, and a controller in Locust's master or only process.
+"""The locustfile of `conformance load`: four kinds of users, and a controller in Locust's master or only
+process.
 
 Another locustfile may import the users, and add its own (conformance/docs/load.md). Reports, limits,
-questions and races go through Locust's own messages, as plain data.
+questions and races are sent as Locust's messages, as JSON data.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, ClassVar, cast
 import gevent
 from gevent.event import AsyncResult
 
-# Its import makes sockets, threads and locks cooperative, before anything else uses them.
+# Importing locust applies gevent's monkey patches, so it precedes other imports.
 from locust import User, between, events, runners
 from locust.env import Environment
 from locust.exception import StopUser
@@ -39,22 +40,22 @@ from conformance.world.samples import label_run
 
 __all__ = ["Administrator", "Careless", "ConformanceUser", "Payer", "Reader", "Session", "steps"]
 
-#: Seconds between two reports of a process, and that an answer of a worker is waited for.
+#: Seconds between reports of a process, and the timeout for an answer of a worker.
 REPORTS, PATIENCE = 1.0, 10.0
 
-#: Heartbeats that a worker may miss before it is lost: on a busy machine one that judges misses three.
+#: Missed heartbeats after which a worker is lost; Locust's three are too few for a worker on a busy machine.
 runners.HEARTBEAT_LIVENESS = 8
 
-#: Values whose origin is remembered: as far back as sessions reach (see POSTS and ACCEPTED of a process).
+#: Values with a known provenance: as many as sessions may use (see POSTS and ACCEPTED of a process).
 provenance.MOST = 30_000
 
 #: Names of messages.
 REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))
 
-#: Steps of a session.
+#: Maximum steps of a session.
 STEPS = 40
 
-#: Seconds before a user whose session could not begin, or lost the server, begins another.
+#: Seconds before a user begins another session after an error.
 PAUSE = 1.0
 
 
@@ -62,7 +63,7 @@ PAUSE = 1.0
 
 
 def steps(**weights: int) -> list[Any]:
-    """Locust's tasks of steps: methods of Session by their names, each with its weight."""
+    """Locust's tasks for steps, given as methods of Session with weights."""
 
     def task(name: str) -> Callable[[ConformanceUser], None]:
         return lambda user: user.perform(getattr(Session, name))
@@ -71,8 +72,8 @@ def steps(**weights: int) -> list[Any]:
 
 
 class ConformanceUser(User):
-    """A user that works in sessions, each of which begins with creating resources of the kinds `begins_with`.
-    The class attribute `process` is set before the first user starts."""
+    """A user that works in sessions, each of which first creates resources of the kinds `begins_with`. The
+    class attribute `process` is set before the first user starts."""
 
     abstract = True
     wait_time = between(0.0, 0.2)
@@ -87,7 +88,7 @@ class ConformanceUser(User):
         self._end()
 
     def perform(self, step: Callable[[Session], Any]) -> None:
-        """Does a step in the user's session, or in a new one. A mistake of the suite ends the session."""
+        """Performs a step in the user's session, or in a new one; an internal error ends the session."""
         process = self.process
         if reason := process.budget.ended:
             self._end()
@@ -119,7 +120,7 @@ class ConformanceUser(User):
 
 
 class Payer(ConformanceUser):
-    """Pays, is impatient, and repeats what it is not sure of."""
+    """Makes payouts, retries early, and repeats requests."""
 
     weight = 4
     tasks = steps(
@@ -128,7 +129,7 @@ class Payer(ConformanceUser):
 
 
 class Reader(ConformanceUser):
-    """Makes a few things and reads them, one by one and in lists."""
+    """Creates a few resources and reads them, one by one and in lists."""
 
     weight = 3
     begins_with = ("VirtualAccount", "VirtualAccount", "Wallet", "Beneficiary", "PayoutDestination")
@@ -138,7 +139,7 @@ class Reader(ConformanceUser):
 
 
 class Administrator(ConformanceUser):
-    """Creates and changes beneficiaries, alone and together with others, and disables them."""
+    """Creates, updates and disables beneficiaries, alone and concurrently with others."""
 
     weight = 3
     begins_with = ("Beneficiary", "PayoutDestination")
@@ -146,7 +147,7 @@ class Administrator(ConformanceUser):
 
 
 class Careless(ConformanceUser):
-    """Sends what must be refused: other signatures, used nonces, incomplete bodies, other people's ids."""
+    """Sends requests that must be refused: wrong signatures, used nonces, incomplete bodies, foreign ids."""
 
     weight = 2
     begins_with = ("VirtualAccount", "Beneficiary")
@@ -165,7 +166,7 @@ class Careless(ConformanceUser):
 
 
 class Users:
-    """The side of a process that has users: it reports, and answers what the controller asks."""
+    """A process with users: reports to the controller and answers its questions."""
 
     def __init__(self, environment: Environment, settings: Settings) -> None:
         self.environment, self.settings = environment, settings
@@ -178,7 +179,7 @@ class Users:
         gevent.spawn(self._report)
 
     def start(self, **_: Any) -> None:
-        """A run starts: only now a worker knows its number."""
+        """Starts a run; only now a worker knows its index."""
         self.process = LoadProcess(self.settings.target, max(self.runner.worker_index, 0) + 1, [self._count])
         ConformanceUser.process = self.process
         self._shared()
@@ -190,7 +191,7 @@ class Users:
             self.process.limit(self._share["rate"], self._share["requests"])
 
     def _count(self, exchange: Exchange) -> None:
-        """Tells Locust's statistics of an exchange. A failure is no answer, or a status above 499."""
+        """Adds an exchange to Locust's statistics; failures are lost answers and 5xx."""
         failed = exchange.status is None or (exchange.status >= 500 and not exchange.throttled)
         self.environment.events.request.fire(
             request_type=exchange.method,
@@ -207,25 +208,25 @@ class Users:
                 self.runner.send_message(REPORT, {"data": self.process.report()})
 
     def _asked(self, msg: Any, **_: Any) -> None:
-        """Answers a question: the name of a method of LoadProcess, and what it is given."""
+        """Answers a question: the name of a method of LoadProcess with its arguments."""
         if self.process is not None:
             answer = getattr(self.process, msg.data["what"])(*msg.data["given"])
             self.runner.send_message(ANSWER, {"ask": msg.data["ask"], "data": answer, "time": time.time()})
 
 
 class Control:
-    """The side of Locust's master, or of its only process: it shares limits out, asks and decides."""
+    """The controller's side in Locust's master or only process: distributes limits, asks and decides."""
 
     def __init__(self, environment: Environment, settings: Settings) -> None:
         self.environment, self.settings = environment, settings
         self.runner = cast(Any, environment.runner)
-        #: True for a master.
+        #: True in a master.
         self.several = isinstance(environment.runner, MasterRunner)
         self.controller: LoadController | None = None
         self._early = False
         self._asks = itertools.count()
         self._waiting: dict[int, AsyncResult[Any]] = {}
-        #: The workers when limits were first shared out, and when they last were.
+        #: The workers when limits were first, and last, distributed.
         self._first: list[str] = []
         self._last: list[str] = []
         self.runner.register_message(REPORT, self._reported, concurrent=True)
@@ -236,20 +237,20 @@ class Control:
 
     @property
     def workers(self) -> list[str]:
-        """The processes with users."""
+        """The ids of processes with users."""
         if not self.several:
             return ["local"]
         return [worker.id for worker in self.runner.clients.all if worker.state != "missing"]
 
     def start(self, **_: Any) -> None:
-        """A run begins; in Locust's web page a second one may."""
+        """Starts a run; Locust's web page may start several."""
         self.controller, self._first, self._last = LoadController(self.settings, self.find), [], []
         racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
         gevent.spawn(self._share, self.controller, racer)
 
     def _share(self, controller: LoadController, racer: LoadProcess) -> None:
-        """Shares out the limits whenever a worker comes or goes. One that comes later takes part in the rate,
-        and gets none of the requests: those are the others'. The master has a part, for races of workers."""
+        """Distributes the limits whenever workers change. A late worker gets a part of the rate but none of
+        the requests, which are distributed already. A master has its own part, for races."""
         limits, races = self.settings.target.limits, None
         while self._runs(controller):
             if (workers := self.workers) != self._last and workers:
@@ -276,11 +277,11 @@ class Control:
 
     def _answered(self, msg: Any, **_: Any) -> None:
         if (waiting := self._waiting.pop(msg.data["ask"], None)) is not None:
-            # How far this clock is ahead of the worker's, as far as the message tells.
+            # The offset of this clock from the worker's includes the delay of the message.
             waiting.set((msg.node_id, msg.data["data"], time.time() - msg.data["time"]))
 
     def ask(self, what: str, given: dict[str, list[Any]]) -> list[tuple[str, bytes, float]]:
-        """Asks workers, each with arguments of its own: worker, answer and offset of its clock in seconds, of
+        """Asks workers, each with its own arguments; returns worker, answer and clock offset in seconds for
         those that answer in time."""
         asked = []
         for worker, arguments in given.items():
@@ -294,7 +295,7 @@ class Control:
         return [waiting.value for _, waiting in asked if waiting.ready()]
 
     def find(self, wanted: Sequence[tuple[str, int]]) -> list[Exchange]:
-        """Exchanges by worker and number, in the order of their sending; those that are gone are left out."""
+        """Exchanges by worker and number, in the order sent; those no longer kept are omitted."""
         given = {each: [[number for worker, number in wanted if worker == each]] for each, _ in wanted}
         found = [exchange for _, data, _ in self.ask("find", given) for exchange in unpacked(data)]
         return sorted(found, key=lambda exchange: exchange.begun)
@@ -302,8 +303,8 @@ class Control:
     # ------------------------------------------------------------------ races of several processes
 
     def _race(self, controller: LoadController, process: LoadProcess) -> None:
-        """Races for funds while the workers hold their payouts, and lets several workers race with one
-        another for keys, nonces, fields and wallets."""
+        """Races for funds while the workers hold their payouts, and races of several workers for keys,
+        nonces, fields and wallets."""
         kinds = ("keys", "nonces", "beneficiaries", "wallets") if self.several else ()
         while self._runs(controller):
             try:
@@ -330,7 +331,7 @@ class Control:
             self.ask("hold", {worker: [False] for worker in self._last})
 
     def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
-        """Runs scripts at once, each in one of the workers. Raises Inconclusive where one gives no answer."""
+        """Runs scripts concurrently, each in a worker. Raises Inconclusive if one does not answer."""
         workers = random.sample(self.workers, len(self.workers))
         plain = [[[name, call_to_plain(request)] for name, request in script] for script in scripts]
         given: dict[str, list[Any]] = {
@@ -351,7 +352,7 @@ class Control:
     # ------------------------------------------------------------------ the end
 
     def stopping(self, **_: Any) -> None:
-        """The users are about to be stopped: what they found until now is taken in, and the run decided."""
+        """Collects the last reports before users stop, and decides the run."""
         if (controller := self.controller) is None or controller.document:
             return
         for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
@@ -363,7 +364,7 @@ class Control:
             StatsCSV(self.environment, PERCENTILES_TO_REPORT).requests_csv(csv.writer(file))
 
     def quitting(self, **_: Any) -> None:
-        """The process ends: before its time, where a run with a run time has not been stopped yet."""
+        """The process ends; early, if a run with a run time was not stopped before."""
         self._early = bool(getattr(self.environment.parsed_options, "run_time", None))
         self.stopping()
         if self.controller is None:
@@ -373,7 +374,7 @@ class Control:
 @events.init.add_listener
 def _begin(environment: Environment, **_: Any) -> None:
     settings = Settings.from_environment()
-    # In the greenlet that happens to run, KeyboardInterrupt may be caught.
+    # Raised in the main greenlet: any other might catch KeyboardInterrupt.
     gevent.signal_handler(signal.SIGINT, gevent.kill, gevent.getcurrent(), KeyboardInterrupt)
     if not isinstance(environment.runner, MasterRunner):
         environment.process_exit_code = 0

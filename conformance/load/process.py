@@ -1,5 +1,4 @@
-"""State that the users of one process share: the budget, valid bodies, used keys and nonces, and the
-ledger."""
+"""The shared state of a process's users: budget, valid bodies, used keys and nonces, and the ledger."""
 
 from __future__ import annotations
 
@@ -40,27 +39,27 @@ from conformance.world.run_context import RunContext
 if TYPE_CHECKING:
     from conformance.load.user_session import Session
 
-#: Numbers of exchanges that each process has for its own.
+#: Range of exchange numbers reserved for each process.
 NUMBERS = 10**9
 
-#: Kept for later users: accepted POSTs, and accepted requests, of which one in so many is kept. Together they
-#: reach back over so many requests.
+#: Maximum number of accepted POSTs, and of accepted requests, kept for later users; of the latter, one in
+#: ONE_IN is kept.
 POSTS, ACCEPTED, ONE_IN = 200, 600, 30
 
-#: Seconds from which on a pause belongs to a failure: users pause, and wait for a busy machine.
+#: Minimum length in seconds of a pause that a replay file repeats; shorter ones are users' own.
 PAUSE = 30.0
 
-#: Creates whose exchanges are kept, in case another resource turns out to have the same id.
+#: Maximum number of creates kept, to be evidence if another resource has the same id.
 CREATES = 1000
 
-#: Replay files of one process, and errors of the suite that are told.
+#: Maximum number of replay files, and of reported errors, of a process.
 REPLAYS, ERRORS = 60, 20
 
 
 class Report(msgspec.Struct, omit_defaults=True):
-    """Message of a process to the controller: the ledger of all that is new, replay files by name, and of
-    each new resource its id, the number of the exchange that made it, and the key that tells its request from
-    others. `unable` counts the reasons why sessions could not go on."""
+    """A report of a process to the controller: the ledger since the last one, replay files by name, and for
+    each new resource its id, the number of its exchange, and the origin of its request. `unable` counts why
+    sessions ended."""
 
     ledger: Ledger
     unable: dict[str, int] = {}
@@ -69,9 +68,10 @@ class Report(msgspec.Struct, omit_defaults=True):
 
 
 class LoadProcess:
-    """The users of one process, the `index`th. `watchers` see each exchange. Sends nothing before `prepare`.
+    """The users of one process, the `index`th. `watchers` are called with each exchange. Sends nothing before
+    `prepare`.
 
-    Limits hold over all processes: each has its share of the budget.
+    Limits hold for all processes together: each has its share of the budget.
     """
 
     def __init__(
@@ -84,34 +84,34 @@ class LoadProcess:
         self.sessions: set[Session] = set()
         self.valid: dict[str, Any] = {}
         self.elsewhere: dict[str, AccountFixture] = {}
-        #: The account that payouts draw on; None where none are accepted.
+        #: The account for payouts; None if they are not accepted.
         self.payer: AccountFixture | None = None
-        #: Payouts under way; while they are held, none begins.
+        #: Number of payouts in progress, and whether new ones are held.
         self.paying, self.held = 0, False
         self.suspicions = Suspicions()
-        #: Accepted requests, and creates by their number, each after those that made what it names.
+        #: Accepted requests, and creates by number, each preceded by the creates of resources that it names.
         self.posts: deque[list[Exchange]] = deque(maxlen=POSTS)
         self.accepted: deque[list[Exchange]] = deque(maxlen=ACCEPTED)
         self.creates: dict[int, list[Exchange]] = {}
-        #: The reason why a session ended that could not reach the server; empty once it answers again.
+        #: Why the server could not be reached; empty once it answers again.
         self.lost = ""
         self._lock, self._admitted = threading.Lock(), threading.Event()
         self._counter = itertools.count()
         self._saved: set[str] = set()
         self._report = Report(Ledger())
-        #: Rule and operation -> judgements that held since the last report.
+        #: Rule and operation -> number of passed judgements since the last report.
         self._held: Counter[tuple[str, str]] = Counter()
 
     def limit(self, rate: float, requests: int | None) -> None:
-        """Takes this process's share of the limits: requests a second (0: none), and in all (None: any)."""
+        """Sets this process's limits: requests a second (0: none), and in all (None: none)."""
         self._admitted.set()
         self.budget.limit(rate, requests, "the requests that the run may send were used up (--max-requests)")
 
     # ------------------------------------------------------------------ preparing
 
     def prepare(self) -> None:
-        """Finds out which bodies the server takes, and makes what all users share. Raises Inconclusive where
-        it does not let that be made."""
+        """Determines which bodies the server accepts, and creates what all users share. Raises
+        Inconclusive."""
         run = self.setup
         valid, self.elsewhere = valid_bodies(run), elsewhere(run)
         pairs_are_free(run)
@@ -123,15 +123,14 @@ class LoadProcess:
         self.valid = valid
 
     def ready(self) -> None:
-        """Prepares once, when the share of the limits is known; the first user does, the others wait. Raises
-        Inconclusive as `prepare`."""
+        """Prepares once, by the first user when limits are known; others wait. Raises Inconclusive."""
         self._admitted.wait()
         with self._lock:
             if not self.valid:
                 self.prepare()
 
     def begin(self) -> RunContext:
-        """The run of a new session: it shares connections, budget, clock and numbers with all others."""
+        """The run of a new session, which shares connections, budget, clock and numbers."""
         run = self.setup.alone()
         run.made = MadeList(self.budget)
         run.retry = Retry(self.budget, self.target.limits.retry_seconds)
@@ -162,7 +161,7 @@ class LoadProcess:
             self.accepted.append(_with_makers(exchange, run))
         identifier = exchange.get("id") if _creates(exchange) else None
         if isinstance(identifier, str):
-            # The same key may bring the same resource again.
+            # An idempotent replay shows the same id, from the same origin.
             self._report.ids.append((identifier, exchange.number, _origin(exchange)))
             self.creates[exchange.number] = _with_makers(exchange, run)
             if len(self.creates) > CREATES:
@@ -171,11 +170,11 @@ class LoadProcess:
     # ------------------------------------------------------------------ reporting
 
     def end(self, session: Session) -> None:
-        """Takes in what a session has found, once."""
+        """Merges the findings of a session, once."""
         if session not in self.sessions:
             return
         self.sessions.discard(session)
-        # A number that a broken answer shows may stop this; what was judged before counts.
+        # A malformed answer may raise; earlier judgements count.
         with suppress(Exception):
             session.inspect()
         self._take(session.run, session.recorder.entries.values())
@@ -198,7 +197,7 @@ class LoadProcess:
         self.lost = run.redactor.text(run.lost) or self.lost
 
     def _finding(self, entry: Entry, run: RunContext) -> Finding:
-        """The finding of a violation with its evidence and, the first time, its replay file."""
+        """A violation with its evidence and, the first time, its replay file."""
         finding = entry.finding()
         finding.replay = self._replay(finding, run)
         shown = [run.record[number] for number in finding.exchanges if number in run.record]
@@ -214,7 +213,7 @@ class LoadProcess:
         return f"replays/{name}" if name in self._saved else ""
 
     def stopped(self, error: Exception) -> None:
-        """Counts a session that could not go on, by the reason; records an error of the suite itself."""
+        """Counts why a session ended, or records an internal error."""
         if not isinstance(error, (Inconclusive, NotApplicable)):
             if len(self._report.ledger.errors) < ERRORS:
                 self._report.ledger.errors.append(f"{type(error).__name__}: {str(error)[:500]}")
@@ -223,10 +222,10 @@ class LoadProcess:
         if told in self._report.unable or len(self._report.unable) < ERRORS:
             self._report.unable[told] = self._report.unable.get(told, 0) + 1
 
-    # ------------------------------------------------------------------ what the controller asks
+    # ------------------------------------------------------------------ questions of the controller
 
     def report(self) -> bytes:
-        """All that is new since the last report, as plain data without credentials."""
+        """The redacted report since the last one."""
         report, held, self._report, self._held = self._report, self._held, Report(Ledger()), Counter()
         for (rule, operation), judged in held.items():
             report.ledger.add(Entry(rule, operation, EVERY_RESPONSE, judged=judged).finding())
@@ -234,25 +233,25 @@ class LoadProcess:
         return msgspec.msgpack.encode(report)
 
     def finished(self) -> bytes:
-        """Ends all sessions; the last report."""
+        """Ends all sessions and returns the last report."""
         for session in list(self.sessions):
             self.end(session)
         return self.report()
 
     def find(self, numbers: Iterable[int]) -> bytes:
-        """The exchanges of these numbers that are still kept."""
+        """The exchanges with these numbers that are still kept."""
         found = (self.creates[number] for number in numbers if number in self.creates)
         return self._packed(itertools.chain.from_iterable(found))
 
     def hold(self, held: bool) -> bytes:
-        """Lets no payout begin, or lets them begin again; answers when none is under way."""
+        """Holds new payouts and waits for those in progress, or releases them."""
         self.held = held
         while self.held and self.paying:
             time.sleep(0.02)
         return b""
 
     def race(self, scripts: Sequence[Sequence[tuple[str, dict[str, Any]]]], purpose: str) -> bytes:
-        """Runs scripts of requests, each with its name, at once; their exchanges."""
+        """Runs scripts of named requests concurrently; returns the exchanges."""
         run = self.begin()
         calls = [[(name, call_from_plain(plain)) for name, plain in script] for script in scripts]
         done = concurrently(run, calls, purpose)
@@ -260,29 +259,30 @@ class LoadProcess:
         return self._packed(exchange for _, exchange in done)
 
     def _packed(self, exchanges: Iterable[Exchange]) -> bytes:
-        """Exchanges as plain data, credentials abbreviated."""
+        """Serializes exchanges, with credentials abbreviated."""
         redacted = self.setup.redactor.headers
         shown = [replace(one, request_headers=redacted(one.request_headers), _read=None) for one in exchanges]
         return msgspec.msgpack.encode(shown)
 
 
 def unpacked(data: bytes) -> list[Exchange]:
-    """The exchanges that `find` and `race` answer with."""
+    """Deserializes the answers of `find` and `race`."""
     return msgspec.msgpack.decode(data, type=list[Exchange])
 
 
 def _origin(exchange: Exchange) -> int:
-    """Key that tells a request from others in every process alike: organization and idempotency key."""
+    """A hash of organization and idempotency key, equal in all processes; of the exchange's number without a
+    key."""
     key = exchange.call.idempotency_key
     return zlib.crc32(f"{exchange.organization} {key.lower() if key else exchange.number}".encode())
 
 
 def _creates(exchange: Exchange) -> bool:
-    """True if an exchange created something."""
+    """True if an exchange created a resource."""
     return exchange.succeeded and bool(traits_of(exchange.operation).creates)
 
 
 def _with_makers(exchange: Exchange, run: RunContext) -> list[Exchange]:
-    """The creates of a session whose resources a request names, and its exchange."""
+    """The exchange, preceded by the creates of resources that its request names."""
     names = f"{exchange.call.path} {exchange.call.body!r}"
     return [*(one for one in run.accepted if _creates(one) and str(one.get("id")) in names), exchange]

@@ -1,4 +1,4 @@
-"""Settings of `conformance load` for the Locust process that it becomes: one environment variable of JSON."""
+"""Settings of `conformance load`, passed to Locust's process as JSON in an environment variable."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from conformance._files import InputError
 from conformance.contract.rules import Level
 from conformance.target.file import Target
 
-#: The variable; it holds the credentials of the target file, as the file itself does.
+#: The environment variable; it contains credentials, as the target file does.
 VARIABLE = "CONFORMANCE_LOAD_SETTINGS"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A load run: its target, the folder of its report, the label of what it creates, its name in reports.
-    `options` are as the user gave them. The process has them as JSON."""
+    """A load run: target, folder of the report, label of created resources, name in reports, and the options
+    as given."""
 
     target: Target
     folder: str
@@ -29,7 +29,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """Those of this process. Raises InputError where Locust was not started by `conformance load`."""
+        """The settings of this process. Raises InputError if Locust was not started by `conformance load`."""
         try:
             return msgspec.json.decode(os.environ[VARIABLE], type=cls)
         except KeyError:

@@ -1,4 +1,4 @@
-"""A session: the requests of one user in one account, each answer judged when it comes."""
+"""A session: the requests of one user in one account, each answer judged immediately."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.samples import marker
 
-#: Races in one account before the next account: its lists stay short.
+#: Maximum races in one account, so that its lists stay short.
 RACES = 6
 
-#: Seconds after which a used nonce is no longer tried again: the window of 300 (section 8), less a margin.
+#: Maximum age of a reused nonce in seconds: the window of 300 (section 8) less a margin.
 NONCE_AGE = 240
 
-#: Defects in the authentication of a request (section 5), as fields of Auth.
+#: Authentication defects of a request (section 5), as fields of Auth.
 DEFECTS: tuple[dict[str, Any], ...] = (
     {"secret": "another-secret-of-nobody-0123456789"},
     {"signature_forms": "but.32"},
@@ -50,14 +50,14 @@ DEFECTS: tuple[dict[str, Any], ...] = (
 class Session(Driver):
     """The requests of one user in an account of its own.
 
-    Each method raises ExampleOver after a violation, or an answer that leaves the account's state unknown,
-    and Inconclusive where nothing more may be sent.
+    Each method raises ExampleOver after a violation, or if the account's state becomes unknown, and
+    Inconclusive if nothing more may be sent.
     """
 
     def __init__(self, process: LoadProcess) -> None:
         run = process.begin()
         recorder = Recorder(run, EVERY_RESPONSE)
-        # As while another rule is looked at: no violation raises, the session ends instead.
+        # Focused on no rule, so that violations end the session instead of raising.
         recorder.focus = ("", "")
         self.process, self.rng = process, random.Random()
         self._racing: tuple[AccountFixture, int] | None = None
@@ -73,7 +73,7 @@ class Session(Driver):
         return exchange
 
     def mistake(self, request: Call, purpose: str, known: Known, *others: Exchange) -> Exchange:
-        """Sends a request that must be refused; `others` are earlier exchanges that the refusal rests on."""
+        """Sends a request that must be refused; `others` are earlier exchanges that explain the refusal."""
         self.inspect()
         exchange = self.run.send(self.run.client(), request, purpose)
         self._keep(exchange)
@@ -82,8 +82,8 @@ class Session(Driver):
         return exchange
 
     def _by_oracle(self, exchange: Exchange, known: Known, *others: Exchange) -> None:
-        """Judges an answer by what the request alone demands. Acceptance is the model's to judge, which knows
-        how full the account is."""
+        """Judges an answer by the oracle. The model judges acceptance, since it knows the quota of the
+        account."""
         request, operation = exchange.call, str(exchange.operation)
         expected = expect(request, self.run.target, known)
         for reason in (expected.refusal, *expected.passes[: not expected.refusals], expected.answered):
@@ -93,25 +93,25 @@ class Session(Driver):
     def _created(
         self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
     ) -> None:
-        """As the model judges a create, one by one only what is not shown as it was sent."""
+        """Judges a create as the model does; member by member only if one differs."""
         self._holds("create.echo", operation)
         other = {name: value for name, value in body.items() if not same(exchange.get(name), value)}
         super()._created(operation, other, exchange, payee, plain=plain)
 
     def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
-        """As the model judges a read, member by member only where one is not as it is known to be."""
+        """Judges a read as the model does; member by member only if one differs."""
         if agrees(thing, exchange):
             self._holds(rule, operation)
         else:
             super()._members(thing, exchange, rule, operation)
 
     def _holds(self, rule: str, operation: str) -> None:
-        """Counts a judgement that holds."""
+        """Counts a passed judgement."""
         key = rule, operation
         self.recorder.entries.setdefault(key, Entry(*key, EVERY_RESPONSE)).judged += 1
 
     def _whose(self, request: Call, organization: str) -> Path | None:
-        """Owner of the resources that the path names; None where that is not known."""
+        """The owners of the resources in the path; None if unknown."""
         found = match(request.method, request.path)
         own, sibling = set(self.ids.values()), self.elsewhere["sibling"].account_id
         own |= {self.process.payer.account_id} if self.process.payer else set()
@@ -129,7 +129,7 @@ class Session(Driver):
     # ------------------------------------------------------------------ creating, changing and paying
 
     def body(self, operation: str) -> Document:
-        """A valid body with unique values and a label of its own."""
+        """A valid body with unique values and label."""
         body = self.elsewhere["sibling"].body(operation)
         for name in ("label", "display_name", "name"):
             if name in body and name not in self.valid[operation].pinned:
@@ -137,18 +137,18 @@ class Session(Driver):
         return body
 
     def payee(self) -> Payee | None:
-        """A beneficiary that is not disabled."""
+        """A beneficiary that is not disabled, at random."""
         payees = [payee for payee in self.model.payees if not payee.disabled]
         return self.rng.choice(payees) if payees else None
 
     def add(self, kind: str = "VirtualAccount") -> None:
-        """Creates a resource; the model knows it from then on."""
+        """Creates a resource and adds it to the model."""
         operation, payee = f"create{kind}", self.payee() if kind == "PayoutDestination" else None
         if operation in self.valid and (payee or kind != "PayoutDestination"):
             self.create(operation, self.body(operation), payee)
 
     def change(self) -> None:
-        """Changes a field of a beneficiary."""
+        """Updates a field of a beneficiary."""
         if payee := self.payee():
             name = self.rng.choice(("note", "display_name", "middle_name"))
             self.update(payee, {name: f"Load {self.rng.randrange(10**9)}"})
@@ -161,7 +161,8 @@ class Session(Driver):
         self.add("Beneficiary")
 
     def pay(self, times: int = 1) -> None:
-        """Makes a payout from the account with funds; `times` above one sends it so often at once."""
+        """Makes a payout from the funded account; sends it several times concurrently if `times` is above
+        one."""
         if self.process.payer is None or self.process.held:
             return
         request = self.process.payer.call("createPayout")
@@ -191,12 +192,12 @@ class Session(Driver):
     # ------------------------------------------------------------------ sending again
 
     def repeat(self) -> None:
-        """Sends an accepted POST of this session again."""
+        """Repeats an accepted POST of this session."""
         if self.model.posts:
             self.replay(self.rng.choice(self.model.posts))
 
     def repeat_of_earlier(self) -> None:
-        """Sends an accepted POST of an earlier session again."""
+        """Repeats an accepted POST of an earlier session."""
         if not self.process.posts:
             return
         *made, first = self.rng.choice(self.process.posts)
@@ -206,14 +207,14 @@ class Session(Driver):
         self.judge("idempotency.replay", str(first.operation), same, first, again)
 
     def change_under_a_key(self) -> None:
-        """Sends a used key with another body."""
+        """Sends a used key with a different body."""
         if posts := [post for post in self.model.posts if post.call.body]:
             post = self.rng.choice(posts)
             body = post.call.document
             self.conflict(post, {**body, "label" if "label" in body else "note": "something else"})
 
     def used_nonce(self) -> None:
-        """Sends a request with a nonce that was used within the last minutes, perhaps by another user."""
+        """Sends a request with a recently used nonce, possibly of another user."""
         if not self.process.accepted:
             return
         *made, first = self.rng.choice(self.process.accepted)
@@ -226,7 +227,7 @@ class Session(Driver):
     # ------------------------------------------------------------------ reading
 
     def any_read(self) -> Call:
-        """A request that reads in this account."""
+        """A read request in this account, at random."""
         operation = self.rng.choice(("listVirtualAccounts", "listWallets", "getAccountBalances"))
         return call(operation, self.ids)
 
@@ -246,19 +247,19 @@ class Session(Driver):
             self.virtual_account(self.rng.choice(things))
 
     def read_beneficiary(self) -> None:
-        """Reads a beneficiary, disabled ones too."""
+        """Reads a beneficiary, possibly disabled."""
         if payees := self.model.payees:
             self.read(self.rng.choice(payees))
 
     def look_back(self) -> None:
-        """Reads what the session has made, before it ends."""
+        """Reads the session's resources before it ends."""
         for payee in self.model.payees[:2]:
             self.read(payee)
         if self.model.virtual_accounts:
             self.judge_list("listVirtualAccounts", 100, [])
 
     def page_of_accounts(self) -> None:
-        """Reads a page of the customer's accounts, which all sessions add to."""
+        """Reads a page of the customer's accounts, to which all sessions add."""
         page = {"page": self.rng.randint(1, 3), "size": self.rng.choice((10, 50, 100))}
         exchange = self.send(call("listAccounts", self.ids).with_query(page), "a page of accounts")
         if not exchange.succeeded:
@@ -270,7 +271,7 @@ class Session(Driver):
     # ------------------------------------------------------------------ mistakes
 
     def ill_signed(self) -> None:
-        """Sends a request with a mistake in its signature."""
+        """Sends a request with a wrong signature."""
         operation = self.rng.choice(("createVirtualAccount", "createBeneficiary", ""))
         body = self.body(operation) if operation in self.valid else None
         request = self.any_read() if body is None else call(operation, self.ids, body)
@@ -280,7 +281,7 @@ class Session(Driver):
             self._refused(operation, body)
 
     def ill_formed(self) -> None:
-        """Sends a create without one of its required fields."""
+        """Sends a create without a required field."""
         operation = self.rng.choice(("createBeneficiary", "createVirtualAccount", "createWallet"))
         if operation in self.valid:
             body = self.body(operation)
@@ -290,14 +291,14 @@ class Session(Driver):
             self.create(operation, body)
 
     def another_organization(self) -> None:
-        """The other organization reads right after the owner."""
+        """Reads as another organization right after the owner."""
         if "secondary" in self.elsewhere:
             request = self.any_read()
             self.send(request, "the owner reads")
             self.foreign(request)
 
     def another_account(self) -> None:
-        """Reads a virtual account under an account that has it not."""
+        """Reads a virtual account under a foreign account."""
         if things := self.model.virtual_accounts:
             where = self.rng.choice(("sibling", "unknown"))
             self.misplaced("getVirtualAccount", self.rng.choice(things), "virtual_account_id", where)
@@ -305,11 +306,12 @@ class Session(Driver):
     # ------------------------------------------------------------------ races
 
     def race(self, kind: str, send: Concurrently = concurrently) -> None:
-        """Simultaneous requests for one thing, judged as a history: a key of KINDS."""
+        """Sends concurrent requests for one resource and judges them as a history; `kind` is a key of
+        KINDS."""
         if kind == "wallets" and not pairs_are_free(self.run):
             return
         fixture, races = self._racing or (None, 0)
-        # Some begin with what a new account has.
+        # Some kinds assume a new account.
         if fixture is None or races >= RACES or kind in ("wallets", "beneficiaries"):
             fixture, races = self.run.account(fresh=True), 0
         self._racing = fixture, races + 1
@@ -317,7 +319,7 @@ class Session(Driver):
             KINDS[kind].perform(HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
 
     def race_for_funds(self, send: Concurrently = concurrently) -> None:
-        """Payouts one after the other and at once, while those of users are held."""
+        """Sends payouts sequentially and concurrently, while those of users are held."""
         if self.process.payer is not None:
             history = HistoryRecorder(self.run, self.recorder, self.rng, send)
             with suppress(Throttled):

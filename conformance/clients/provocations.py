@@ -78,8 +78,7 @@ class Provocations:
             self._interrupted.discard(identity)
             return ""
         step = self._steps[operation] = self._steps.get(operation, -1) + 1
-        place = step if self.source is None else self.source.randrange(PERIOD)
-        place = place if place < len(there) else place % PERIOD
+        place = step % PERIOD if self.source is None else self.source.randrange(PERIOD)
         if place >= len(there):
             return ""
         if len(self._interrupted) < 10_000:

@@ -78,12 +78,8 @@ class Sandbox(Server):
         return _answered(200, text.encode(), b"text/html; charset=utf-8", *moving)
 
     def _toggle(self, name: str) -> None:
-        on = self.provocations.names
-        if name in ("all", "none"):
-            on = set(PROVOCATIONS) if name == "all" else set()
-        else:
-            on = on ^ ({name} & PROVOCATIONS.keys())
-        self.provocations.names = on
+        toggled = self.provocations.names ^ ({name} & PROVOCATIONS.keys())
+        self.provocations.names = {"all": set(PROVOCATIONS), "none": set()}.get(name, toggled)
 
 
 def _answered(status: int, body: bytes, media_type: bytes, *headers: tuple[bytes, bytes]) -> Response:

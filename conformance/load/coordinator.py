@@ -131,10 +131,16 @@ class LoadController:
     def finish(self, interrupted: str, workers: int) -> int:
         """Writes the report and prints its summary; returns the exit status of the run."""
         self.ledger.lost = next(filter(None, self._lost.values()), "")
-        settings, now = self.settings, time.time()
-        info = RunInfo(self.started, now, None, dict(settings.options), interrupted=interrupted)
-        info.workers, info.folder = workers, self.folder
-        info.fail_on, info.label = settings.fail_on, settings.label
+        info = RunInfo(
+            self.started,
+            time.time(),
+            options=dict(self.settings.options),
+            interrupted=interrupted,
+            workers=workers,
+            fail_on=self.settings.fail_on,
+            folder=self.folder,
+            label=self.settings.label,
+        )
         document = build(self.ledger, self.target, info)
         self.document = msgspec.structs.replace(document, moments=tuple(self.moments))
         status = finish(self.document, self.folder)

@@ -1,5 +1,5 @@
-"""A complete, correct Financial Accounts API server: default target, sandbox, and base of all faulty ones.
+"""A complete, correct Financial Accounts API server: default target, sandbox, and base of all faulty servers.
 
-`app.Server` is a pure function of its state over requests and responses; `behaviour.Behaviour` holds
-every decision in a method of its own; `asgi` and `transport` are thin adapters around it.
+`app.Server` maps requests to responses without I/O but its store; `behaviour.Behaviour` has one method per
+decision; `serving` connects it to sockets or to httpx.
 """

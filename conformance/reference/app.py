@@ -1,4 +1,4 @@
-"""The reference server as a pure function of its state: `Server.handle` takes a request, gives a response."""
+"""The core of the reference server: `Server.handle` maps a request to a response."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from conformance.reference.core_messages import Request, Response
 from conformance.reference.pipeline import answer
 from conformance.reference.store import Store
 
-#: Unix epoch in microseconds.
+#: Returns microseconds since the Unix epoch.
 Clock = Callable[[], int]
 
-#: Called with every request, its operationId ("" when undocumented) and its answer.
+#: Called with each request, its operationId ("" if undocumented) and its response.
 Observer = Callable[[Request, str, Response], None]
 
 _log = logging.getLogger(__name__)
@@ -29,9 +29,9 @@ def system_clock() -> int:
 
 
 class Server:
-    """One server: `behaviour` decides, `store` remembers, `clock` tells the time (also in Date headers).
+    """A server: `behaviour` decides, `store` keeps the state, `clock` is the time, also of Date headers.
 
-    `handle` may be called from several threads at once. `prefix` is the path before /v1, such as "/api".
+    `handle` is thread-safe. `prefix` is the path before /v1, such as "/api".
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Server:
         self.clock = clock
         self.prefix = prefix.rstrip("/").encode()
         self.observer = observer
-        #: Moment at which expired nonces were last deleted, in microseconds.
+        #: Time of the last deletion of expired nonces, in microseconds.
         self.pruned = clock()
         self._date = (0, b"")
 
     def handle(self, request: Request) -> Response:
-        """Answers a request. Never raises, and answers below 500 whatever the request is."""
+        """Answers a request. Never raises; 5xx only for a busy database or an internal error."""
         operation = ""
         try:
             ctx, response = answer(self, request)
@@ -63,7 +63,7 @@ class Server:
             response = Response.of(503, _failure("The database is busy."), "database unavailable")
             response.headers.append((b"retry-after", b"1"))
         except Exception:
-            # Reached by no request: only a mistake in a behaviour comes here.
+            # Only a bug in a behaviour leads here.
             _log.exception("a request could not be answered")
             response = Response.of(500, _failure("The server made a mistake."), "internal error")
         response.headers.append((b"content-length", b"%d" % len(response.body)))
@@ -72,7 +72,7 @@ class Server:
         return response
 
     def date(self, second: int) -> bytes:
-        """A time in epoch seconds as the Date header writes it."""
+        """The Date header for a time in epoch seconds."""
         known, text = self._date
         if known != second:
             text = formatdate(second, usegmt=True).encode()

@@ -1,10 +1,10 @@
-"""All that the server decides, one method a decision; overriding one makes another server.
+"""All decisions of the server, one method each; override a method for a different server.
 
     class ForgetsNonces(Behaviour):
         def claim_nonce(self, ctx, nonce):
             return ctx.operation == "createPayout" or super().claim_nonce(ctx, nonce)
 
-Each method names the rules of the catalogue that it keeps, or says what the specification leaves open.
+Each method names the rules of the catalogue that it implements, or what the specification leaves open.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from conformance.reference.seams.tenancy import Tenancy
 
 
 class Behaviour(Authentication, Tenancy, Idempotency, Lists):
-    """A server that keeps every required and every implied rule. It holds no state of its own."""
+    """A server that meets every required and implied rule. It has no state."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
-        """The stages before the answer is rendered, in their order: auth.comes-first. Whether tenancy or
-        the body is judged first is open (tenancy.and-validation)."""
+        """The stages before rendering, in their order: auth.comes-first. The order of tenancy and validation
+        is open (tenancy.and-validation)."""
         return (self.authenticate, self.resolve, self.replay, self.validate, self.check_state, self.act)

@@ -15,7 +15,7 @@ TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF
 """.split()
 )
 
-#: Active alphabetic codes of ISO 4217, funds and precious metals left out.
+#: Active alphabetic codes of ISO 4217, without funds and precious metals.
 CURRENCIES = frozenset(
     """
 AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
@@ -27,7 +27,7 @@ TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW 
 """.split()
 )
 
-#: Networks on which a wallet of each crypto currency can be had (section 2.7).
+#: Crypto currency -> networks with wallets (section 2.7).
 WALLET_NETWORKS: dict[str, frozenset[str]] = {
     "USDC": frozenset({"solana_devnet", "ethereum", "polygon"}),
     "USDT": frozenset({"solana_devnet", "ethereum", "polygon"}),
@@ -36,7 +36,7 @@ WALLET_NETWORKS: dict[str, frozenset[str]] = {
     "BTC": frozenset({"bitcoin"}),
 }
 
-#: US dollars for one unit: fixed example rates; a currency that is missing counts as one dollar.
+#: Fixed example rates in US dollars; 1 for other currencies.
 DOLLARS = {
     "EUR": "1.10",
     "GBP": "1.25",

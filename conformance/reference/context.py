@@ -1,4 +1,4 @@
-"""Everything known about one request on its way through the pipeline."""
+"""The state of one request in the pipeline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Listing:
-    """A list request's parameters, and the elements found."""
+    """The parameters of a list request, and the elements found."""
 
     page: int
     size: int
@@ -32,9 +32,9 @@ class Context:
 
     server: Server
     request: Request
-    #: Unix epoch in microseconds when the request came in: one instant for all it does.
+    #: Arrival in microseconds since the Unix epoch; the time of all effects.
     now: int
-    #: Header names in lower case; a repeated header's values are joined with a comma (RFC 9110, 5.2).
+    #: Headers by name in lower case; values of a repeated header are joined by commas (RFC 9110, 5.2).
     headers: dict[bytes, bytes]
     path: bytes
     query: bytes
@@ -45,18 +45,18 @@ class Context:
     account: Record | None = None
     beneficiary: Record | None = None
     virtual_account: Record | None = None
-    #: The canonical Idempotency-Key, once it was found valid.
+    #: The canonical Idempotency-Key, once validated.
     key: str | None = None
-    #: True if the key was never answered before, or is answered with its first answer.
+    #: True if the key is new, and if its stored answer is replayed.
     first_use: bool = False
     replayed: bool = False
-    #: The JSON object that was sent, and its fields that were found valid.
+    #: The JSON object sent, and its validated fields.
     body: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     listing: Listing | None = None
-    #: The resource that the answer shows.
+    #: The resource in the answer.
     record: Record | None = None
-    #: For whoever overrides several seams and must hand something from one to another.
+    #: Lets an override of several seams pass values between them.
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -64,13 +64,14 @@ class Context:
         return self.server.store
 
     def header(self, name: bytes) -> str | None:
-        """A request header's value as text (invalid UTF-8 replaced), or None. `name` is in lower case."""
+        """The value of a header, by name in lower case, as text with invalid UTF-8 replaced; None without
+        it."""
         value = self.headers.get(name)
         return None if value is None else value.decode("utf-8", "replace")
 
 
 def new_context(server: Server, request: Request, now: int) -> Context:
-    """The context of a request that just came in."""
+    """The context of a new request."""
     headers: dict[bytes, bytes] = {}
     for name, value in request.headers:
         name = name.lower()

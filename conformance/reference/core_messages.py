@@ -1,4 +1,4 @@
-"""Input and output of the core: a request and a response as plain bytes."""
+"""Requests and responses of the core, as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JSON_TYPE = (b"content-type", b"application/json")
 
 @dataclass(slots=True)
 class Request:
-    """One HTTP request. `target` is the request target as sent: the path, and `?` with the raw query."""
+    """An HTTP request. `target` is the raw request target: path, and `?` with the query."""
 
     method: str
     target: bytes
@@ -24,10 +24,10 @@ class Request:
 
 @dataclass(slots=True)
 class Response:
-    """One HTTP response. `reason` is for the access log only; it holds no secret and no value sent.
+    """An HTTP response. `reason` is for the access log only; it contains no secret and no value sent.
 
-    `delay` holds it back for so many seconds. `delivered` False closes the connection in its place; it
-    becomes False where the client does not wait for it. `after` is called when that is over.
+    `delay` postpones it by seconds. If `delivered` is False the connection is closed instead; it becomes
+    False if the client disconnects during the delay. `after` is called at the end.
     """
 
     status: int
@@ -45,15 +45,15 @@ class Response:
 
     @property
     def document(self) -> Any:
-        """The body as JSON, parsed anew on each access. Raises ValueError when it is none."""
+        """The body as JSON, parsed on each access. Raises ValueError."""
         return json_text.load(self.body)
 
     def with_document(self, document: Any) -> Response:
-        """The same response with another JSON body."""
+        """A copy with another JSON body."""
         return replace(self, body=encode(document))
 
     def with_header(self, name: bytes, value: bytes | None) -> Response:
-        """The same response with one header replaced, added or (value None) left out."""
+        """A copy with a header set, or removed if the value is None."""
         kept = [(key, old) for key, old in self.headers if key.lower() != name.lower()]
         return replace(self, headers=kept if value is None else [*kept, (name, value)])
 

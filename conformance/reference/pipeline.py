@@ -1,4 +1,4 @@
-"""The way of every request: authenticate, resolve, replay, validate, check state, act, render.
+"""The pipeline of every request: authenticate, resolve, replay, validate, check state, act, render.
 
 Each stage either returns None (go on), returns a response (the request is answered) or raises
 Refusal. All of it is one transaction, which is committed whatever the outcome: a refused request
@@ -23,7 +23,7 @@ Stage = Callable[[Context], Response | None]
 
 
 def answer(server: Server, request: Request) -> tuple[Context, Response]:
-    """The answer to a request, and what was found out about it on the way."""
+    """The answer to a request, and its context."""
     behaviour = server.behaviour
     ctx = new_context(server, request, server.clock())
     try:
@@ -38,7 +38,7 @@ def answer(server: Server, request: Request) -> tuple[Context, Response]:
 
 
 def route(server: Server, ctx: Context) -> None:
-    """Finds the operation that the request means; others are refused before authentication (open:
+    """Finds the operation; undocumented paths and methods are refused before authentication (open:
     http.undocumented-path, http.undocumented-method)."""
     if len(ctx.request.body) > server.behaviour.body_limit:
         raise Refusal("body_too_large")
@@ -53,7 +53,7 @@ def route(server: Server, ctx: Context) -> None:
 
 
 def run(behaviour: Behaviour, ctx: Context) -> Response:
-    """Takes a routed request through its stages."""
+    """Runs the stages on a routed request."""
     try:
         for stage in behaviour.stages(ctx):
             response = stage(ctx)

@@ -1,14 +1,14 @@
-"""Every way in which a request can be refused: its status, error type, error code and message.
+"""All refusals: status, error type, error code and message.
 
-Statuses, types and codes that section 5.4, 5.5 or 7 of the specification does not state are this server's own
-choice. A message never repeats anything that was sent.
+Statuses, types and codes that section 5.4, 5.5 or 7 of the specification does not state are this server's
+choice. Messages contain nothing that was sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Status and type -> kind of refusal -> its message.
+#: Status and type -> kind of refusal -> message.
 _MESSAGES: dict[tuple[int, str], dict[str, str]] = {
     (401, "authentication_error"): {
         # Stated by the specification.
@@ -60,7 +60,7 @@ _MESSAGES: dict[tuple[int, str], dict[str, str]] = {
     },
 }
 
-#: Kind of refusal -> its error code, where that has another name.
+#: Kind of refusal -> error code, if different.
 _CODES = {
     "foreign_parent": "forbidden",
     "unknown_parent": "resource_not_found",
@@ -76,7 +76,7 @@ _CODES = {
     "payout_destination_owner": "payout_destination_not_found",
 }
 
-#: Kind of refusal -> its status, type and message.
+#: Kind of refusal -> status, type and message.
 KINDS = {
     kind: (status, type, message)
     for (status, type), kinds in _MESSAGES.items()
@@ -85,9 +85,9 @@ KINDS = {
 
 
 class Refusal(Exception):
-    """Ends a request with a 4xx answer. `kind` is a key of `KINDS`; `field` names the culprit, if any.
+    """Ends a request with a 4xx answer. `kind` is a key of `KINDS`; `field` is the invalid field, if any.
 
-    `code` and `message`, where given, win over those of the kind; `headers` go into the answer.
+    `code` and `message` override those of the kind; `headers` are added to the answer.
     """
 
     def __init__(

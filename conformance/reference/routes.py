@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from conformance.contract.operations import OPERATIONS
 
-#: operationId -> method and path template, as openapi.yaml has them.
+#: operationId -> method and path template, from openapi.yaml.
 ROUTES: dict[str, tuple[str, str]] = {
     operation.id: (operation.method, operation.path) for operation in OPERATIONS.values()
 }
@@ -36,9 +36,9 @@ _TABLE = _by_length()
 
 
 def match(path: bytes) -> Match | None:
-    """The documented path that a raw request path stands for; None when there is none.
+    """The documented path for a raw request path; None if there is none.
 
-    A parameter that is not UTF-8 text is kept with replacement characters: no id looks like that.
+    Invalid UTF-8 in a parameter is replaced; no id contains replacement characters.
     """
     if not path.startswith(b"/"):
         return None

@@ -1,4 +1,4 @@
-"""Two organizations to work with: keys, customers and a funded account, and the target file for them."""
+"""Seeds a server with two organizations: keys, customers and a funded account, and their target file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.store import Balance, OrganizationRow, Store
 
-#: Currencies of the funded account, and how much of each it has: more than any valid payout draws.
+#: Currencies of the funded account, and the balance of each, above any valid payout.
 FUNDED_CURRENCIES = ("BRL", "CAD", "CHF", "COP", "EUR", "GBP", "JPY", "MXN", "USD")
 FUNDS = "1" + "0" * 24 + ".00"
 
@@ -32,17 +32,14 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """Ids and credentials of the seeded resources; the target file says the same."""
+    """Ids and credentials of the seeded resources, as in the target file."""
 
     primary: Tenant
     secondary: Tenant
 
 
 def seed(store: Store, seed: int | None = None, clock: Clock = system_clock) -> Seeded:
-    """Puts two organizations into an empty store; the same seed gives the same ids and keys.
-
-    A store that was seeded before keeps what it has.
-    """
+    """Creates two organizations in an empty store, reproducibly by `seed`; a seeded store stays as it is."""
     with store.transaction():
         known = store.meta("seeded")
         if known is not None:
@@ -90,7 +87,7 @@ def _tenant(store: Store, source: random.Random, now: int) -> Tenant:
 
 
 def target_tables(seeded: Seeded, base_url: str) -> dict[str, Any]:
-    """The target file's tables for a server at `base_url`."""
+    """The tables of the target file for a server at `base_url`."""
     secondary = asdict(seeded.secondary)
     return {
         "base_url": base_url,
@@ -118,6 +115,6 @@ def new_server(
     prefix: str = "",
     number: int | None = None,
 ) -> tuple[Server, Seeded]:
-    """A server with an in-memory store of its own, and what was seeded in it from `number`."""
+    """A server with a new in-memory store, and its resources, seeded by `number`."""
     store = Store()
     return Server(store, behaviour, clock, prefix=prefix), seed(store, number, clock)

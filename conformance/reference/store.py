@@ -1,9 +1,8 @@
-"""State in SQLite: safe for several threads and several processes on one database file.
+"""State in SQLite, safe for several threads and processes on one database file.
 
-A file is opened in WAL mode with one connection for each thread; writers take turns with BEGIN
-IMMEDIATE, so every decision inside `transaction()` is made on what no other writer can change
-meanwhile. A committed transaction survives the death of the process. An in-memory database has one
-connection, which a lock hands from thread to thread.
+A file is opened in WAL mode, with a connection per thread; writers are serialized by BEGIN IMMEDIATE, so
+decisions within `transaction()` are isolated from other writers. A committed transaction survives a crash of
+the process. An in-memory database has one connection, guarded by a lock.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 from conformance._files import InputError
 
-#: Seconds that a writer waits for its turn before it gives up.
+#: Timeout of a writer waiting for the lock, in seconds.
 LOCK_TIMEOUT = 30.0
 
 SCHEMA_VERSION = 1
@@ -56,7 +55,7 @@ class OrganizationRow:
 
 
 class Answer(NamedTuple):
-    """The stored answer to an idempotency key's first use."""
+    """The stored answer to the first request with an idempotency key."""
 
     fingerprint: bytes
     status: int
@@ -64,7 +63,8 @@ class Answer(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """An account's money in one currency; amounts are decimal strings, `updated` is in microseconds."""
+    """The balance of an account in one currency; amounts are decimal strings, `updated` is in
+    microseconds."""
 
     currency: str
     currency_type: str
@@ -75,9 +75,9 @@ class Balance(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition on a resource's column: `created` (microseconds), `status`, `currency` or `id`.
+    """A condition on a column of resources: `created` (microseconds), `status`, `currency` or `id`.
 
-    `operator` is one of =, <, <=, >, >= and IN, whose `value` is a sequence.
+    `operator` is =, <, <=, >, >= or IN, whose `value` is a sequence.
     """
 
     column: str
@@ -86,9 +86,9 @@ class Condition(NamedTuple):
 
 
 class Store:
-    """The database at `path`; None keeps everything in memory.
+    """The database at `path`; None for one in memory.
 
-    Raises InputError when the file cannot be opened, is not a database or is not one of ours.
+    Raises InputError if the file cannot be opened, or is not a database of this server.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -116,7 +116,7 @@ class Store:
         self._connections.append(connection)
         if self.path is not None:
             connection.execute("PRAGMA busy_timeout = 0")
-            # Set for good in the file, but not while others hold any lock.
+            # WAL mode is persistent; setting it needs an unlocked database.
             _patiently(connection, "PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
         return connection
@@ -138,7 +138,7 @@ class Store:
         self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def close(self) -> None:
-        """Closes every connection; the store cannot be used afterwards."""
+        """Closes all connections; the store cannot be used afterwards."""
         with self._guard:
             while self._connections:
                 self._connections.pop().close()
@@ -147,7 +147,7 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Makes all statements inside it one change, on which no other writer can interfere."""
+        """Runs the statements inside as one isolated transaction."""
         with self._guard:
             connection = self._connection
             _patiently(connection, "BEGIN IMMEDIATE")
@@ -165,7 +165,7 @@ class Store:
             return _patiently(self._connection, sql, values).fetchall()
 
     def change(self, sql: str, *values: Any) -> int:
-        """Runs a statement that writes; the number of rows it changed."""
+        """Runs a statement that writes; returns the number of changed rows."""
         with self._guard:
             return _patiently(self._connection, sql, values).rowcount
 
@@ -193,7 +193,7 @@ class Store:
     # ------------------------------------------------------------------ nonces
 
     def claim_nonce(self, scope: str, nonce: str, now: int, expires: int) -> bool:
-        """Records a nonce until `expires`; False when it is already recorded and not yet expired."""
+        """Records a nonce until `expires`; False if it is recorded and not expired."""
         return (
             self.change(
                 "INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires "
@@ -207,7 +207,7 @@ class Store:
         )
 
     def nonce_claimed(self, scope: str, nonce: str, now: int) -> bool:
-        """True if a nonce is recorded and not yet expired."""
+        """True if a nonce is recorded and not expired."""
         return bool(
             self.query(
                 "SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?", scope, nonce, now
@@ -215,7 +215,7 @@ class Store:
         )
 
     def prune_nonces(self, now: int) -> int:
-        """Forgets expired nonces; how many there were."""
+        """Deletes expired nonces; returns their number."""
         return self.change("DELETE FROM nonces WHERE expires <= ?", now)
 
     # ------------------------------------------------------------------ answers to idempotency keys
@@ -232,7 +232,7 @@ class Store:
     # ------------------------------------------------------------------ resources
 
     def insert(self, kind: str, record: dict[str, Any]) -> None:
-        """Adds a record, which has at least `id`, `parent` and `created`."""
+        """Adds a record with at least `id`, `parent` and `created`."""
         self.change(
             "INSERT INTO resources (id, kind, parent, status, currency, created, document) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -245,7 +245,7 @@ class Store:
         )
 
     def update(self, record: dict[str, Any]) -> None:
-        """Replaces a record; its kind, parent and place in lists stay."""
+        """Replaces a record, but not its kind, parent and position in lists."""
         self.change(
             "UPDATE resources SET status = ?, currency = ?, document = ? WHERE id = ?",
             *_columns(record),
@@ -272,7 +272,7 @@ class Store:
         limit: int = -1,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """The records of a kind under a parent (None: under any), in the order of their creation."""
+        """The records of a kind under a parent (None: any), in the order of creation."""
         where, values = _where(kind, parent, conditions)
         order = "DESC" if newest_first else "ASC"
         rows = self.query(
@@ -286,7 +286,7 @@ class Store:
     # ------------------------------------------------------------------ wallets and money
 
     def claim_wallet_pair(self, account: str, currency: str, network: str) -> bool:
-        """Reserves a currency and network in an account; False when the account has that pair."""
+        """Reserves a currency and network in an account; False if the account has the pair."""
         return (
             self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)", account, currency, network)
             == 1
@@ -305,12 +305,12 @@ class Store:
 
 
 def _check_usable(path: Path) -> None:
-    """Makes sure that a file is one of ours or new, before anything in it is changed; makes a new one
-    for its owner's eyes only, as it holds secrets."""
+    """Checks that a file is new or of this server, before changing it; creates a new one readable only by its
+    owner, as it contains secrets."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        # In this order: another process of ours may make its tables, and sets the version with them.
+        # In this order: another process may create the tables meanwhile, together with the version.
         tables = _patiently(connection, "SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]
         version = _patiently(connection, "PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION and (version or tables):
@@ -318,8 +318,8 @@ def _check_usable(path: Path) -> None:
 
 
 def _patiently(connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-    """Runs a statement when its turn has come: in shorter steps than SQLite's own, which also does not
-    wait for every lock. Raises sqlite3.OperationalError when the turn does not come."""
+    """Runs a statement, retrying while the database is locked: in shorter intervals than SQLite's own busy
+    handler, which does not cover every lock. Raises sqlite3.OperationalError after LOCK_TIMEOUT."""
     deadline = 0.0
     while True:
         try:
@@ -352,7 +352,7 @@ def _where(kind: str, parent: str | None, conditions: Iterable[Condition]) -> tu
         terms.append("parent = ?")
         values.append(parent)
     for column, operator, value in conditions:
-        # Names go into the statement as they are, so only known ones may.
+        # Names are interpolated into the statement, so only known ones are allowed.
         if column not in _COLUMNS or operator not in _OPERATORS:
             raise ValueError(f"no such condition: {column} {operator}")
         if operator == "IN":

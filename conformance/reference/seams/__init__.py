@@ -1,1 +1,1 @@
-"""Decisions of the reference server, one method a rule, so that a faulty server can override just that."""
+"""Decisions of the reference server, one method each, so that a faulty server can override exactly one."""

@@ -12,32 +12,32 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import Base
 from conformance.reference.store import OrganizationRow
 
-#: Seconds between two deletions of expired nonces.
+#: Seconds between deletions of expired nonces.
 PRUNE_INTERVAL = 30
 
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
 class Authentication(Base):
-    """The seams of section 5. A step that finds nothing wrong returns; otherwise it raises Refusal."""
+    """The seams of section 5. Each check returns if it finds no error, else raises Refusal."""
 
-    #: Seconds that a timestamp may be off (section 8).
+    #: Maximum timestamp skew in seconds (section 8).
     timestamp_skew = 300
-    #: Seconds for which a nonce stays used, at least (section 8), and a margin.
+    #: Nonce replay window in seconds (section 8), and a margin.
     nonce_window = 300
     nonce_margin = 5
 
     def authenticate(self, ctx: Context) -> None:
-        """Stage: nothing else happens before it: auth.comes-first, auth.other-spellings,
+        """Stage: authenticates before anything else: auth.comes-first, auth.other-spellings,
         auth.undocumented-reads."""
         for step in self.authentication_steps(ctx):
             step(ctx)
 
     def authentication_steps(self, ctx: Context) -> Sequence[Callable[[Context], None]]:
-        """The checks in their order. Which of several failures is reported is open (auth.precedence).
+        """The checks in order. Which of several failures is reported is open (auth.precedence).
 
-        The nonce comes after the signature, so that nobody can use up another's nonces (open:
-        auth.nonce-after-failure). An Authorization header means nothing here (open: auth.bearer-beside).
+        The nonce follows the signature, so that nobody else can use up nonces (open:
+        auth.nonce-after-failure). An Authorization header is ignored (open: auth.bearer-beside).
         """
         return (
             self.check_headers_present,
@@ -51,23 +51,23 @@ class Authentication(Base):
     # ------------------------------------------------------------------ headers
 
     def required_headers(self, ctx: Context) -> Sequence[str]:
-        """The headers that must be there: auth.missing-header, auth.bearer-only."""
+        """The required headers: auth.missing-header, auth.bearer-only."""
         return signing.HEADERS
 
     def check_headers_present(self, ctx: Context) -> None:
-        """Every required header is there: auth.missing-header, auth.bearer-only."""
+        """Every required header is present: auth.missing-header, auth.bearer-only."""
         for name in self.required_headers(ctx):
             if self.authentication_header(ctx, name) is None:
                 raise Refusal("missing_headers")
 
     def check_headers_filled(self, ctx: Context) -> None:
-        """None of them is empty: auth.empty-header."""
+        """No required header is empty: auth.empty-header."""
         for name in self.required_headers(ctx):
             if not (self.authentication_header(ctx, name) or "").strip():
                 raise Refusal("empty_header")
 
     def authentication_header(self, ctx: Context, name: str) -> str | None:
-        """One of the four headers, its name in any case: auth.header-case."""
+        """The value of one of the four headers, whose names are case-insensitive: auth.header-case."""
         return ctx.header(name.lower().encode())
 
     # ------------------------------------------------------------------ timestamp
@@ -79,10 +79,10 @@ class Authentication(Base):
             raise Refusal("timestamp_too_old")
 
     def parse_timestamp(self, ctx: Context, text: str) -> int:
-        """Epoch seconds from the header's text: auth.timestamp-integer."""
+        """Parses epoch seconds: auth.timestamp-integer."""
         if not _INTEGER.fullmatch(text):
             raise Refusal("invalid_timestamp")
-        # Integers too long for any instant are as far off as the longest that is read.
+        # Longer integers are out of the window whatever their value.
         return int(text[:20])
 
     def server_seconds(self, ctx: Context) -> int:
@@ -90,29 +90,29 @@ class Authentication(Base):
         return ctx.now // 1_000_000
 
     def timestamp_in_window(self, ctx: Context, age: int) -> bool:
-        """Accepts a timestamp so many seconds old (negative: ahead): auth.timestamp-window,
-        auth.timestamp-accepted."""
+        """True if a timestamp of this age in seconds (negative: in the future) is accepted:
+        auth.timestamp-window, auth.timestamp-accepted."""
         return -self.timestamp_skew <= age <= self.timestamp_skew
 
     # ------------------------------------------------------------------ key
 
     def check_key(self, ctx: Context) -> None:
-        """The key is known: auth.unknown-key. Sets the organization."""
+        """The API key is known: auth.unknown-key. Sets the organization."""
         key = self.authentication_header(ctx, signing.API_KEY) or ""
         ctx.organization = self.find_organization(ctx, key) or self.on_unknown_key(ctx)
 
     def find_organization(self, ctx: Context, api_key: str) -> OrganizationRow | None:
-        """The organization that a key identifies."""
+        """The organization of an API key."""
         return ctx.store.organization(api_key)
 
     def on_unknown_key(self, ctx: Context) -> OrganizationRow:
-        """Refuses an unknown key: auth.unknown-key, auth.unknown-key-status."""
+        """Refuses an unknown API key: auth.unknown-key, auth.unknown-key-status."""
         raise Refusal("unknown_key")
 
     # ------------------------------------------------------------------ signature
 
     def check_signature(self, ctx: Context) -> None:
-        """The signature is that of the request as received: auth.signature. The refusal does not show the
+        """The signature matches the request as received: auth.signature. The refusal does not reveal the
         right one: auth.signature-hidden."""
         expected = signing.signature(self.signing_secret(ctx), self.signature_string(ctx))
         presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
@@ -120,12 +120,12 @@ class Authentication(Base):
             raise Refusal("invalid_signature")
 
     def signing_secret(self, ctx: Context) -> str:
-        """The secret that requests of this organization are signed with: auth.signature."""
+        """The secret of the organization: auth.signature."""
         assert ctx.organization is not None
         return ctx.organization.secret
 
     def signature_string(self, ctx: Context) -> bytes:
-        """Makes the signed string (section 5.3): auth.no-separators, auth.accepts-valid."""
+        """The signature string (section 5.3): auth.no-separators, auth.accepts-valid."""
         return signing.signature_string(
             self.signed_method(ctx),
             self.signed_target(ctx),
@@ -153,11 +153,11 @@ class Authentication(Base):
 
     def signed_body(self, ctx: Context) -> bytes:
         """The BODY part, exactly as sent: auth.signed-body, auth.signed-empty-body, auth.body-as-sent,
-        http.chunked-body; that of a GET as well (open: auth.body-on-get)."""
+        http.chunked-body; also of a GET (open: auth.body-on-get)."""
         return ctx.request.body
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        """Compares in constant time; upper case is open (auth.signature-upper-case) and refused here."""
+        """Compares in constant time; upper case is refused, which is open (auth.signature-upper-case)."""
         return hmac.compare_digest(expected.encode(), presented.encode())
 
     # ------------------------------------------------------------------ nonce
@@ -172,28 +172,28 @@ class Authentication(Base):
             raise Refusal("nonce_replay")
 
     def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
-        """Accepts the form of a nonce; open (auth.nonce-form), but for 32 hexadecimal characters."""
+        """True if the form of a nonce is accepted; open (auth.nonce-form) except for 32 hexadecimal
+        characters."""
         return len(nonce) <= 255
 
     def nonce_scope(self, ctx: Context) -> str:
-        """Within what a nonce is unique: everything an organization sends. Across organizations it is
-        open (auth.nonce-scope)."""
+        """The scope in which nonces are unique: the organization. Across organizations it is open
+        (auth.nonce-scope)."""
         assert ctx.organization is not None
         return ctx.organization.id
 
     def nonce_expiry(self, ctx: Context) -> int:
-        """Until when, in microseconds, the nonce stays used: as long as its timestamp is accepted, and
-        for the replay window at least."""
+        """When the nonce expires, in microseconds: not before its timestamp and the replay window do."""
         timestamp = self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "")
         seconds = max(self.server_seconds(ctx) + self.nonce_window, timestamp + self.timestamp_skew)
         return (seconds + self.nonce_margin) * 1_000_000
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        """Records the nonce, unless it is recorded already, in one step: auth.nonce-race."""
+        """Records the nonce unless it is recorded, atomically: auth.nonce-race."""
         return ctx.store.claim_nonce(self.nonce_scope(ctx), nonce, ctx.now, self.nonce_expiry(ctx))
 
     def prune_nonces(self, ctx: Context) -> None:
-        """Forgets expired nonces from time to time."""
+        """Deletes expired nonces periodically."""
         if ctx.now - ctx.server.pruned > PRUNE_INTERVAL * 1_000_000:
             ctx.server.pruned = ctx.now
             ctx.store.prune_nonces(ctx.now)

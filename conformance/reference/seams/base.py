@@ -28,30 +28,30 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Base:
-    """The seams below all others. Every seam takes the context, so it can differ for one operation."""
+    """Common seams. Every seam takes the context, so an override can be limited to one operation."""
 
-    #: Digits after the second in timestamps: 0, 3 or 6. Open: rule format.timestamp allows any.
+    #: Fractional digits of timestamps: 0, 3 or 6. Open (format.timestamp).
     timestamp_digits = 6
-    #: Random characters of an id after its prefix. Open.
+    #: Length of the random part of an id. Open.
     id_length = 24
-    #: The longest request body in bytes; a longer one is answered with 413. Open (section 8).
+    #: Maximum size of a request body in bytes, above which it is refused with 413. Open (section 8).
     body_limit = 2 * 1024 * 1024
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        """Makes a request's decisions and effects one change: auth.nonce-race, idempotency.race, wallet.race.
-        A null context here lets simultaneous requests interfere."""
+        """Makes the decisions and effects of a request atomic: auth.nonce-race, idempotency.race,
+        wallet.race. A null context lets concurrent requests interfere."""
         return ctx.store.transaction()
 
     # ------------------------------------------------------------------ time and identifiers
 
     def instant(self, ctx: Context) -> int:
-        """Now, in microseconds, cut to what timestamps show: list.start-date and list.end-date hold for
-        the shown value."""
+        """The current time in microseconds, truncated to the precision of timestamps, so that list.start-date
+        and list.end-date hold for the shown value."""
         step: int = 10 ** (6 - self.timestamp_digits)
         return ctx.now // step * step
 
     def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
-        """An instant as ISO 8601 in UTC with Z: format.timestamp."""
+        """A time as ISO 8601 in UTC with Z: format.timestamp."""
         if instant is None:
             return None
         seconds, micros = divmod(instant, 1_000_000)
@@ -85,7 +85,7 @@ class Base:
         return refusal.code
 
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        """The message of an error; it repeats nothing that was sent: secrets.hidden, tenancy.no-leak."""
+        """The message of an error, without anything that was sent: secrets.hidden, tenancy.no-leak."""
         return refusal.message
 
     def error_document(self, ctx: Context, refusal: Refusal) -> Any:
@@ -100,36 +100,36 @@ class Base:
         return {"error": error}
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        """The whole answer of a refused request."""
+        """The answer to a refused request."""
         reason = f"{refusal.code} ({refusal.field})" if refusal.field else refusal.code
         response = Response.of(self.refusal_status(ctx, refusal), self.error_document(ctx, refusal), reason)
         response.headers.extend(refusal.headers)
         return response
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
-        """Called for every refused request before it is answered. Does nothing: refusal.changes-nothing.
-        What is done here is committed, so overriding it lets a refused request act, as in
-        `ctx.values = {"name": "x"}; self.act(ctx)`."""
+        """Called before a refusal is answered; does nothing: refusal.changes-nothing. An override lets a
+        refused request have effects, which are committed: `ctx.values = {"name": "x"}; self.act(ctx)`."""
 
     # ------------------------------------------------------------------ the answer
 
     def common_headers(self, ctx: Context) -> list[tuple[bytes, bytes]]:
-        """Headers of every answer: the Date, by the server's own clock (RFC 9110, 6.6.1)."""
+        """Headers of every answer: Date, from the server's clock (RFC 9110, 6.6.1)."""
         return [(b"date", ctx.server.date(ctx.now // 1_000_000))]
 
     def finish(self, ctx: Context, response: Response) -> Response:
-        """Sees every answer last, replays and refusals included: http.content-type, http.success-json,
-        http.no-server-error, http.lost-requests. What it changes is not stored under an idempotency key."""
+        """Called last with every answer, including replays and refusals: http.content-type,
+        http.success-json, http.no-server-error, http.lost-requests. Its changes are not stored under an
+        idempotency key."""
         return response
 
     # ------------------------------------------------------------------ stored records
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        """The resource of a kind and id, whoever owns it."""
+        """The resource of a kind and id, of any owner."""
         return ctx.store.get(kind, identifier)
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        """The last word on a resource before it is shown: format.fields, format.nullable, format.enum.
-        Whether inapplicable destination fields are null or absent is open (format.inapplicable-fields), and
-        so are fields beyond the documented ones (http.extra-fields)."""
+        """Called last with a resource before it is shown: format.fields, format.nullable, format.enum.
+        Inapplicable destination fields may be null or absent (open: format.inapplicable-fields), and
+        undocumented fields are allowed (open: http.extra-fields)."""
         return document

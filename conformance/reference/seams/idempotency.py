@@ -1,4 +1,4 @@
-"""Was this POST answered before? Section 4.0 of the specification."""
+"""Idempotent replay of POST requests: section 4.0 of the specification."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 
 class Idempotency(Base):
-    """The seams of section 4.0. The answer is stored in the transaction that holds the effect."""
+    """The seams of section 4.0. An answer is stored in the transaction of its effect."""
 
     def replay(self, ctx: Context) -> Response | None:
-        """Stage: the stored answer, if this key and body were seen before; None lets the request go on."""
+        """Stage: the stored answer, if the key was used before with this body; None continues the request."""
         if not self.idempotent(ctx):
             return None
         text = ctx.header(b"idempotency-key")
@@ -34,12 +34,12 @@ class Idempotency(Base):
         return self.replayed(ctx, answer)
 
     def idempotent(self, ctx: Context) -> bool:
-        """True if the key is looked at; its meaning on GET and PATCH is open (idempotency.key-elsewhere)."""
+        """True if the key is evaluated; on GET and PATCH that is open (idempotency.key-elsewhere)."""
         return ctx.request.method == "POST"
 
     def on_missing_key(self, ctx: Context) -> str | None:
-        """Refuses a POST without a key: idempotency.key-required,
-        idempotency.payout-key-required. None goes on without one."""
+        """Refuses a POST without a key: idempotency.key-required, idempotency.payout-key-required. None
+        continues without a key."""
         raise Refusal("missing_idempotency_key")
 
     def parse_key(self, ctx: Context, text: str) -> str | None:
@@ -50,28 +50,28 @@ class Idempotency(Base):
         return text.lower()
 
     def answer_scope(self, ctx: Context) -> str:
-        """Within what a key is unique: idempotency.other-organization. Across paths it is open
-        (idempotency.other-path): here every path has keys of its own."""
+        """The scope in which keys are unique: idempotency.other-organization. Across paths it is open
+        (idempotency.other-path); here each path has its own."""
         assert ctx.organization is not None
         return "\n".join((ctx.organization.id, ctx.operation, *ctx.params.values()))
 
     def fingerprint(self, ctx: Context) -> bytes:
-        """Text that is equal for equal bodies: their bytes. idempotency.conflict,
-        idempotency.conflict-equivalent, idempotency.conflict-no-body; equal JSON in other bytes is open
+        """A hash of the body's bytes, to compare bodies: idempotency.conflict,
+        idempotency.conflict-equivalent, idempotency.conflict-no-body; equivalent JSON in other bytes is open
         (idempotency.equivalent-body)."""
         return hashlib.sha256(ctx.request.body).digest()
 
     def stored_answer(self, ctx: Context) -> Answer | None:
-        """First answer given to this key: idempotency.replay."""
+        """The stored answer of the key: idempotency.replay."""
         assert ctx.key is not None
         return ctx.store.answer(self.answer_scope(ctx), ctx.key)
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
-        """True if the key comes with the body of its first use: idempotency.conflict."""
+        """True if the body is that of the key's first use: idempotency.conflict."""
         return answer.fingerprint == self.fingerprint(ctx)
 
     def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        """Refuses a used key with another body: idempotency.conflict. None performs the request."""
+        """Refuses a used key with a different body: idempotency.conflict. None performs the request."""
         raise Refusal("idempotency_key_conflict")
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:

@@ -17,20 +17,20 @@ from conformance.reference.seams.resources import KINDS, Resources
 from conformance.reference.seams.validation import Validation
 from conformance.reference.store import Condition
 
-#: operationId of each list -> the filters that it takes.
+#: operationId of each list -> its filters.
 FILTERS = {
     operation.id: tuple(name for name in operation.query_parameters if name not in ("page", "size"))
     for operation in OPERATIONS.values()
     if operation.is_list
 }
 
-#: Kind of resource -> the documented members of its list items, each with its schema.
+#: Kind of resource -> documented members of its list items, with their schemas.
 _ITEMS = {
     KINDS[operation]: response_schema(operation)["properties"]["items"]["items"]["properties"]
     for operation in FILTERS
 }
 
-#: Kind of resource -> what its list items carry (sections 2.4, 2.6, 2.7 and 4.1).
+#: Kind of resource -> members of its list items (sections 2.4, 2.6, 2.7 and 4.1).
 ITEM_FIELDS = {
     kind: tuple(name for name, schema in members.items() if "not" not in schema)
     for kind, members in _ITEMS.items()
@@ -45,7 +45,7 @@ _ZONE = re.compile("(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
 def parse_query(raw: bytes) -> dict[str, list[str]]:
-    """The parameters of a raw query. Raises ValueError when it is not percent-encoded UTF-8."""
+    """The parameters of a raw query. Raises ValueError unless it is percent-encoded UTF-8."""
     parameters: dict[str, list[str]] = {}
     for piece in raw.split(b"&"):
         if piece:
@@ -61,9 +61,9 @@ def _decoded(raw: bytes) -> str:
 
 
 def parse_instant(text: str) -> int | None:
-    """An ISO 8601 date or time as microseconds since the epoch, rounded up; None when it is none.
+    """An ISO 8601 date or time in microseconds since the epoch, rounded up; None if it is invalid.
 
-    Without an offset it is UTC. For whole microseconds c, c >= t and c < t say the same of t rounded up.
+    The default offset is UTC. Rounding up does not change c >= t and c < t for whole microseconds c.
     """
     if _DATE.fullmatch(text):
         text += "T00:00:00"
@@ -72,12 +72,12 @@ def parse_instant(text: str) -> int | None:
 
 
 class Lists(Validation, Resources, Rendering):
-    """The seams of lists, on top of those of bodies, effects and answers."""
+    """The seams of lists, added to those of bodies, effects and answers."""
 
-    #: Default and greatest size of a page (section 8).
+    #: Default and maximum size of a page (section 8).
     default_size = 10
     max_size = 100
-    #: Form in which several statuses are sent: repeat, comma or brackets. Open (list.several-statuses).
+    #: Encoding of several statuses: repeat, comma or brackets. Open (list.several-statuses).
     array_style = "repeat"
     #: The order of lists. Open (list.order).
     newest_first = False
@@ -85,7 +85,7 @@ class Lists(Validation, Resources, Rendering):
     # ------------------------------------------------------------------ reading the query
 
     def read_query(self, ctx: Context) -> None:
-        """Reads what a list is asked for; other operations' queries mean nothing."""
+        """Parses the query of a list; queries of other operations are ignored."""
         if ctx.operation in FILTERS:
             query = self.query(ctx)
             ctx.listing = Listing(
@@ -93,14 +93,14 @@ class Lists(Validation, Resources, Rendering):
             )
 
     def query(self, ctx: Context) -> Query:
-        """The query's parameters; what a malformed one does is open, here it is refused."""
+        """The parameters of the query; a malformed one is refused, which is open."""
         try:
             return parse_query(ctx.query)
         except ValueError:
             raise Refusal("malformed_query") from None
 
     def parameter(self, ctx: Context, query: Query, name: str) -> str | None:
-        """The value of a parameter that can be given once."""
+        """The value of a parameter that may be given once; None without it."""
         values = query.get(name)
         if values is None:
             return None
@@ -109,15 +109,15 @@ class Lists(Validation, Resources, Rendering):
         return values[0]
 
     def invalid_parameter(self, ctx: Context, name: str, problem: str) -> Refusal:
-        """The refusal of a parameter; its message never repeats the value."""
+        """The refusal of a parameter; its message does not contain the value."""
         return Refusal("invalid_parameter", f"{name} {problem}.", name)
 
     def requested_page(self, ctx: Context, query: Query) -> int:
-        """The page asked for, 1 by default: list.defaults, list.echo, list.page-range."""
+        """The requested page, 1 by default: list.defaults, list.echo, list.page-range."""
         return self.number(ctx, query, "page", 1, None)
 
     def requested_size(self, ctx: Context, query: Query) -> int:
-        """The size asked for, 10 by default: list.defaults, list.echo, list.size-range."""
+        """The requested size, 10 by default: list.defaults, list.echo, list.size-range."""
         return self.number(ctx, query, "size", self.default_size, self.max_size)
 
     def number(self, ctx: Context, query: Query, name: str, default: int, highest: int | None) -> int:
@@ -134,8 +134,8 @@ class Lists(Validation, Resources, Rendering):
         raise self.invalid_parameter(ctx, name, "is not an integer")
 
     def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        """The value if it is from 1 to `highest`; refusing others or bringing them into the range is open
-        (list.out-of-range), obeying them is not: list.page-range, list.size-range."""
+        """The value if it is from 1 to `highest`. Refusing or clamping others is open (list.out-of-range),
+        obeying them is not: list.page-range, list.size-range."""
         if value < 1 or (highest is not None and value > highest):
             wanted = "must be at least 1" if highest is None else f"must be 1 to {highest}"
             raise self.invalid_parameter(ctx, name, wanted)
@@ -158,7 +158,7 @@ class Lists(Validation, Resources, Rendering):
         return self.status_among(ctx, "statuses", statuses) if statuses else None
 
     def statuses(self, ctx: Context, query: Query) -> list[str]:
-        """The statuses asked for."""
+        """The requested statuses."""
         if self.array_style == "brackets":
             return query.get("statuses[]", []) + query.get("statuses", [])
         values = query.get("statuses", [])
@@ -172,7 +172,8 @@ class Lists(Validation, Resources, Rendering):
         return None if status is None else self.status_among(ctx, "status", [status])
 
     def status_among(self, ctx: Context, name: str, statuses: Sequence[str]) -> Condition | None:
-        """Elements of these statuses; an unknown one is open (list.odd-filters), here it is refused."""
+        """Elements with one of these statuses; an unknown status is refused, which is open
+        (list.odd-filters)."""
         if not set(statuses) <= set(_ITEMS[KINDS[ctx.operation]]["status"]["enum"]):
             raise self.invalid_parameter(ctx, name, "holds an unknown status")
         return Condition("status", "IN", sorted(set(statuses)))
@@ -197,8 +198,8 @@ class Lists(Validation, Resources, Rendering):
         return None if instant is None else Condition("created", "<", instant)
 
     def date(self, ctx: Context, query: Query, name: str) -> int | None:
-        """A date parameter in microseconds, as the instant it names: list.date-offset;
-        a malformed one is open (list.odd-filters), here refused."""
+        """A date parameter in microseconds, respecting its offset: list.date-offset; a malformed one is
+        refused, which is open (list.odd-filters)."""
         text = self.parameter(ctx, query, name)
         if text is None:
             return None
@@ -210,14 +211,14 @@ class Lists(Validation, Resources, Rendering):
     # ------------------------------------------------------------------ finding
 
     def list_records(self, ctx: Context) -> None:
-        """Counts the elements and takes the page asked for."""
+        """Counts the elements and reads the requested page."""
         listing = ctx.listing
         assert listing is not None
         listing.total = self.count(ctx, listing)
         listing.records = self.page_of(ctx, listing)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        """Counts the elements that match: list.filters-combine, list.pages, list.empty."""
+        """The number of matching elements: list.filters-combine, list.pages, list.empty."""
         return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), listing.conditions)
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
@@ -228,12 +229,12 @@ class Lists(Validation, Resources, Rendering):
         return self.fetch(ctx, listing, limit=listing.size, offset=offset)
 
     def offset(self, ctx: Context, listing: Listing) -> int:
-        """Counts the elements before the page: list.walk."""
+        """The number of elements before the page: list.walk."""
         return (listing.page - 1) * listing.size
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        """Matching elements in the order of the list, oldest first unless `newest_first`: list.stable,
-        list.race; which order is open (list.order)."""
+        """Matching elements, oldest first unless `newest_first`: list.stable, list.race; the order is open
+        (list.order)."""
         return ctx.store.select(
             KINDS[ctx.operation],
             self.list_parent(ctx),
@@ -244,7 +245,7 @@ class Lists(Validation, Resources, Rendering):
         )
 
     def list_parent(self, ctx: Context) -> str | None:
-        """Under what the elements are: list.complete."""
+        """The id of the elements' parent: list.complete."""
         return str(self.parent(ctx)["id"])
 
     # ------------------------------------------------------------------ showing
@@ -262,7 +263,7 @@ class Lists(Validation, Resources, Rendering):
         }
 
     def items(self, ctx: Context, listing: Listing) -> list[Mapping[str, Any]]:
-        """The elements of the page as they are shown."""
+        """The rendered elements of the page."""
         return [self.item(ctx, KINDS[ctx.operation], record) for record in listing.records]
 
     def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
@@ -271,7 +272,7 @@ class Lists(Validation, Resources, Rendering):
         return {name: document[name] for name in self.item_fields(ctx, kind) if name in document}
 
     def item_fields(self, ctx: Context, kind: str) -> Sequence[str]:
-        """Members that an element carries: list.item-fields, list.wallet-items."""
+        """The members of an element: list.item-fields, list.wallet-items."""
         return ITEM_FIELDS[kind]
 
     def pages(self, ctx: Context, listing: Listing) -> int:

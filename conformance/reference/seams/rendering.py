@@ -15,7 +15,7 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Balance
 
-#: Kind of resource -> its documented members beside those that every resource has.
+#: Kind of resource -> documented members other than those of every resource.
 _MEMBERS = {
     KINDS[operation]: [
         name for name in documented(operation) if name not in ("id", "object", "created", "updated")
@@ -24,19 +24,19 @@ _MEMBERS = {
     if traits.creates
 }
 
-#: Kind of resource -> the member that names its parent; of all others, "account_id".
+#: Kind of resource -> the member with its parent's id; "account_id" for others.
 _PARENTS = {"account": "customer_id", "payout_destination": "beneficiary_id"}
 
 
 class Rendering(Base):
-    """The seams of successful answers. Records hold what was sent; what must stay hidden is masked here."""
+    """The seams of successful answers. Records contain what was sent; secrets are masked here."""
 
     def render(self, ctx: Context) -> Response:
-        """The answer of an operation that was performed."""
+        """The answer of a performed operation."""
         return Response.of(self.success_status(ctx), self.success_document(ctx))
 
     def success_status(self, ctx: Context) -> int:
-        """The status of a success, which is open (http.success-status): here 201 for what was created."""
+        """The status of a success; open (http.success-status), here 201 for creates."""
         return 201 if ctx.operation.startswith("create") else 200
 
     def success_document(self, ctx: Context) -> Any:
@@ -52,7 +52,7 @@ class Rendering(Base):
         """The body of a list; see Lists."""
 
     def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        """A resource as answers show it: format.fields, format.object, read.equals-create."""
+        """A resource as shown in answers: format.fields, format.object, read.equals-create."""
         return self.shape(
             ctx,
             kind,
@@ -65,13 +65,13 @@ class Rendering(Base):
         )
 
     def members(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
-        """The documented members of a resource beside id, type and times (section 2): format.nullable,
-        format.bank-details, wallet.addresses, payout.amount-in-usd. Those of a payout destination that do not
-        apply are null (open: format.inapplicable-fields)."""
+        """The documented members of a resource other than id, type and times (section 2): format.nullable,
+        format.bank-details, wallet.addresses, payout.amount-in-usd. Inapplicable ones of a payout destination
+        are null (open: format.inapplicable-fields)."""
         return {name: self.member(ctx, kind, name, record) for name in _MEMBERS[kind]}
 
     def member(self, ctx: Context, kind: str, name: str, record: Record) -> Any:
-        """One of these members, as it was sent or assigned, or as it is shown of that: create.echo."""
+        """The value of one member, as sent, assigned or masked: create.echo."""
         match name:
             case "balances":
                 return self.balances(ctx, record)
@@ -90,8 +90,7 @@ class Rendering(Base):
         return kind
 
     def stamps(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
-        """Times at which the resource was created and last changed: format.timestamp,
-        format.timestamp-current."""
+        """The times of creation and of the last change: format.timestamp, format.timestamp-current."""
         stamps = {"created": self.timestamp_text(ctx, record["created"])}
         if kind != "payin":
             stamps["updated"] = self.timestamp_text(ctx, record["updated"])
@@ -108,7 +107,7 @@ class Rendering(Base):
         }
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        """An account's balances, one element a currency, empty for a new account: balances.of-account,
+        """The balances of an account by currency, empty for a new account: balances.of-account,
         create.initial-state."""
         return [self.balance(ctx, balance) for balance in ctx.store.balances(record["id"])]
 
@@ -140,7 +139,7 @@ class Rendering(Base):
         return None if number is None else str(number)[-4:]
 
     def clabe_last4(self, ctx: Context, record: Record) -> str | None:
-        """The last four digits of a Mexican CLABE, which is sent as account number: secrets.hidden."""
+        """The last four digits of a Mexican CLABE, sent as account number: secrets.hidden."""
         number = record.get("account_number")
         clabe = record.get("country") == "MX" and isinstance(number, str) and len(number) == 18
         return number[-4:] if clabe and isinstance(number, str) else None
@@ -154,7 +153,7 @@ class Rendering(Base):
         return self.masked(ctx, record.get("wallet_address"))
 
     def masked(self, ctx: Context, value: Any) -> str | None:
-        """A value of which at most the first and last four characters show, and never more than a third."""
+        """A value with at most its first and last four characters, and at most a third of it, visible."""
         if value is None:
             return None
         text = str(value)
@@ -164,5 +163,5 @@ class Rendering(Base):
     # ------------------------------------------------------------------ payouts and payins
 
     def amount_text(self, ctx: Context, record: Record) -> Any:
-        """The amount as it was sent, to the last digit: create.amount-exact, format.money."""
+        """The amount as sent, to the last digit: create.amount-exact, format.money."""
         return record.get("amount")

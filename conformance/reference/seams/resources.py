@@ -1,4 +1,4 @@
-"""Operations: sections 3 and 4 of the specification."""
+"""The operations' effects: sections 3 and 4 of the specification."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.reference.seams.base import Base
 from conformance.reference.seams.validation import EXACT, decimal_of
 from conformance.reference.store import Balance
 
-#: operationId -> the kind of resource that it is about.
+#: operationId -> kind of its resource.
 KINDS = {operation.id: operation.resource.removesuffix("_balances") for operation in OPERATIONS.values()}
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -23,10 +23,10 @@ _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
 
 class Resources(Base):
-    """The seams of effects. Nothing here refuses after it has written."""
+    """The seams of effects. None refuses after a write."""
 
     def act(self, ctx: Context) -> None:
-        """Stage: performs the operation and leaves the resource that the answer shows in the context."""
+        """Stage: performs the operation; sets the resource for the answer in the context."""
         action: Callable[[Context], None] | None = getattr(self, _ACTIONS[ctx.operation])
         assert action is not None
         action(ctx)
@@ -34,18 +34,18 @@ class Resources(Base):
     # ------------------------------------------------------------------ creating
 
     def parent(self, ctx: Context) -> Record:
-        """The resource under which the operation's resource is: list.complete."""
+        """The parent of the operation's resource: list.complete."""
         parent = ctx.beneficiary or ctx.account or ctx.customer
         assert parent is not None
         return parent
 
     def create(self, ctx: Context) -> None:
-        """Creates a resource and stores it: format.id-unique, list.complete, read.equals-create."""
+        """Creates and stores a resource: format.id-unique, list.complete, read.equals-create."""
         ctx.record = self.new_record(ctx)
         ctx.store.insert(KINDS[ctx.operation], ctx.record)
 
     def new_record(self, ctx: Context) -> Record:
-        """The resource to be created: what was sent, then what the server adds."""
+        """The new resource: the fields sent, and those that the server adds."""
         kind, parent, instant = KINDS[ctx.operation], self.parent(ctx), self.instant(ctx)
         return {
             **self.defaults(ctx),
@@ -60,11 +60,11 @@ class Resources(Base):
         }
 
     def kept_fields(self, ctx: Context) -> dict[str, Any]:
-        """Selects the sent fields that are kept: create.echo, create.text-exact, create.amount-exact."""
+        """The sent fields to store: create.echo, create.text-exact, create.amount-exact."""
         return {name: value for name, value in ctx.values.items() if value is not None}
 
     def defaults(self, ctx: Context) -> dict[str, Any]:
-        """Values of fields that were not sent: create.initial-state."""
+        """Defaults of fields that were not sent: create.initial-state."""
         match ctx.operation:
             case "createBeneficiary":
                 return {"beneficiary_type": "individual"}
@@ -73,8 +73,7 @@ class Resources(Base):
         return {}
 
     def initial_state(self, ctx: Context) -> dict[str, Any]:
-        """The state that a new resource is in, whatever was sent: create.initial-state,
-        create.server-owned."""
+        """The initial state of a resource, whatever was sent: create.initial-state, create.server-owned."""
         match ctx.operation:
             case "createBeneficiary":
                 return {"status": "active", "verified": False}
@@ -85,8 +84,7 @@ class Resources(Base):
         return {"status": "active"}
 
     def assigned(self, ctx: Context) -> dict[str, Any]:
-        """Values that the server assigns to a new resource once and for all; no two share any (open:
-        create.assigned)."""
+        """Values that the server assigns to a new resource, unique to it (open: create.assigned)."""
         match ctx.operation:
             case "createPayoutDestination":
                 return {"payout_method": self.payout_method(ctx)}
@@ -103,13 +101,13 @@ class Resources(Base):
         return {}
 
     def payout_method(self, ctx: Context) -> str:
-        """Payment method of a destination; the values are open (section 2.10)."""
+        """The payout method of a destination; its values are open (section 2.10)."""
         if ctx.values.get("type") != "bank_account":
             return "crypto" if ctx.values.get("type") == "wallet" else "card"
         return {"US": "ach", "MX": "spei"}.get(str(ctx.values.get("country")), "wire")
 
     def amount_in_usd(self, ctx: Context) -> str:
-        """The amount in US dollars, exactly as sent when it is in dollars: payout.amount-in-usd."""
+        """The amount in US dollars; as sent if it is in dollars: payout.amount-in-usd."""
         amount, currency = ctx.values.get("amount"), ctx.values.get("currency")
         number = decimal_of(amount)
         if currency == "USD" or number is None:
@@ -117,7 +115,7 @@ class Resources(Base):
         return format(EXACT.multiply(number, Decimal(DOLLARS.get(str(currency), "1"))), "f")
 
     def bank_details(self, ctx: Context) -> dict[str, Any]:
-        """The bank details of a virtual account: format.bank-details, format.iban. What does not apply is
+        """The bank details of a virtual account: format.bank-details, format.iban. Inapplicable ones are
         absent."""
         if ctx.values.get("currency") == "USD":
             return {"bank_name": "Example Bank", "account_number": _digits(10), "routing_number": "021000021"}
@@ -143,7 +141,7 @@ class Resources(Base):
         self.create(ctx)
 
     def clear_default(self, ctx: Context) -> None:
-        """Makes the beneficiary's destinations no default, and no others: destination.default."""
+        """Unsets the default among the beneficiary's destinations: destination.default."""
         for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
             if other.get("is_default"):
                 ctx.store.update({**other, "is_default": False, "updated": self.touched(ctx, other)})
@@ -157,8 +155,8 @@ class Resources(Base):
         self.create(ctx)
 
     def claim_wallet_pair(self, ctx: Context) -> bool:
-        """Reserves the pair, unless it is reserved already, in one step: wallet.duplicate, wallet.race.
-        In another account the same pair is open (wallet.pair-elsewhere); here it is free."""
+        """Reserves the pair unless it is reserved, atomically: wallet.duplicate, wallet.race. In another
+        account the same pair is open (wallet.pair-elsewhere); here it is free."""
         return ctx.store.claim_wallet_pair(
             self.parent(ctx)["id"], str(ctx.values.get("currency")), str(ctx.values.get("network"))
         )
@@ -170,12 +168,12 @@ class Resources(Base):
     # ------------------------------------------------------------------ payouts
 
     def create_payout(self, ctx: Context) -> None:
-        """Creates a payout and sets its money aside."""
+        """Creates a payout and reserves its funds."""
         self.reserve_funds(ctx)
         self.create(ctx)
 
     def reserve_funds(self, ctx: Context) -> None:
-        """Moves the amount from available_balance to pending_payout, exactly, where there is a balance:
+        """Moves the exact amount from available_balance to pending_payout, if there is a balance:
         payout.race."""
         account, amount = self.parent(ctx)["id"], decimal_of(ctx.values.get("amount"))
         for balance in ctx.store.balances(account):
@@ -197,8 +195,7 @@ class Resources(Base):
     # ------------------------------------------------------------------ beneficiaries
 
     def update_beneficiary(self, ctx: Context) -> None:
-        """Changes the fields that were named, and no others: beneficiary.update,
-        beneficiary.update-empty."""
+        """Updates the given fields and no others: beneficiary.update, beneficiary.update-empty."""
         assert ctx.beneficiary is not None
         if ctx.values:
             self.write_beneficiary(ctx, self.patched(ctx, ctx.beneficiary))
@@ -206,26 +203,26 @@ class Resources(Base):
             ctx.record = ctx.beneficiary
 
     def patched(self, ctx: Context, record: Record) -> Record:
-        """The beneficiary with the named fields changed: beneficiary.update,
+        """The beneficiary with the given fields updated: beneficiary.update,
         beneficiary.update-moves-updated, beneficiary.update-server-owned, beneficiary.update-text-exact."""
         return {**record, **ctx.values, "updated": self.touched(ctx, record)}
 
     def disable_beneficiary(self, ctx: Context) -> None:
-        """Disables the beneficiary; doing it twice is open (beneficiary.disable-twice) and allowed here."""
+        """Disables the beneficiary; a second time is open (beneficiary.disable-twice), allowed here."""
         assert ctx.beneficiary is not None
         self.write_beneficiary(ctx, self.disabled(ctx, ctx.beneficiary))
 
     def disabled(self, ctx: Context, record: Record) -> Record:
-        """The beneficiary, disabled: beneficiary.disable, beneficiary.disable-moves-updated."""
+        """The disabled beneficiary: beneficiary.disable, beneficiary.disable-moves-updated."""
         return {**record, "status": "disabled", "updated": self.touched(ctx, record)}
 
     def write_beneficiary(self, ctx: Context, record: Record) -> None:
-        """Stores a changed beneficiary and answers with it: beneficiary.update, beneficiary.disable."""
+        """Stores a changed beneficiary and shows it: beneficiary.update, beneficiary.disable."""
         ctx.record = record
         ctx.store.update(record)
 
     def touched(self, ctx: Context, record: Record) -> int:
-        """The new `updated` of a changed resource, later than the old one whatever the clock does:
+        """The new `updated` of a changed resource, strictly later than the old one:
         beneficiary.update-moves-updated, beneficiary.disable-moves-updated."""
         step: int = 10 ** (6 - self.timestamp_digits)
         return max(self.instant(ctx), int(record["updated"]) + step)
@@ -233,19 +230,19 @@ class Resources(Base):
     # ------------------------------------------------------------------ reading
 
     def show_account(self, ctx: Context) -> None:
-        """Answers with the account that the path names: balances.of-account."""
+        """Shows the account in the path: balances.of-account."""
         ctx.record = ctx.account
 
     def show_beneficiary(self, ctx: Context) -> None:
-        """Answers with the beneficiary that the path names: read.equals-create."""
+        """Shows the beneficiary in the path: read.equals-create."""
         ctx.record = ctx.beneficiary
 
     def show_virtual_account(self, ctx: Context) -> None:
-        """Answers with the virtual account that the path names: read.equals-create."""
+        """Shows the virtual account in the path: read.equals-create."""
         ctx.record = ctx.virtual_account
 
     def list_records(self, ctx: Context) -> None:
-        """Finds the page that was asked for; see Lists."""
+        """Finds the requested page; see Lists."""
 
 
 _ACTIONS = {

@@ -8,11 +8,11 @@ from conformance.reference.seams.base import Base
 
 
 class Tenancy(Base):
-    """The seams of section 5.5. Each `on_` method either raises the refusal or returns the record that
-    the request goes on with."""
+    """The seams of section 5.5. Each `on_` method raises the refusal, or returns a record to continue
+    with."""
 
     def resolve(self, ctx: Context) -> None:
-        """Stage: finds the resources that the path names, the outermost first."""
+        """Stage: finds the resources in the path, outermost first."""
         params = ctx.params
         if "customer_id" in params:
             ctx.customer = self.top_level(ctx, "customer", params["customer_id"])
@@ -28,7 +28,7 @@ class Tenancy(Base):
             ctx.virtual_account = self.child(ctx, "virtual_account", params["virtual_account_id"], account)
 
     def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
-        """The customer or account that the path begins with."""
+        """The customer or account at the start of the path."""
         record = self.find(ctx, kind, identifier)
         if record is None:
             return self.on_unknown_parent(ctx, kind, identifier)
@@ -49,7 +49,7 @@ class Tenancy(Base):
         raise Refusal("foreign_parent")
 
     def child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        """A resource that must be under one already resolved."""
+        """A resource under a resolved parent."""
         record = self.find(ctx, kind, identifier)
         if record is None:
             return self.on_missing_child(ctx, kind, identifier, parent)
@@ -63,7 +63,7 @@ class Tenancy(Base):
         return bool(record["parent"] == parent["id"])
 
     def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        """Refuses a child that exists nowhere: tenancy.missing-child."""
+        """Refuses a child that does not exist: tenancy.missing-child."""
         raise Refusal("missing_child")
 
     def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:

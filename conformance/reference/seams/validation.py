@@ -1,4 +1,4 @@
-"""Is the body what the operation takes? Sections 4.1 to 4.7 and 8 of the specification."""
+"""Validation of request bodies: sections 4.1 to 4.7 and 8 of the specification."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
-#: operationId -> the fields of its body, of which an update requires none; operations without a body are
-#: missing.
+#: operationId -> the fields of its body, none required in an update; only operations with a body.
 FIELDS: dict[str, tuple[Field, ...]] = {
     name: tuple(
         replace(field, required=field.required and not TRAITS[name].subset_of)
@@ -33,20 +32,20 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     if operation.request_schema is not None
 }
 
-#: Beneficiary fields that null empties; on all others null is refused.
+#: Beneficiary fields that an update may set to null.
 _NULLABLE = frozenset(
     field.name for field in FIELDS["createBeneficiary"] if not field.required and field.kind == "text"
 )
 
-#: Kind of field -> the Python type of its JSON value; all others are strings.
+#: Kind of field -> Python type of its JSON value; str for others.
 TYPES: dict[str, type] = {"boolean": bool, "object": dict}
 
-#: Digits enough to add and subtract any two accepted amounts without rounding.
+#: Precision for exact sums and differences of accepted amounts.
 EXACT = DecimalContext(prec=400)
 
 
 def decimal_of(value: Any) -> Decimal | None:
-    """The finite number that an amount stands for, or None."""
+    """The finite number of an amount; None if it is none."""
     try:
         number = EXACT.create_decimal(value if isinstance(value, (str, int)) else str(value))
     except (ArithmeticError, TypeError, ValueError):
@@ -55,16 +54,16 @@ def decimal_of(value: Any) -> Decimal | None:
 
 
 class Validation(Base):
-    """The seams of request bodies. A check that finds nothing wrong returns; otherwise it raises Refusal.
+    """The seams of request bodies. Each check returns if it finds no error, else raises Refusal.
 
-    A check that is overridden to find nothing wrong lets the value through as it is.
+    A check overridden to find no error accepts the value unchanged.
     """
 
-    #: Characters of the longest amount that is taken. Open (fields.amount-odd).
+    #: Maximum length of an amount. Open (fields.amount-odd).
     amount_length = 100
 
     def validate(self, ctx: Context) -> None:
-        """Stage: reads the query of a list, or the body where the operation has one."""
+        """Stage: validates the body, or parses the query of a list."""
         if ctx.operation in FIELDS:
             self.check_content_type(ctx)
             ctx.body = self.parse_body(ctx)
@@ -75,10 +74,10 @@ class Validation(Base):
             self.read_query(ctx)
 
     def read_query(self, ctx: Context) -> None:
-        """Reads the query where the operation has one; see Lists."""
+        """Parses the query of a list; see Lists."""
 
     def check_content_type(self, ctx: Context) -> None:
-        """Accepts a Content-Type; open (body.content-type), anything here, parameters included
+        """Accepts any Content-Type, which is open (body.content-type), with parameters
         (http.charset-parameter)."""
 
     # ------------------------------------------------------------------ the body as JSON
@@ -98,8 +97,8 @@ class Validation(Base):
         return ctx.request.body.decode("utf-8")
 
     def parse_json(self, ctx: Context, text: str) -> Any:
-        """The JSON value of a text; raises ValueError: body.malformed. Of duplicate keys
-        the last counts (open: body.legal-oddities)."""
+        """Parses JSON; raises ValueError: body.malformed. Of duplicate keys the last counts (open:
+        body.legal-oddities)."""
         return json_text.load(text, parse_constant=self.on_constant)
 
     def on_constant(self, literal: str) -> Any:
@@ -113,12 +112,12 @@ class Validation(Base):
     # ------------------------------------------------------------------ any field
 
     def fields(self, ctx: Context) -> Sequence[Field]:
-        """The fields that the operation reads; all others are ignored (open: body.unknown-fields;
-        create.server-owned, beneficiary.update-server-owned)."""
+        """The fields of the operation; others are ignored (open: body.unknown-fields; create.server-owned,
+        beneficiary.update-server-owned)."""
         return FIELDS[ctx.operation]
 
     def check_field(self, ctx: Context, field: Field) -> None:
-        """Checks one field and, where it is valid, puts it into the context's values."""
+        """Validates a field and stores its value in the context."""
         if field.name not in ctx.body:
             return self.check_present(ctx, field)
         value = ctx.body[field.name]
@@ -134,24 +133,24 @@ class Validation(Base):
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        """Selects the part of a valid value that is kept: all but the unknown members of an address (open:
+        """The part of a valid value to store: all but unknown members of an address (open:
         body.unknown-fields)."""
         if field.members and isinstance(value, dict):
             return {name: value[name] for name in field.members if name in value}
         return value
 
     def invalid(self, ctx: Context, field: Field, code: str, problem: str) -> Refusal:
-        """The refusal of a field; its message names the field and never repeats the value."""
+        """The refusal of a field; its message names the field but does not contain the value."""
         return Refusal("invalid_field", f"{field.name} {problem}.", field.name, code)
 
     def check_present(self, ctx: Context, field: Field) -> None:
-        """A required field is there: fields.required."""
+        """A required field is present: fields.required."""
         if field.required:
             raise self.invalid(ctx, field, "missing_field", "is required")
 
     def check_null(self, ctx: Context, field: Field) -> None:
         """A required field is not null: fields.required-null; for optional ones it is open
-        (fields.null-optional): here null means absent, and empties a field on update where it can."""
+        (fields.null-optional): here null means absent, and clears a field on update if it is nullable."""
         if field.required or (ctx.operation == "updateBeneficiary" and field.name not in _NULLABLE):
             raise self.invalid(ctx, field, "null_field", "may not be null")
 
@@ -163,8 +162,8 @@ class Validation(Base):
             raise self.invalid(ctx, field, "wrong_type", f"must be {name}")
 
     def check_characters(self, ctx: Context, field: Field, value: str) -> None:
-        """The value is text, in any script (fields.other-scripts): an unpaired surrogate, which UTF-8 cannot
-        carry, is refused (open: body.legal-oddities)."""
+        """The text may be in any script (fields.other-scripts); an unpaired surrogate, which UTF-8 cannot
+        encode, is refused (open: body.legal-oddities)."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise self.invalid(ctx, field, "invalid_characters", "holds an unpaired surrogate")
 
@@ -174,12 +173,12 @@ class Validation(Base):
             raise self.invalid(ctx, field, "too_long", f"is longer than {field.max_length} characters")
 
     def length(self, ctx: Context, value: str) -> int:
-        """The length in characters, not bytes: fields.max-length-accepted. Beyond the basic plane what
-        counts as one is open (fields.max-length-astral): here a code point."""
+        """The length in characters, not bytes: fields.max-length-accepted. Outside the basic plane it is open
+        (fields.max-length-astral): here in code points."""
         return len(value)
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        """Checks the value by the field's kind, and lets pass what keeps every stated limit:
+        """Validates the value by the field's kind; values within all stated limits pass:
         fields.accepts-valid."""
         match field.kind:
             case "enum":
@@ -198,7 +197,7 @@ class Validation(Base):
     # ------------------------------------------------------------------ kinds of values
 
     def check_enum(self, ctx: Context, field: Field, value: str) -> None:
-        """The value is a listed one: fields.enum."""
+        """The value is in the enumeration: fields.enum."""
         if value not in field.choices:
             raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(field.choices))
 
@@ -217,19 +216,18 @@ class Validation(Base):
         self.check_assigned(ctx, field, value, CURRENCIES)
 
     def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:
-        """A well-formed code is one that is assigned: fields.unassigned-code."""
+        """A well-formed code is assigned: fields.unassigned-code."""
         if value not in assigned:
             raise self.invalid(ctx, field, "unknown_code", "is a code that is not assigned")
 
     def check_destination_currency(self, ctx: Context, field: Field, value: str) -> None:
-        """Fiat, but for wallet destinations, which take crypto codes as well: fields.currency-code."""
+        """A currency is fiat, but wallet destinations also accept crypto codes: fields.currency-code."""
         if ctx.body.get("type") != "wallet" or value not in WALLET_NETWORKS:
             self.check_currency(ctx, field, value)
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
-        """An amount is a plain decimal above zero: fields.amount,
-        fields.payin-amount-positive; other notations are open
-        (fields.amount-odd)."""
+        """An amount is a plain decimal above zero: fields.amount, fields.payin-amount-positive; other
+        notations are open (fields.amount-odd)."""
         if len(value) > self.amount_length or not _AMOUNT.fullmatch(value):
             raise self.invalid(ctx, field, "invalid_amount", "must be a plain decimal number")
         if not value.strip("0."):
@@ -237,8 +235,8 @@ class Validation(Base):
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         """The members of an address are strings: fields.address-types. Which are required is open
-        (fields.address-members): here all of them where the address is."""
-        # Also where an update may leave the address itself out.
+        (fields.address-members): here all, if the address is."""
+        # Also in an update, which may omit the address itself.
         needed = any(own.name == field.name and own.required for own in request_fields(ctx.operation))
         for name in field.members:
             member = Field(f"{field.name}.{name}", required=needed)
@@ -254,7 +252,7 @@ class Validation(Base):
     # ------------------------------------------------------------------ fields together
 
     def check_together(self, ctx: Context) -> None:
-        """Validates several fields together, whatever is stored."""
+        """Validates combinations of fields, independent of stored state."""
         match ctx.operation:
             case "createBeneficiary":
                 self.check_company_name(ctx, ctx.values)
@@ -275,17 +273,17 @@ class Validation(Base):
             raise self.invalid(ctx, Field("network"), "missing_field", "is required for a wallet")
 
     def check_destination_details(self, ctx: Context) -> None:
-        """Demands bank, wallet or card details; open (section 2.10, destination.card), none here."""
+        """Requires no bank, wallet or card details; open (section 2.10, destination.card)."""
 
     def check_wallet_pair(self, ctx: Context) -> None:
-        """Wallets exist for certain currencies on certain networks only (section 2.7; the list is open)."""
+        """The network carries the currency (section 2.7; the list is open)."""
         if ctx.values.get("network") not in WALLET_NETWORKS.get(str(ctx.values.get("currency")), ()):
             raise self.invalid(ctx, Field("network"), "unsupported_pair", "does not carry this currency")
 
     # ------------------------------------------------------------------ fields against what is stored
 
     def check_state(self, ctx: Context) -> None:
-        """Stage: what valid fields must be besides, given what is stored."""
+        """Stage: validates fields against stored state."""
         match ctx.operation:
             case "updateBeneficiary":
                 self.check_company_name(ctx, {**(ctx.beneficiary or {}), **ctx.values})
@@ -294,8 +292,8 @@ class Validation(Base):
                 self.check_funds(ctx)
 
     def check_payout_references(self, ctx: Context) -> None:
-        """The beneficiary is under the account, the destination under it: tenancy.payout-references,
-        tenancy.payout-references-status, tenancy.payout-destination-owner."""
+        """The beneficiary is under the account, the destination under the beneficiary:
+        tenancy.payout-references, tenancy.payout-references-status, tenancy.payout-destination-owner."""
         assert ctx.account is not None
         beneficiary = self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))
         if beneficiary is None or beneficiary["parent"] != ctx.account["id"]:
@@ -310,11 +308,11 @@ class Validation(Base):
             self.on_payout_destination_owner(ctx, destination)
 
     def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
-        """Refuses a beneficiary that is elsewhere or nowhere: tenancy.payout-references."""
+        """Refuses a beneficiary that is missing or under another account: tenancy.payout-references."""
         raise Refusal("payout_beneficiary")
 
     def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        """Refuses a destination that is elsewhere or nowhere: tenancy.payout-references."""
+        """Refuses a destination that is missing or under another account: tenancy.payout-references."""
         raise Refusal("payout_destination")
 
     def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
@@ -322,11 +320,11 @@ class Validation(Base):
         raise Refusal("payout_destination_owner")
 
     def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
-        """Accepts a payout to a disabled beneficiary; open (payout.disabled-beneficiary), accepted here."""
+        """Accepts a payout to a disabled beneficiary, which is open (payout.disabled-beneficiary)."""
 
     def check_funds(self, ctx: Context) -> None:
-        """Demands funds; open (payout.insufficient-funds), demanded here if the account has a balance in the
-        payout's currency."""
+        """Requires sufficient funds, which is open (payout.insufficient-funds), if the account has a balance
+        in the payout's currency."""
         assert ctx.account is not None
         amount = decimal_of(ctx.values.get("amount"))
         for balance in ctx.store.balances(ctx.account["id"]):

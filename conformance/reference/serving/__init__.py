@@ -1,1 +1,2 @@
-"""The reference server on sockets, as an ASGI application, in a process of its own, or in this process."""
+"""Serves the reference server: over sockets as an ASGI application, in a child process, or in this
+process."""

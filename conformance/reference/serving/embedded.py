@@ -1,7 +1,7 @@
 """`python -m conformance.reference.serving.embedded FILE PROCESS`: a server that ends with another process.
 
-It listens on a free port, keeps its state in memory, and writes the tables of its target file as JSON to FILE
-when it accepts requests.
+Listens on a free port, keeps its state in memory, and writes the tables of its target file as JSON to FILE
+once it accepts requests.
 """
 
 from __future__ import annotations

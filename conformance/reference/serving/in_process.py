@@ -1,4 +1,4 @@
-"""An httpx transport that calls a server in the same process: no sockets, no threads, no waiting."""
+"""An httpx transport that calls a server in the same process, without sockets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from conformance.reference.core_messages import Request
 
 
 class InProcessTransport(httpx.BaseTransport):
-    """Answers httpx requests with `server`. May be used from several threads at once.
+    """Answers httpx requests with `server`. Thread-safe.
 
-    The request target is what httpx would put on the wire (the `target` extension, if set).
+    The request target is the one httpx would send (the `target` extension, if set).
     """
 
     def __init__(self, server: Server) -> None:
@@ -21,7 +21,7 @@ class InProcessTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if "gate" in request.extensions:
-            # As a socket would: the other threads of a race begin before one has its answer.
+            # Yields as a socket would, so that all threads of a race start before the first answer.
             sleep(0)
         target = request.extensions.get("target", request.url.raw_path)
         response = self.server.handle(Request(request.method, target, request.headers.raw, request.read()))

@@ -1,5 +1,5 @@
-"""Serving over HTTP with uvicorn: the server as an ASGI application, the protocol that hands it request
-targets as sent, and a socket that is bound first, so that its address is known and errors are clear."""
+"""Serves over HTTP with uvicorn: the ASGI application, a protocol that preserves raw request targets, and a
+socket bound in advance, for a known address and clear errors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from conformance.reference.core_messages import Request, encode
 
 Message = MutableMapping[str, Any]
 
-#: Bytes of an over-long body that are still read, so that the client comes to read the refusal.
+#: Maximum bytes read of an oversized body, so that the client can read the refusal.
 DRAIN_LIMIT = 64 * 1024 * 1024
 
 BACKLOG = 1024
 
-#: Seconds between two looks at whether the parent process still runs.
+#: Seconds between checks for the parent process.
 POLL_INTERVAL = 0.5
 
 
@@ -35,10 +35,9 @@ POLL_INTERVAL = 0.5
 
 
 class Application:
-    """Answers HTTP requests with `server`.
+    """An ASGI application that answers with `server`.
 
-    With `threads` each request is handled in a thread of its own, so that simultaneous requests meet
-    in the server and not in a queue before it: slower, for servers that get that wrong.
+    With `threads` each request is handled in its own thread, for faulty servers with race conditions; slower.
     """
 
     def __init__(self, server: Server, *, threads: bool = False) -> None:
@@ -62,7 +61,7 @@ class Application:
         else:
             response = self.server.handle(request)
         if response.delay:
-            # Nothing but the end of the connection can come in behind the body.
+            # After the body, receive() can only return a disconnect.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(receive(), response.delay)
                 response.delivered = False
@@ -78,7 +77,7 @@ class Application:
 
 
 async def _read(receive: Callable[[], Awaitable[Message]], limit: int) -> bytes | None:
-    """The request body; of one beyond the limit just enough to see that; None when the client is gone."""
+    """The request body; truncated above the limit; None if the client disconnected."""
     chunks: list[bytes] = []
     kept = read = 0
     while True:
@@ -103,17 +102,17 @@ def _target(scope: Message) -> bytes:
 
 def _new_parser(protocol: Protocol) -> Any:
     parser = httptools.HttpRequestParser(protocol)
-    # As uvicorn has it: a request may come behind the last one of a connection.
+    # As in uvicorn: data may follow the last request of a connection.
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     return parser
 
 
 class _Parser:
-    """httptools' parser for a server that speaks HTTP/1.1 alone.
+    """httptools' parser for a server of HTTP/1.1 only.
 
-    Where a request asks for another protocol (`Upgrade: h2c`, as Java's HttpClient sends at first), httptools
-    takes what follows the head for that protocol. A server may ignore the wish (RFC 9110, 7.8): then the head
-    is read anew without it, and the body is a body.
+    If a request asks for an upgrade (`Upgrade: h2c`, as Java's HttpClient sends first), httptools treats what
+    follows the head as the other protocol. A server may ignore the upgrade (RFC 9110, 7.8): the head is then
+    parsed again without it, so that the body is read.
     """
 
     def __init__(self, protocol: Protocol) -> None:
@@ -121,7 +120,7 @@ class _Parser:
         self._parser = _new_parser(protocol)
 
     def feed_data(self, data: bytes) -> None:
-        """Reads on. Raises HttpParserError for what is no HTTP."""
+        """Parses data. Raises HttpParserError if it is not HTTP."""
         while True:
             try:
                 self._parser.feed_data(data)
@@ -138,16 +137,16 @@ class _Parser:
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with target and headers in the scope byte for byte. ASGI alone cannot tell `/path?`
-    from `/path`, which are signed differently, and has all header names in lower case. What is not HTTP is
-    refused as JSON, like all else; a wish for another protocol is ignored."""
+    """uvicorn's protocol, with raw target and headers in the scope: ASGI does not distinguish `/path?` from
+    `/path`, which are signed differently, and lower-cases header names. Malformed HTTP is refused in JSON,
+    and upgrades are ignored."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.parser = _Parser(self)  # type: ignore[assignment]
 
     def plain_head(self) -> bytes:
-        """The head of the request that was just read, without its wish for another protocol."""
+        """The head of the current request without its Upgrade header."""
         version = self.parser.get_http_version().encode()
         lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
         lines += [b"%s: %s" % pair for pair in self.raw_headers if pair[0].lower() != b"upgrade"]
@@ -188,7 +187,7 @@ class Protocol(HttpToolsProtocol):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 lets the system choose one. Raises InputError."""
+    """A listening socket; port 0 for any free one. Raises InputError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -211,7 +210,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def base_url(bound: socket.socket, host: str, prefix: str = "") -> str:
-    """The base URL at which a listening socket is reached from this machine."""
+    """The base URL of a listening socket from this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
     if ":" in name:
         name = f"[{name}]"
@@ -219,7 +218,7 @@ def base_url(bound: socket.socket, host: str, prefix: str = "") -> str:
 
 
 class _Listener(uvicorn.Server):
-    """A uvicorn server that says when it accepts requests and lets its caller clean up after a signal."""
+    """A uvicorn server that reports when it accepts requests, and lets its caller clean up after a signal."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -232,7 +231,7 @@ class _Listener(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # uvicorn's own raises the signal anew at the end, which kills the process before it can clean up.
+        # uvicorn's version raises the signal again at the end, which kills the process before cleanup.
         handled = (signal.SIGINT, signal.SIGTERM)
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -252,12 +251,12 @@ def serve(
     *,
     parent: int | None = None,
 ) -> None:
-    """Serves on a listening socket until SIGINT, SIGTERM or, where given, the end of process `parent`."""
+    """Serves on a listening socket until SIGINT, SIGTERM or the end of process `parent`, if given."""
     listener = _Listener(configuration(Application(server)), ready)
     finished = threading.Event()
 
     def watch(process: int) -> None:
-        # An own parent that ended shows at once, even while nobody has waited for it yet.
+        # getppid() also detects a parent that is a zombie.
         own = os.getppid() == process
         while not finished.wait(POLL_INTERVAL):
             if os.getppid() != process if own else not running(process):
@@ -274,8 +273,8 @@ def serve(
 
 @contextlib.contextmanager
 def served(server: Server, *, threads: bool = False, at: socket.socket | None = None) -> Iterator[str]:
-    """Serves from a thread of this process while the context lasts, on a free port or on a listening socket;
-    gives the base URL."""
+    """Serves in a thread while the context lasts, on a free port or a listening socket; yields the base
+    URL."""
     ready = threading.Event()
     with at or listen("127.0.0.1", 0) as bound:
         listener = _Listener(configuration(Application(server, threads=threads)), ready.set)
@@ -290,7 +289,7 @@ def served(server: Server, *, threads: bool = False, at: socket.socket | None = 
 
 
 def configuration(application: Application) -> uvicorn.Config:
-    """Configuration of uvicorn: target and headers as sent, no header of its own."""
+    """uvicorn's configuration: raw target and headers, no headers of its own."""
     return uvicorn.Config(
         application,
         http=Protocol,
@@ -307,7 +306,7 @@ def configuration(application: Application) -> uvicorn.Config:
 
 
 def running(process: int) -> bool:
-    """True if a process exists; always True where asking could harm it (not on POSIX)."""
+    """True if a process exists; always True outside POSIX, where the check could kill it."""
     if os.name != "posix":
         return True
     try:

@@ -194,25 +194,16 @@ class Store:
 
     def claim_nonce(self, scope: str, nonce: str, now: int, expires: int) -> bool:
         """Records a nonce until `expires`; False if it is recorded and not expired."""
-        return (
-            self.change(
-                "INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires "
-                "WHERE nonces.expires <= ?",
-                scope,
-                nonce,
-                expires,
-                now,
-            )
-            == 1
+        sql = (
+            "INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires "
+            "WHERE nonces.expires <= ?"
         )
+        return self.change(sql, scope, nonce, expires, now) == 1
 
     def nonce_claimed(self, scope: str, nonce: str, now: int) -> bool:
         """True if a nonce is recorded and not expired."""
-        return bool(
-            self.query(
-                "SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?", scope, nonce, now
-            )
-        )
+        sql = "SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?"
+        return bool(self.query(sql, scope, nonce, now))
 
     def prune_nonces(self, now: int) -> int:
         """Deletes expired nonces; returns their number."""
@@ -287,10 +278,8 @@ class Store:
 
     def claim_wallet_pair(self, account: str, currency: str, network: str) -> bool:
         """Reserves a currency and network in an account; False if the account has the pair."""
-        return (
-            self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)", account, currency, network)
-            == 1
-        )
+        sql = "INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)"
+        return self.change(sql, account, currency, network) == 1
 
     def balances(self, account: str) -> list[Balance]:
         rows = self.query(

@@ -82,7 +82,7 @@ class Authentication(Base):
         """Parses epoch seconds: auth.timestamp-integer."""
         if not _INTEGER.fullmatch(text):
             raise Refusal("invalid_timestamp")
-        # Longer integers are out of the window whatever their value.
+        # A truncated integer is out of the window, too.
         return int(text[:20])
 
     def server_seconds(self, ctx: Context) -> int:

@@ -27,6 +27,11 @@ PREFIXES = {
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+def random_text(alphabet: str, length: int) -> str:
+    """A text of random characters."""
+    return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
 class Base:
     """Common seams. Every seam takes the context, so an override can be limited to one operation."""
 
@@ -61,12 +66,7 @@ class Base:
 
     def new_id(self, ctx: Context, kind: str) -> str:
         """A new identifier: format.id, format.account-id, format.id-unique."""
-        number = secrets.randbelow(36**self.id_length)
-        digits = []
-        for _ in range(self.id_length):
-            number, digit = divmod(number, 36)
-            digits.append(_BASE36[digit])
-        return PREFIXES[kind] + "".join(digits)
+        return PREFIXES[kind] + random_text(_BASE36, self.id_length)
 
     # ------------------------------------------------------------------ refusals
 

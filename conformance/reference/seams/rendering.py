@@ -141,8 +141,9 @@ class Rendering(Base):
     def clabe_last4(self, ctx: Context, record: Record) -> str | None:
         """The last four digits of a Mexican CLABE, sent as account number: secrets.hidden."""
         number = record.get("account_number")
-        clabe = record.get("country") == "MX" and isinstance(number, str) and len(number) == 18
-        return number[-4:] if clabe and isinstance(number, str) else None
+        if record.get("country") == "MX" and isinstance(number, str) and len(number) == 18:
+            return number[-4:]
+        return None
 
     def iban_masked(self, ctx: Context, record: Record) -> str | None:
         """The masked IBAN: destination.masked, destination.masked-enough, secrets.hidden."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from decimal import Decimal
+from string import digits
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.codes import DOLLARS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
-from conformance.reference.seams.base import Base
+from conformance.reference.seams.base import Base, random_text
 from conformance.reference.seams.validation import EXACT, decimal_of
-from conformance.reference.store import Balance
 
 #: operationId -> kind of its resource.
 KINDS = {operation.id: operation.resource.removesuffix("_balances") for operation in OPERATIONS.values()}
@@ -27,9 +26,7 @@ class Resources(Base):
 
     def act(self, ctx: Context) -> None:
         """Stage: performs the operation; sets the resource for the answer in the context."""
-        action: Callable[[Context], None] | None = getattr(self, _ACTIONS[ctx.operation])
-        assert action is not None
-        action(ctx)
+        getattr(self, _ACTIONS[ctx.operation])(ctx)
 
     # ------------------------------------------------------------------ creating
 
@@ -118,7 +115,8 @@ class Resources(Base):
         """The bank details of a virtual account: format.bank-details, format.iban. Inapplicable ones are
         absent."""
         if ctx.values.get("currency") == "USD":
-            return {"bank_name": "Example Bank", "account_number": _digits(10), "routing_number": "021000021"}
+            number = random_text(digits, 10)
+            return {"bank_name": "Example Bank", "account_number": number, "routing_number": "021000021"}
         iban = _iban()
         return {"ibans": [iban], "iban": iban, "bic": "DEUTDEFF", "bank_name": "Example Bank"}
 
@@ -126,9 +124,9 @@ class Resources(Base):
         """The deposit addresses of a wallet: wallet.addresses."""
         match ctx.values.get("network"):
             case "bitcoin":
-                address = "tb1q" + _random(_BECH32, 38)
+                address = "tb1q" + random_text(_BECH32, 38)
             case "solana_devnet":
-                address = _random(_BASE58, 44)
+                address = random_text(_BASE58, 44)
             case _:
                 address = "0x" + secrets.token_hex(20)
         return [{"address": address, "tag": None}]
@@ -180,17 +178,12 @@ class Resources(Base):
             if balance.currency == ctx.values.get("currency") and amount is not None:
                 available = EXACT.subtract(Decimal(balance.available), amount)
                 pending = EXACT.add(Decimal(balance.pending_payout), amount)
-                ctx.store.set_balance(
-                    account,
-                    Balance(
-                        balance.currency,
-                        balance.currency_type,
-                        format(available, "f"),
-                        format(pending, "f"),
-                        balance.pending_payin,
-                        self.instant(ctx),
-                    ),
+                changed = balance._replace(
+                    available=format(available, "f"),
+                    pending_payout=format(pending, "f"),
+                    updated=self.instant(ctx),
                 )
+                ctx.store.set_balance(account, changed)
 
     # ------------------------------------------------------------------ beneficiaries
 
@@ -265,15 +258,7 @@ _ACTIONS = {
 }
 
 
-def _random(alphabet: str, length: int) -> str:
-    return "".join(secrets.choice(alphabet) for _ in range(length))
-
-
-def _digits(length: int) -> str:
-    return _random("0123456789", length)
-
-
 def _iban() -> str:
     """A random German IBAN with valid check digits (ISO 13616)."""
-    account = "37040044" + _digits(10)
+    account = "37040044" + random_text(digits, 10)
     return f"DE{98 - int(account + '131400') % 97:02d}{account}"

@@ -183,7 +183,7 @@ class Authentication(Base):
         return ctx.organization.id
 
     def nonce_expiry(self, ctx: Context) -> int:
-        """When the nonce expires, in microseconds: not before its timestamp and the replay window do."""
+        """The expiry of the nonce in microseconds: not before its timestamp and the replay window expire."""
         timestamp = self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "")
         seconds = max(self.server_seconds(ctx) + self.nonce_window, timestamp + self.timestamp_skew)
         return (seconds + self.nonce_margin) * 1_000_000

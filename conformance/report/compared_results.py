@@ -4,7 +4,7 @@ pages."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance._text import clean, count, listed
@@ -183,15 +183,19 @@ def _column(column: dict[str, list[str]]) -> dict[str, object]:
 _SEVERITY = [*map(str, Verdict), ABSENT]
 
 
-def _row(values: list[str]) -> str:
+def _row(values: Sequence[str]) -> str:
     return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
 
 
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _row(headings)
+    yield "|" + "---|" * len(headings)
+    yield from map(_row, rows)
+    yield ""
+
+
 def _lines(found: Comparison) -> Iterator[str]:
-    yield "## Financial Accounts API conformance, compared"
-    yield ""
-    yield found.headline
-    yield ""
+    yield from ("## Financial Accounts API conformance, compared", "", found.headline, "")
     yield from _facts(found)
     if found.broke or found.mended or found.moved:
         yield from _changes("What broke", found.broke, found)
@@ -202,8 +206,6 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 
 def _facts(found: Comparison) -> Iterator[str]:
-    yield _row(["", *map(plain, found.names)])
-    yield "|---|" + "---|" * len(found.names)
     facts = {
         "verdict": [document.verdict.title or document.verdict.name for document in found.documents],
         "exit status": [str(document.verdict.exit_status) for document in found.documents],
@@ -214,45 +216,44 @@ def _facts(found: Comparison) -> Iterator[str]:
         "started": [document.run.started[:16].replace("T", " ") for document in found.documents],
         "suite": [document.suite.version for document in found.documents],
     }
-    for name, values in facts.items():
-        yield _row([name, *values])
-    yield ""
+    yield from _table(["", *map(plain, found.names)], ([name, *values] for name, values in facts.items()))
 
 
 def _rules(found: Comparison) -> Iterator[str]:
     if not found.rules:
-        yield "No rule is judged differently, and none is broken."
-        yield ""
-    else:
-        yield f"### {count(len(found.rules), 'rule')} judged differently, or broken somewhere"
-        yield ""
-        yield _row(["rule", "level", *map(plain, found.names)])
-        yield "|---|---|" + "---|" * len(found.names)
-        for rule, columns in found.rules:
-            texts = [f"{column['sign']} {column['text']}".strip() for column in map(_column, columns)]
-            yield _row([f"`{rule.id}`", str(rule.level), *texts])
-        yield ""
+        yield from ("No rule is judged differently, and none is broken.", "")
+        return
+    yield from (f"### {count(len(found.rules), 'rule')} judged differently, or broken somewhere", "")
+    rows = [
+        [
+            f"`{rule.id}`",
+            str(rule.level),
+            *(f"{column['sign']} {column['text']}".strip() for column in map(_column, columns)),
+        ]
+        for rule, columns in found.rules
+    ]
+    yield from _table(["rule", "level", *map(plain, found.names)], rows)
 
 
 def _choices(found: Comparison) -> Iterator[str]:
     if not found.choices:
-        yield "No open question is answered differently."
-        yield ""
-    else:
-        yield f"### {count(len(found.choices), 'open question')} answered differently"
-        yield ""
-        yield _row(["rule", "operations", "question", *map(plain, found.names)])
-        yield "|---|---|---|" + "---|" * len(found.names)
-        for (rule, question, answers), operations in found.choices.items():
-            where = view.where(operations, found.documents[-1].operations)
-            texts = (code(answer, 120) if answer else "not asked" for answer in answers)
-            yield _row([f"`{rule}`", where, plain(question), *texts])
-        yield ""
+        yield from ("No open question is answered differently.", "")
+        return
+    yield from (f"### {count(len(found.choices), 'open question')} answered differently", "")
+    rows = [
+        [
+            f"`{rule}`",
+            view.where(operations, found.documents[-1].operations),
+            plain(question),
+            *(code(answer, 120) if answer else "not asked" for answer in answers),
+        ]
+        for (rule, question, answers), operations in found.choices.items()
+    ]
+    yield from _table(["rule", "operations", "question", *map(plain, found.names)], rows)
 
 
 def _changes(title: str, changes: Changes, found: Comparison) -> Iterator[str]:
-    yield f"### {title}"
-    yield ""
+    yield from (f"### {title}", "")
     if not changes:
         yield "Nothing."
     for (rule, before, after), operations in changes.items():

@@ -71,7 +71,6 @@ class RunRecord(msgspec.Struct, frozen=True):
     selection: Annotated[str, says("How the user narrowed the run; empty for a whole run.")]
     workers: Annotated[int, says("In how many processes checks ran.")]
     requests: Annotated[Count, says("Requests sent, repetitions included.")]
-    #: Number of 429 and 503 answers waited out, and the seconds in all.
     retries: Annotated[
         Count,
         says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
@@ -85,7 +84,6 @@ class RunRecord(msgspec.Struct, frozen=True):
             "known."
         ),
     ] = ""
-    #: A word in the names and labels of all created resources; their number, and that of payouts.
     label: Annotated[
         str,
         says("A word in the names and labels of all that the run created; several where runs were merged."),

@@ -58,10 +58,9 @@ _YELLOW = {"yellow": True}
 #: Labels of facts in faint text.
 _ASIDE = frozenset({"operations", "rules", "led to"})
 
-#: Tone of a section or an operation -> colour.
-_TONES: dict[str, Markup] = {"bad": _RED, "unsure": _YELLOW, "": {}}
-
-_COLOURS: dict[str, dict[str, Any]] = {
+#: Tone of a verdict, a section or an operation -> colour.
+_COLOURS: dict[str, Markup] = {
+    "": {},
     "good": {"green": True},
     "part": {"cyan": True},
     "known": _YELLOW,
@@ -102,11 +101,11 @@ def _operations(document: Document) -> Iterator[Row]:
     yield Row("")
     for operation, (words, tone) in rows.items():
         if words:
-            yield Row(f"{operation:<26}{words}", _TONES[tone])
+            yield Row(f"{operation:<26}{words}", _COLOURS[tone])
 
 
 def _section(section: Section, verbose: bool) -> Iterator[Row]:
-    colour = _TONES[section.tone]
+    colour = _COLOURS[section.tone]
     yield Row("")
     yield Row(section.title, {**colour, **_BOLD})
     for number, entry in enumerate(section.entries, 1):

@@ -92,19 +92,11 @@ def _named(data: dict[str, Any]) -> dict[str, Any]:
 def _consistent(document: Document) -> bool:
     """True if every reference in the document resolves."""
     known, there = set(rules(document)), set(cells(document))
-    named = {
-        key
-        for cause in document.causes
-        for key in [
-            *((cause.rule, operation) for operation in cause.operations),
-            *(case.key for case in cause.took_along),
-        ]
-    }
-    counted = all(
-        set(row) == {str(verdict) for verdict in Verdict} for row in document.counts.values()
-    ) and set(document.counts) == {str(level) for level in Level}
+    named = {(cause.rule, operation) for cause in document.causes for operation in cause.operations}
+    named |= {case.key for cause in document.causes for case in cause.took_along}
     return (
-        counted
+        set(document.counts) == {*map(str, Level)}
+        and all(set(row) == {*map(str, Verdict)} for row in document.counts.values())
         and all(cause.operations for cause in document.causes)
         and named <= there
         and {rule for rule, _ in there} <= known

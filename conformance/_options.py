@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def _lanes(text: str) -> int:
     return min(_positive(text), MOST_LANES)
 
 
-def _number(text: str, unit: str) -> float:
+def _number(unit: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -54,8 +55,8 @@ def _number(text: str, unit: str) -> float:
     return value
 
 
-def _seconds(text: str) -> float:
-    return _number(text, "seconds")
+_seconds = partial(_number, "seconds")
+_rate = partial(_number, "requests a second")
 
 
 def _duration(text: str) -> float:
@@ -63,10 +64,6 @@ def _duration(text: str) -> float:
     if not value:
         raise argparse.ArgumentTypeError("it should be a number of seconds above 0")
     return value
-
-
-def _rate(text: str) -> float:
-    return _number(text, "requests a second")
 
 
 # ---------------------------------------------------------------------- the table

@@ -167,7 +167,7 @@ class Executor:
 
     def begin(self, tests: Mapping[str, Test]) -> None:
         """Starts tests, given by node id in the order of the run."""
-        waiting = {nodeid: test for nodeid, test in tests.items() if _waits(test)}
+        waiting = {nodeid: test for nodeid, test in tests.items() if getattr(test[0], "waits", False)}
         if waiting:
             self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), len(waiting), self._processor)
             for nodeid, test in waiting.items():
@@ -214,10 +214,6 @@ class Executor:
             worker.run.record.clear()
             worker.run.accepted.clear()
         return ledgers
-
-
-def _waits(test: Test) -> bool:
-    return isinstance(test[0], Check) and test[0].waits
 
 
 class WaitingChecks(Lanes[Worker]):

@@ -149,14 +149,11 @@ def wanted(item: pytest.Item, given: Options) -> bool:
         return True
     if given.part is not None and not in_shard(item.nodeid, given.part):
         return False
-    if given.effort is Effort.QUICK and not (is_check(item) and in_quick(test[0].name, test[1])):
+    function = getattr(item, "function", None)
+    is_check = hasattr(function, "conformance_check")
+    if given.effort is Effort.QUICK and not (is_check and in_quick(test[0].name, test[1])):
         return False
-    return given.scope.wants(getattr(item, "function", None), test[1])
-
-
-def is_check(item: pytest.Item) -> bool:
-    """True if a test is a check, not an exploration."""
-    return hasattr(getattr(item, "function", None), "conformance_check")
+    return given.scope.wants(function, test[1])
 
 
 def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -204,7 +204,8 @@ class Worker:
             if not (last or news) or not self.scope.covers(*key) or (broken and self._lacks(entry)):
                 continue
             if broken and not entry.replay:
-                around = _around(entry.violations[0].exchanges)
+                numbers = entry.violations[0].exchanges
+                around = range(min(numbers) - AROUND, max(numbers) + 1)
                 entry.replay = self._replay_of(entry.finding(), around, self.run)
             found = self._reported[key] = entry.finding()
             if known is not None:
@@ -218,8 +219,3 @@ class Worker:
     def _lacks(self, entry: Entry) -> bool:
         """True if the first violation only shows that an operation does not exist."""
         return bool(presence.lacks(self.run, entry.violations[0].evidence[:1]))
-
-
-def _around(numbers: Sequence[int]) -> range:
-    """The numbers of exchanges before and between the given ones."""
-    return range(min(numbers) - AROUND, max(numbers) + 1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------- pytest
 
 
-def choose_root_again(config: pytest.Config) -> None:
+def determine_root_again(config: pytest.Config) -> None:
     """Lets pytest determine its root folder again, now that all options are registered.
 
     Before plugins register options, pytest takes the value of an unknown option for a path to tests: `pytest
@@ -53,7 +53,7 @@ def choose_root_again(config: pytest.Config) -> None:
     config._inicache.clear()
 
 
-def import_as_compiled(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
+def disable_assertion_rewriting(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
     """Keeps pytest from rewriting the assertions of a package.
 
     pytest rewrites every package with a plugin. The suite's assertions are not tests, and where no cache can
@@ -65,7 +65,7 @@ def import_as_compiled(pluginmanager: pytest.PytestPluginManager, package: str) 
         marked.discard(package)
 
 
-def keep_cache_in(config: pytest.Config, folder: Path) -> None:
+def set_cache_folder(config: pytest.Config, folder: Path) -> None:
     """Makes pytest write its cache into a folder, unless its settings name one; call it before plugins are
     configured. Assumes _inicache, the cache of settings; without it the cache is in the root folder."""
     remembered = getattr(config, "_inicache", None)
@@ -83,7 +83,7 @@ def option_names(parser: pytest.Parser) -> frozenset[str]:
     )
 
 
-def colour_again(reporter: Any) -> None:
+def refresh_colour(reporter: Any) -> None:
     """Makes a terminal reporter choose the colour of its last line again, after its `stats` were changed.
     Assumes _set_main_color; without it the colour is the one chosen before."""
     choose = getattr(reporter, "_set_main_color", None)
@@ -101,7 +101,7 @@ def terminal_writer(reporter: Any) -> Any:
 # ---------------------------------------------------------------------- Python
 
 
-def parse_one_at_a_time() -> None:
+def serialize_parsing() -> None:
     """Serializes `ast.parse` among the threads of this process; pytest calls it for imports, hypothesis for
     its messages. Before Python 3.12.2 (and 3.11.8) threads share one recursion counter
     (python/cpython#106905), which raises SystemError. Assumes that callers use the attribute of the module;
@@ -124,14 +124,14 @@ def parse_one_at_a_time() -> None:
 _UTF_8 = ((0, 0xD7FF), (0xE000, 0x10FFFF))
 
 
-def keep_examples_apart(test: Callable[..., Any], name: str) -> None:
+def set_database_key(test: Callable[..., Any], name: str) -> None:
     """Gives a test of hypothesis.given its own key in hypothesis' database. Assumes
     _hypothesis_internal_database_key; without it several tests share one key and run each other's examples
     first."""
     test._hypothesis_internal_database_key = name.encode()  # type: ignore[attr-defined]
 
 
-def know_utf_8() -> None:
+def preset_utf_8_intervals() -> None:
     """Tells hypothesis which characters UTF-8 can encode: all but surrogates. Otherwise it tries all
     1,114,112 code points in each process without a cache, for seconds and in 180 MB. Assumes that
     intervals_from_codec returns two IntervalSets, the encodable characters and those that do not round-trip;
@@ -151,7 +151,7 @@ def know_utf_8() -> None:
     charmap.intervals_from_codec = intervals_from_codec  # type: ignore[assignment]
 
 
-def leave_collections_alone() -> None:
+def disable_collection_timing() -> None:
     """Keeps hypothesis from timing garbage collections for deadlines, which the suite does not set: its
     callback runs on top of a deep stack, and before Python 3.12 that overflows. Assumes the flag
     _gc_initialized; without it collections are timed."""
@@ -162,7 +162,7 @@ def leave_collections_alone() -> None:
             junkdrawer._gc_initialized = True
 
 
-def leave_out_words_of_source() -> Callable[[], contextlib.AbstractContextManager[None]]:
+def without_source_constants() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """Returns a context manager in which hypothesis does not draw constants from the source of local modules:
     the suite is local in a checkout but not when installed, so one seed would draw different cases. Assumes
     _get_local_constants and Constants; without them constants are drawn."""
@@ -176,7 +176,7 @@ def leave_out_words_of_source() -> Callable[[], contextlib.AbstractContextManage
     left_out = contextvars.ContextVar("words of source are left out", default=False)
 
     @contextlib.contextmanager
-    def without() -> Iterator[None]:
+    def excluded() -> Iterator[None]:
         before = left_out.set(True)
         try:
             yield
@@ -184,10 +184,10 @@ def leave_out_words_of_source() -> Callable[[], contextlib.AbstractContextManage
             left_out.reset(before)
 
     providers._get_local_constants = lambda: none if left_out.get() else ask()
-    return without
+    return excluded
 
 
-def has_words_of_hypothesis(reporter: Any) -> bool:
+def has_hypothesis_output(reporter: Any) -> bool:
     """True if a report of another process carries output for hypothesis's plugin to print. Assumes attributes
     that begin with _hypothesis_; without them the plugin prints nothing for those processes."""
     reports = (report for reports in getattr(reporter, "stats", {}).values() for report in reports)

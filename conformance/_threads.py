@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 
-def keep_to_one_processor(number: int | None = None) -> None:
+def pin_to_processor(number: int | None = None) -> None:
     """Pins the calling thread, and those it starts, to one of its processors: number modulo count, by default
     the process id.
 

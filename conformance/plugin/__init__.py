@@ -16,7 +16,7 @@ import pytest
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     from conformance import _private
 
-    _private.import_as_compiled(pluginmanager, "conformance")
+    _private.disable_assertion_rewriting(pluginmanager, "conformance")
     from conformance.plugin import hooks
 
     # An older entry point, or -p, may have registered it.

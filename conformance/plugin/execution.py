@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance._options import Effort
-from conformance._private import parse_one_at_a_time
+from conformance._private import serialize_parsing
 from conformance.checks.check import Check
 from conformance.fuzz.exploration import Exploration
 from conformance.judge.findings import Finding, Verdict
@@ -174,7 +174,7 @@ class Executor:
                 self._futures[nodeid] = self._waiting.submit(_job(test))
         others = [nodeid for nodeid in tests if nodeid not in waiting]
         if self.lanes > 1 and len(others) > 1:
-            parse_one_at_a_time()
+            serialize_parsing()
             sys.setswitchinterval(SWITCH)
             self._ahead = Lanes(
                 min(self.lanes, len(others)),

@@ -18,7 +18,7 @@ import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
 from conformance._options import Effort
-from conformance._private import choose_root_again, has_words_of_hypothesis, keep_cache_in, option_names
+from conformance._private import determine_root_again, has_hypothesis_output, option_names, set_cache_folder
 from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if any(getattr(known, name, None) for name in options.FILES):
-        choose_root_again(early_config)
+        determine_root_again(early_config)
     if folder := selection.alone(early_config):
-        _leave_nothing_beside(folder, early_config)
+        _move_caches(folder, early_config)
 
 
-def _leave_nothing_beside(folder: Path, config: pytest.Config) -> None:
+def _move_caches(folder: Path, config: pytest.Config) -> None:
     """Puts the caches of pytest and hypothesis into the report folder, not beside the user's files."""
-    keep_cache_in(config, folder / ".pytest_cache")
+    set_cache_folder(config, folder / ".pytest_cache")
     if _STORAGE not in os.environ:
         os.environ[_STORAGE] = str(folder / ".hypothesis")
         config.add_cleanup(_forget_storage)
@@ -178,7 +178,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return True
     tests = [(item, ours) for item in session.items if (ours := selection.ours(item)) is not None]
     judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
-    if not tests or not judges or _workers_run_them(config):
+    if not tests or not judges or _only_distributes(config):
         return None
     config.add_cleanup(functools.partial(gc.set_threshold, *gc.get_threshold()))
     gc.set_threshold(*_GARBAGE)
@@ -200,7 +200,7 @@ def _workers(config: pytest.Config) -> int:
     return int(data["place"][1] * data["lanes"]) if data else 1
 
 
-def _workers_run_them(config: pytest.Config) -> bool:
+def _only_distributes(config: pytest.Config) -> bool:
     """True if this process only distributes tests to those of pytest-xdist."""
     return bool(getattr(config.option, "tx", None)) and not hasattr(config, "workerinput")
 
@@ -330,7 +330,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Sends the final ledgers of this process's workers to the controller."""
     config = session.config
     if config.stash[_OPTIONS].selected:
-        _leave_hypothesis_out(config)
+        _unregister_hypothesis(config)
         # The process is about to end: collecting garbage would take a second.
         gc.freeze()
     if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
@@ -338,10 +338,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         config.workeroutput["conformance"] = [ledger.packed() for ledger in config.stash[_EXECUTOR].totals()]
 
 
-def _leave_hypothesis_out(config: pytest.Config) -> None:
+def _unregister_hypothesis(config: pytest.Config) -> None:
     """Unregisters hypothesis's plugin if it has nothing to print: for that it would import hypothesis, which
     takes as long as judging a rule."""
     plugin = config.pluginmanager.get_plugin("hypothesispytest")
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    if plugin is not None and "hypothesis" not in sys.modules and not has_words_of_hypothesis(reporter):
+    if plugin is not None and "hypothesis" not in sys.modules and not has_hypothesis_output(reporter):
         config.pluginmanager.unregister(plugin)

@@ -61,8 +61,5 @@ def _is_command() -> bool:
     main = sys.modules["__main__"]
     name = getattr(getattr(main, "__spec__", None), "name", "") or ""
     started = PurePath(getattr(main, "__file__", None) or "").stem
-    return name.partition(".")[0] in ("pytest", "conformance") or started in (
-        "pytest",
-        "py.test",
-        "conformance",
-    )
+    commands = ("pytest", "py.test", "conformance")
+    return name.partition(".")[0] in commands or started in commands

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from typing import Generic, TypeVar
 
-from conformance._threads import keep_to_one_processor
+from conformance._threads import pin_to_processor
 
 W = TypeVar("W")
 R = TypeVar("R")
@@ -114,7 +114,7 @@ class Lanes(Generic[W]):
             return True
 
     def _run(self, lane: int) -> None:
-        keep_to_one_processor(self._processor)
+        pin_to_processor(self._processor)
         while lane not in self._ended:
             self._jobs.get()(lane)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance._options import Effort
-from conformance._private import colour_again, terminal_writer
+from conformance._private import refresh_colour, terminal_writer
 from conformance._text import count, duration, printable
 from conformance.judge.findings import EVERY_RESPONSE, Finding
 from conformance.judge.ledger import Ledger
@@ -239,7 +239,7 @@ class Run:
         stats["failed"] = [report for report in stats["failed"] if not _violation(report)]
         # pytest only counts the entries.
         stats["violations"] = [ours[0]] * document.verdict.failures
-        colour_again(self._reporter)
+        refresh_colour(self._reporter)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         document = self.controller.document

@@ -51,8 +51,8 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     first: dict[str, Key] = {}
     for key in violated:
         first.setdefault(key[0], key)
-    nowhere = _kept_nowhere(ledger)
-    parents = {key: _parent(case, violated, first, nowhere) for key, case in violated.items()}
+    unjudged = _never_passed(ledger)
+    parents = {key: _parent(case, violated, first, unjudged) for key, case in violated.items()}
     _gather(violated, parents)
     broken: dict[str, list[Result]] = {}
     consequences: dict[str, list[Result]] = {}
@@ -118,7 +118,7 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _kept_nowhere(ledger: Ledger) -> Mapping[str, Collection[str]]:
+def _never_passed(ledger: Ledger) -> Mapping[str, Collection[str]]:
     """Rule -> the operations on which it was not run, for rules that never passed; a narrowed run judges few
     operations."""
     seen: dict[str, set[Verdict]] = {}
@@ -135,7 +135,7 @@ def _parent(
     case: Result,
     violated: Mapping[Key, Result],
     first: Mapping[str, Key],
-    nowhere: Mapping[str, Collection[str]],
+    unjudged: Mapping[str, Collection[str]],
 ) -> Key | None:
     """The violated case that explains this one; None if it is a cause itself."""
     finding = case.decisive
@@ -144,7 +144,7 @@ def _parent(
         return same if same in violated else first[finding.cause]
     for rule in ALL_RULES[case.rule].follows:
         parent = (rule, case.operation)
-        if case.operation not in ALL_RULES[rule].operations or case.operation in nowhere.get(rule, ()):
+        if case.operation not in ALL_RULES[rule].operations or case.operation in unjudged.get(rule, ()):
             # Where the rule was not judged on this operation, its first violation anywhere serves.
             parent = first.get(rule, parent)
         if parent not in violated or (violated[parent].known and not case.known):

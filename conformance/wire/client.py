@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from conformance import __version__
-from conformance._threads import keep_to_one_processor
+from conformance._threads import pin_to_processor
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.file import Organization
@@ -344,7 +344,7 @@ def _unconnected(error: BaseException) -> Failure:
 RACERS = "conformance race"
 
 #: Threads of all races, made when they are first needed: more than all lanes race with at once.
-_RACERS = ThreadPoolExecutor(1024, RACERS, keep_to_one_processor)
+_RACERS = ThreadPoolExecutor(1024, RACERS, pin_to_processor)
 
 #: One request of a race: its client, call and purpose.
 Racer = tuple[Client, Call, str]

@@ -42,16 +42,16 @@ def test_the_cache_goes_where_it_is_sent(
     pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(pytestconfig._inicache, "cache_dir", ".pytest_cache")
-    _private.keep_cache_in(pytestconfig, Path("reports/cache"))
+    _private.set_cache_folder(pytestconfig, Path("reports/cache"))
     assert pytestconfig.getini("cache_dir") == str(Path("reports/cache"))
-    _private.keep_cache_in(pytestconfig, Path("another"))
+    _private.set_cache_folder(pytestconfig, Path("another"))
     assert pytestconfig.getini("cache_dir") == str(Path("reports/cache"))
 
 
 def test_the_root_is_chosen_again(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = pytestconfig.rootpath, pytestconfig.inipath
     monkeypatch.setattr(pytestconfig, "_rootpath", Path("/elsewhere"))
-    _private.choose_root_again(pytestconfig)
+    _private.determine_root_again(pytestconfig)
     assert (pytestconfig.rootpath, pytestconfig.inipath) == chosen
 
 
@@ -59,7 +59,7 @@ def test_without_what_is_assumed_the_first_choice_stays() -> None:
     class Other:
         known_args_namespace = None
 
-    _private.choose_root_again(Other())  # type: ignore[arg-type]
+    _private.determine_root_again(Other())  # type: ignore[arg-type]
 
 
 def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config) -> None:
@@ -69,7 +69,7 @@ def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config
     hook.mark_rewrite("unheard_of")
     assert hook._is_marked_for_rewrite("unheard_of.part", AssertionState(pytestconfig, "rewrite"))
     hook._marked_for_rewrite_cache.clear()
-    _private.import_as_compiled(SimpleNamespace(rewrite_hook=hook), "unheard_of")  # type: ignore[arg-type]
+    _private.disable_assertion_rewriting(SimpleNamespace(rewrite_hook=hook), "unheard_of")  # type: ignore[arg-type]
     assert not hook._is_marked_for_rewrite("unheard_of.part", AssertionState(pytestconfig, "rewrite"))
     assert hasattr(pytestconfig.pluginmanager, "rewrite_hook")
 
@@ -81,7 +81,7 @@ def test_the_parser_tells_the_names_of_its_options(pytestconfig: pytest.Config) 
 
 
 def test_without_a_rewriting_hook_nothing_happens() -> None:
-    _private.import_as_compiled(SimpleNamespace(), "conformance")  # type: ignore[arg-type]
+    _private.disable_assertion_rewriting(SimpleNamespace(), "conformance")  # type: ignore[arg-type]
 
 
 def test_the_terminal_reporter_has_a_writer_and_a_colour_to_choose(pytestconfig: pytest.Config) -> None:
@@ -92,12 +92,12 @@ def test_the_terminal_reporter_has_a_writer_and_a_colour_to_choose(pytestconfig:
     writer = _private.terminal_writer(reporter)
     assert writer is reporter._tw and writer.fullwidth > 0
     reporter.stats["violations"] = []
-    _private.colour_again(reporter)
+    _private.refresh_colour(reporter)
     assert "violations" in (reporter._known_types or ())
 
 
 def test_without_them_there_is_a_second_best() -> None:
-    _private.colour_again(object())
+    _private.refresh_colour(object())
     assert _private.terminal_writer(object()).fullwidth > 0
 
 
@@ -110,7 +110,7 @@ def test_hypothesis_keeps_the_examples_of_each_name_apart() -> None:
         def test(value: int) -> None:
             raise ValueError
 
-        _private.keep_examples_apart(test, name)
+        _private.set_database_key(test, name)
         with pytest.raises(ValueError):
             test()
         return set(database.data)
@@ -124,9 +124,9 @@ def test_hypothesis_keeps_the_examples_of_each_name_apart() -> None:
 def test_hypothesis_leaves_its_words_in_reports(name: str) -> None:
     plugin = importlib.import_module("_hypothesis_pytestplugin")
     silent, speaking = SimpleNamespace(), SimpleNamespace(**{getattr(plugin, name): "words"})
-    assert not _private.has_words_of_hypothesis(None)
-    assert not _private.has_words_of_hypothesis(SimpleNamespace(stats={"passed": [silent]}))
-    assert _private.has_words_of_hypothesis(SimpleNamespace(stats={"passed": [silent], "": [speaking]}))
+    assert not _private.has_hypothesis_output(None)
+    assert not _private.has_hypothesis_output(SimpleNamespace(stats={"passed": [silent]}))
+    assert _private.has_hypothesis_output(SimpleNamespace(stats={"passed": [silent], "": [speaking]}))
 
 
 def test_hypothesis_is_told_the_characters_of_utf_8(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_hypothesis_is_told_the_characters_of_utf_8(monkeypatch: pytest.MonkeyPa
         raise LookupError(codec_name)
 
     monkeypatch.setattr(charmap, "intervals_from_codec", tried)
-    _private.know_utf_8()
+    _private.preset_utf_8_intervals()
     encodable, changed = charmap.intervals_from_codec("utf-8")
     assert not list(changed)
     assert all(ord(character) in encodable for character in "\0\ud7ff\ue000\U0010ffff")
@@ -147,7 +147,7 @@ def test_hypothesis_is_told_the_characters_of_utf_8(monkeypatch: pytest.MonkeyPa
 def test_hypothesis_draws_no_words_of_source(monkeypatch: pytest.MonkeyPatch) -> None:
     words = object()
     monkeypatch.setattr(providers, "_get_local_constants", lambda: words)
-    without = _private.leave_out_words_of_source()
+    without = _private.without_source_constants()
 
     def drawn() -> bool:
         return providers.HypothesisProvider(None)._local_constants is words
@@ -163,12 +163,12 @@ def test_hypothesis_leaves_collections_alone() -> None:
     script = """
 import gc
 from conformance import _private
-_private.leave_collections_alone()
+_private.disable_collection_timing()
 from hypothesis import given, strategies as st
 given(st.integers())(lambda value: None)()
 print(len(gc.callbacks))
 """
-    without = script.replace("_private.leave_collections_alone()", "")
+    without = script.replace("_private.disable_collection_timing()", "")
     told = [
         running.executed([sys.executable, "-c", text], PACKAGE.parent).stdout for text in (script, without)
     ]
@@ -212,8 +212,8 @@ def test_trees_are_parsed_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(sys, "version_info", (3, 11, 7))
     monkeypatch.setattr(ast, "parse", parse)
-    _private.parse_one_at_a_time()
-    _private.parse_one_at_a_time()
+    _private.serialize_parsing()
+    _private.serialize_parsing()
     threads = [threading.Thread(target=thread) for _ in range(4)]
     for each in threads:
         each.start()

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conformance._threads import keep_to_one_processor
+from conformance._threads import pin_to_processor
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity"), reason="the system has no affinity of threads"
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _affinity(number: int | None = None) -> set[int]:
-    keep_to_one_processor(number)
+    pin_to_processor(number)
     return os.sched_getaffinity(0)
 
 

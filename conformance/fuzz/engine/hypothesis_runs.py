@@ -19,10 +19,10 @@ import hypothesis
 from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
 from conformance._private import (
-    keep_examples_apart,
-    know_utf_8,
-    leave_collections_alone,
-    leave_out_words_of_source,
+    disable_collection_timing,
+    preset_utf_8_intervals,
+    set_database_key,
+    without_source_constants,
 )
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Falsified, Recorder
@@ -30,9 +30,9 @@ from conformance.fuzz.exploration import FuzzSettings
 
 T = TypeVar("T")
 
-know_utf_8()
-leave_collections_alone()
-_without_words_of_source = leave_out_words_of_source()
+preset_utf_8_intervals()
+disable_collection_timing()
+_without_words_of_source = without_source_constants()
 
 #: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.
 SHRINK_EXAMPLES = 200
@@ -232,7 +232,7 @@ def explore(
 
     for run_seed, how in runs(recorder, allowed, settings, seed):
         test = hypothesis.given(strategy)(example)  # type: ignore[no-untyped-call]
-        keep_examples_apart(test, name)
+        set_database_key(test, name)
         # In this order: a seed takes away the database of settings that are there already.
         test = how(hypothesis.seed(run_seed)(test))
         with contained():

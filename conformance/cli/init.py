@@ -39,10 +39,10 @@ _MORE = """
 
 # [limits]
 # requests_per_second = 50              # 0: as fast as the server answers; --rate
-# max_requests = 5000                   # no run sends more; --max-requests
+# max_requests = 5000                   # of a run; --max-requests
 # request_timeout = 30                  # seconds for one answer; --request-timeout
 # run_timeout = 900                     # seconds for a run, which then reports what it has; --run-timeout
-# retry_seconds = 120                   # so long each worker waits out 429 and 503 in all
+# retry_seconds = 120                   # seconds that each worker waits for 429 and 503 in all
 
 # [samples.beneficiary]                 # laid over the suite's own sample requests, for servers that accept
 # country_code = "US"                   # only some countries, currencies or bank details

@@ -174,16 +174,17 @@ def _process_data(config: pytest.Config) -> dict[str, Any]:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Starts the lanes with the tests of this process; a dry run runs nothing."""
     config = session.config
-    if config.stash[_OPTIONS].dry_run:
+    given = config.stash[_OPTIONS]
+    if given.dry_run:
         return True
     tests = [(item, ours) for item in session.items if (ours := selection.ours(item)) is not None]
-    judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
+    judges = given.selected and not given.idle and not session.testsfailed
     if not tests or not judges or _only_distributes(config):
         return None
     config.add_cleanup(functools.partial(gc.set_threshold, *gc.get_threshold()))
     gc.set_threshold(*_GARBAGE)
     executor = _executor(config)
-    if executor.lanes > 1 or config.stash[_OPTIONS].effort is Effort.DEEP:
+    if executor.lanes > 1 or given.effort is Effort.DEEP:
         if hasattr(config, "workerinput"):
             from conformance.plugin.execution import share
 

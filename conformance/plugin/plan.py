@@ -156,7 +156,7 @@ def fitting(nodeids: Iterable[str], workers: int) -> set[str]:
 
 
 def told(numbers: Numbers) -> str:
-    """Numbers in words."""
+    """The numbers in words."""
     return (
         f"{count(numbers.requests, 'request')}, {count(numbers.creations, 'resource')} created, "
         f"{count(numbers.payouts, 'payout')} among them"

@@ -97,7 +97,6 @@ def narrowed(config: Any) -> list[str]:
     for name, own in OPTIONS.items():
         value = getattr(option, f"conformance_{attribute(name)}", None)
         if own.narrows is True or (own.narrows is not None and value == own.narrows):
-            # Quoted, so that it can be pasted.
             words += [shlex.join(given)] if (given := as_words(name, value or None)) else []
     for name, values in (("--deselect", option.deselect), ("--ignore", option.ignore)):
         words += [f"{name} {shlex.quote(str(value))}" for value in values or ()]

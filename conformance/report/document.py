@@ -1,9 +1,9 @@
 """The results document: everything a report shows, as values; spec/results.schema.json is the schema of its
 JSON.
 
-Every format is made from this document alone, so `conformance report results.json` shows what the run showed.
-It holds no secret and stays bounded (see `evidence`): an exchange is stored once and only as evidence of a
-finding, and all others count in the latency of their operation.
+Every format is rendered from this document alone, so `conformance report results.json` reproduces the reports
+of the run. It contains no secret, and its size is bounded (see `evidence`): an exchange is stored once, and
+only as evidence of a finding; all others only count in the latency of their operation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXIT_STATUS = {
     "incomplete": 6,
 }
 
-#: The version of the format; the first number changes when a reader of the old one would misread the new one.
+#: The version of the format; its first number changes with incompatible changes.
 FORMAT = "1.2"
 
 
@@ -315,12 +315,12 @@ class Document(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, data: Any) -> Document:
-        """The document of JSON data; members that it does not know are left out. Raises
-        msgspec.ValidationError, which names the place."""
+        """Converts JSON data, ignoring unknown members. Raises msgspec.ValidationError, which names the
+        place."""
         return msgspec.convert(data, cls, str_keys=True)
 
     def exit_status(self, problems: Collection[str]) -> int:
-        """That of the verdict, or 3 where that is 0 and a report was not written."""
+        """The exit status of the verdict, or 3 if that is 0 and a report could not be written."""
         return self.verdict.exit_status or (3 if problems else 0)
 
 

@@ -159,7 +159,6 @@ def _values(document: Document) -> dict[str, Any]:
             f"{count(len(document.exchanges), 'exchange')} that prove something, and this page {len(kept):,} "
             f"of those (at most {PAGE_EXCHANGES / 1e6:g} MB, violations first)."
         ),
-        # By operation, as many as the page holds.
         "created": grouped((made.operation, made) for made in document.created[:CREATED]),
         "created_more": max(len(document.created) - CREATED, 0),
     }

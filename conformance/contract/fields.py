@@ -1,7 +1,4 @@
-"""The request fields of each operation and the documented members of its answer.
-
-Everything is derived from the schemas, so a limit stands in one place only.
-"""
+"""Request fields and documented response members of each operation, derived from its schemas."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS, response_schema
 
-#: Text fields whose content is the client's own choice. A title may be one of a list.
+#: Free-text fields. Not `title`, which a server may restrict to a list.
 FREE_TEXT = (
     "name",
     "first_name",
@@ -23,8 +20,7 @@ FREE_TEXT = (
     "description",
 )
 
-
-#: Fields of which a server may want every resource to have another value.
+#: Fields whose values a server may require to be unique.
 UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
 
 
@@ -32,8 +28,8 @@ UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number
 class Field:
     """A request field (sections 4.1 to 4.7).
 
-    `type` is the JSON type of its value; `required` says whether a create demands it, also where the field
-    belongs to an update; `max_length` is in characters; `code` is "country", "currency" or "".
+    `type` is its JSON type; `required` tells whether a create requires it, also on fields of an update;
+    `max_length` counts characters; `code` is "country", "currency" or "".
     """
 
     name: str
@@ -42,12 +38,12 @@ class Field:
     max_length: int | None = None
     choices: tuple[str, ...] = ()
     code: str = ""
-    #: The documented members of an object, all of them strings.
+    #: Documented members of an object, all of them strings.
     members: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
-        """The kind of its value: country, currency, amount, enum or text; the JSON type of any other."""
+        """Kind of value: country, currency, amount, enum or text; the JSON type if it is not a string."""
         if self.type != "string":
             return self.type
         return self.code or ("amount" if self.name == "amount" else "enum" if self.choices else "text")
@@ -55,10 +51,7 @@ class Field:
 
 @functools.cache
 def request_fields(operation: str) -> tuple[Field, ...]:
-    """The fields of an operation's body, in the order of the contract; none where it takes no body.
-
-    Raises KeyError for an unknown operationId.
-    """
+    """Fields of an operation's request body, in schema order. Raises KeyError for an unknown operationId."""
     schema = OPERATIONS[operation].request_schema or {}
     required = OPERATIONS[OPERATIONS[operation].traits.subset_of or operation].required_fields
     return tuple(
@@ -77,5 +70,5 @@ def request_fields(operation: str) -> tuple[Field, ...]:
 
 @functools.cache
 def documented(operation: str) -> tuple[str, ...]:
-    """The names of the documented members of the resource an operation answers (section 2)."""
+    """Names of the documented members of an operation's response (section 2)."""
     return tuple(response_schema(operation).get("properties", ()))

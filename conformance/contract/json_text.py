@@ -1,6 +1,6 @@
-"""Parses JSON by RFC 8259: UTF-8 only, no byte order mark, no NaN, no Infinity.
+"""Strict JSON parsing (RFC 8259): UTF-8 only, no byte order mark, no NaN or Infinity.
 
-Python's own parser takes all of those, and raises other errors than ValueError for deep nesting.
+Python's parser accepts all of those, and raises RecursionError for deep nesting.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-#: Nesting beyond which a text is taken for no JSON; answers of the API nest four deep.
+#: Maximum nesting depth; responses of the API nest four deep.
 MAX_DEPTH = 100
 
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
-#: Digits of an integer that is read exactly; longer ones become floats.
+#: Integers of more digits are read as floats.
 _EXACT_DIGITS = 4000
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
-#: Strings, the last of which may lack its end: so a text of quotes and backslashes is read once, not once
-#: for each quote.
+#: JSON strings; an unterminated last one matches too, which keeps the search linear.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 
 
 class TooDeep(ValueError):
-    """A text is nested more than MAX_DEPTH deep."""
+    """Nesting deeper than MAX_DEPTH."""
 
 
 def parse(body: bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for anything else, TooDeep for a text nested too deeply."""
+    """Parses a JSON text. Raises ValueError if it is not JSON, TooDeep if it is nested too deeply."""
     refuse_deep(body)
     text = body.decode("utf-8")
     try:
@@ -40,26 +39,25 @@ def parse(body: bytes) -> Any:
     except json.JSONDecodeError:
         raise
     except ValueError:
-        # Python reads no integer of more digits than its own limit; RFC 8259 has none.
+        # Python limits the digits of an integer, RFC 8259 does not.
         return json.loads(text, parse_constant=_refuse, parse_int=_integer)
 
 
 def load(text: bytes | str, **options: Any) -> Any:
-    """`json.loads` for a text of any origin, which raises TooDeep as well: before Python 3.12 the process
-    ends where a parser is at the end of the stack and garbage is collected just then."""
+    """`json.loads` for untrusted text. Raises TooDeep too: deep nesting can crash Python before 3.12."""
     refuse_deep(text)
     return json.loads(text, **options)
 
 
 def refuse_deep(text: bytes | str) -> None:
-    """Raises TooDeep for a text that is nested too deeply."""
+    """Raises TooDeep if a text is nested too deeply."""
     body = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(body) > MAX_DEPTH:
         raise TooDeep(f"nested more than {MAX_DEPTH} deep")
 
 
 def defect(body: bytes) -> str:
-    """Describes a body that `parse` does not take: "a body that begins with a byte order mark"."""
+    """Describes a body that `parse` rejects: "a body that begins with a byte order mark"."""
     if body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "a body that begins with a byte order mark"
     try:
@@ -76,13 +74,13 @@ def defect(body: bytes) -> str:
 
 def depth(body: bytes) -> int:
     """Nesting depth of a JSON text."""
-    # Brackets inside strings matter seldom, so strings are only left out where they might.
+    # Removing strings is slow, so it is done only if brackets in them might exceed the limit.
     found = _deepest(body)
     return found if found <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))
 
 
 def values(value: Any) -> Iterator[Any]:
-    """All values within a JSON value, itself first: members and elements in their order, at any depth."""
+    """Yields a JSON value and all values nested in it, in document order."""
     waiting = [value]
     while waiting:
         yield (found := waiting.pop())
@@ -93,12 +91,12 @@ def values(value: Any) -> Iterator[Any]:
 
 
 def all_texts(value: Any) -> Iterator[str]:
-    """All strings within a JSON value; the names of members are none."""
+    """Yields all strings in a JSON value, member names excepted."""
     return (found for found in values(value) if isinstance(found, str))
 
 
 def all_objects(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects within a JSON value."""
+    """Yields all objects in a JSON value."""
     return (found for found in values(value) if isinstance(found, dict))
 
 
@@ -111,7 +109,7 @@ def _refuse(literal: str) -> NoReturn:
     raise json.JSONDecodeError(f"{literal} is not JSON", literal, 0)
 
 
-#: Made once: json.loads makes one for each text, where it is given functions.
+#: Shared, since json.loads builds a decoder per call if it is given hooks.
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 

@@ -1,4 +1,4 @@
-"""Dependencies between operations: the ones that make what another one needs."""
+"""Dependencies between operations: which ones create the resources that another one needs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 from conformance.contract.operations import OPERATIONS
 
-#: Path parameter -> the operation that makes what it names.
+#: Path parameter -> the operation that creates its resource.
 _MADE_BY = {
     "account_id": "createAccount",
     "beneficiary_id": "createBeneficiary",
     "virtual_account_id": "createVirtualAccount",
 }
 
-#: Operation -> what its body names, by the operation that makes it.
+#: Operation -> the operations that create the resources its body refers to.
 _IN_BODY = {"createPayout": ("createBeneficiary", "createPayoutDestination")}
 
-#: Operation -> the operations that make what it needs.
+#: Operation -> the operations that create the resources it needs.
 NEEDS = {
     name: tuple(
         dict.fromkeys(
@@ -31,7 +31,7 @@ NEEDS = {
 
 
 def waiting(operation: str) -> list[str]:
-    """The operations that need, directly or not, what an operation makes."""
+    """Operations that depend on an operation, directly or indirectly."""
     found: list[str] = []
     for name in OPERATIONS:
         if name != operation and _needs(name, operation):
@@ -44,7 +44,7 @@ def _needs(name: str, operation: str) -> bool:
 
 
 def first(operations: Iterable[str]) -> str:
-    """The operation to build first: all that it needs is there, and most others wait for it."""
+    """The operation to implement first: it depends on none of the others, and most of them depend on it."""
     missing = list(operations)
     ready = [name for name in missing if not any(_needs(name, other) for other in missing)]
     return max(ready or missing, key=lambda name: (len(waiting(name)), -list(OPERATIONS).index(name)))

@@ -1,4 +1,4 @@
-"""Statements of the specification about a resource that was just created (sections 2 and 3)."""
+"""Values that the specification states of a newly created resource (sections 2 and 3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 
-#: Operation that creates -> the path parameter, and member of the answer, that names the parent.
+#: Create -> the path parameter, and response member, with the parent's id.
 PARENTS: Mapping[str, str] = {
     operation.id: operation.path_parameters[-1]
     for operation in OPERATIONS.values()
@@ -26,28 +26,27 @@ def _nullable(operation: str) -> tuple[str, ...]:
     )
 
 
-#: Operation that creates -> fields typed "or null" that a client may leave out.
+#: Create -> optional fields typed "or null".
 NULLABLE: Mapping[str, tuple[str, ...]] = {
     operation: names for operation in PARENTS if (names := _nullable(operation))
 }
 
 
 def initial_state(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The state and the defaults that a resource created with this body starts with."""
+    """Initial state of a resource created with this body, defaults included."""
     traits = TRAITS[operation]
     unsent = {name: value for name, value in traits.defaults.items() if name not in body}
     return {**traits.initial, **unsent}
 
 
 def sent(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a body that the answer shows as they were sent; of an amount, only the value is the same
-    (create.amount-exact)."""
+    """Fields of a body that the response echoes; an amount is compared by value (create.amount-exact)."""
     shown = documented(operation)
     return {name: value for name, value in body.items() if name in shown and name != "amount"}
 
 
 def stated(operation: str, body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
-    """Everything that is known beforehand about the answer to a create with this body under these parents."""
+    """All members of a create's response that its body and path determine."""
     absent = {name: None for name in NULLABLE.get(operation, ()) if name not in body}
     parent = PARENTS[operation]
     return {**absent, **initial_state(operation, body), **sent(operation, body), parent: ids[parent]}

@@ -1,7 +1,4 @@
-"""The contract of the API as spec/openapi.yaml and spec/schemas state it: its operations, and what breaks it.
-
-Reading the contract needs no schema library; the first document that is judged imports one.
-"""
+"""Operations of the API, from spec/openapi.yaml, and validation against spec/schemas."""
 
 from __future__ import annotations
 
@@ -26,10 +23,9 @@ from conformance.contract.traits import TRAITS, Traits
 class Operation:
     """One of the API's operations.
 
-    `path` is the template with /v1; `query_parameters` maps names to their schemas. In `request_schema` all
-    references are resolved, so that `request_schema["properties"][name]` has the field's type and limits.
-    `response_schema_uri` is relative to SPEC; `resource` names what is made, read or listed, and
-    `traits` says what is done to it.
+    `path` is the template with /v1; `query_parameters` maps names to their schemas. `request_schema` has all
+    references resolved. `response_schema_uri` is relative to SPEC; `resource` names what is created, read or
+    listed.
     """
 
     id: str
@@ -51,15 +47,15 @@ class Operation:
 
 @functools.cache
 def _document(name: str) -> Any:
-    """A file of the contract, by its path relative to SPEC."""
+    """Loads a file by its path relative to SPEC."""
     return load_yaml(SPEC / name) if name.endswith(".yaml") else json.loads((SPEC / name).read_bytes())
 
 
 def _resolved(value: Any, name: str) -> Any:
-    """A part of the file `name` with every reference replaced by what it refers to.
+    """Resolves the references in a part of the file `name`, none of which are circular.
 
-    Keywords beside a reference win over those of its target; nothing refers to itself in circles. `$schema`
-    is left out because jsonschema would change to the plain validator of that dialect.
+    Keywords beside a reference override those of its target. `$schema` is left out, since jsonschema would
+    switch to the standard validator of that dialect.
     """
     if isinstance(value, list):
         return [_resolved(inner, name) for inner in value]
@@ -115,15 +111,14 @@ def _operations() -> Iterator[Operation]:
                 yield _operation(path, method, item.get("parameters", []), described)
 
 
-#: The operations by operationId, in document order.
+#: Operations by operationId, in document order.
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {operation.id: operation for operation in _operations()}
 )
 
 
 def operations_named(text: str, option: str = "--operation: ") -> list[str]:
-    """The operationIds that `createWallet` or `list*` names. Raises InputError, which begins with the
-    option."""
+    """operationIds that match a pattern such as `list*`. Raises InputError, prefixed with the option."""
     found = fnmatch.filter(OPERATIONS, text)
     if not found:
         raise InputError(
@@ -142,7 +137,7 @@ def _routes() -> list[tuple[re.Pattern[str], Operation]]:
 
 
 def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
-    """The operation that a method and an unencoded path (from /v1 on) call, and its path parameters."""
+    """Finds the operation of a method and an unencoded path (from /v1 on), and its path parameters."""
     for pattern, operation in _routes():
         if operation.method == method and (found := pattern.fullmatch(path)):
             return operation, found.groupdict()
@@ -151,41 +146,35 @@ def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
 
 # ---------------------------------------------------------------------- judging responses
 
-#: Elements of an array whose form is judged.
+#: Elements of an array that are validated.
 MOST_ELEMENTS = 1000
 
 
 @functools.cache
 def response_schema(operation_id: str) -> dict[str, Any]:
-    """The schema of an operation's successful response, all references resolved.
-
-    Raises KeyError for an unknown operationId.
-    """
+    """Resolved schema of an operation's 2xx response. Raises KeyError for an unknown operationId."""
     return resolved_schema(OPERATIONS[operation_id].response_schema_uri)
 
 
-#: Operation and shape of a document -> the rules that it shows: answers have few shapes.
+#: Operation and shape of a document -> the rules that it exercises; responses have few shapes.
 _SHOWN: dict[tuple[str, Any], set[str]] = {}
 MOST_SHAPES = 2000
 
-#: Levels of a document below the first that a schema describes, and more.
+#: Levels of a document in its shape; no schema describes more.
 DEEPEST = 6
 
 
 def response_problems(operation_id: str, document: Any) -> list[Problem]:
-    """Violations of the contract in the JSON document of a 2xx response (sections 2 and 8).
+    """Schema violations in the body of a 2xx response (sections 2 and 8).
 
-    Raises KeyError for an unknown operationId, and nothing because of what the document holds.
+    Raises KeyError for an unknown operationId; never raises because of the document.
     """
     operation = OPERATIONS[operation_id]
     return problems(_validator(operation.response_schema_uri), _begun(document), _rule_of(operation))
 
 
 def response_rules(operation_id: str, document: Any) -> set[str]:
-    """The rules of which the JSON document of a 2xx response holds a value to judge.
-
-    Raises KeyError for an unknown operationId.
-    """
+    """Rules that the body of a 2xx response exercises. Raises KeyError for an unknown operationId."""
     operation, begun = OPERATIONS[operation_id], _begun(document)
     key = operation_id, _shape(begun, DEEPEST)
     if key not in _SHOWN:
@@ -196,9 +185,9 @@ def response_rules(operation_id: str, document: Any) -> set[str]:
 
 
 def _shape(value: Any, depth: int) -> Any:
-    """All of a document that `rules_shown` goes by, to so many levels, which no schema exceeds."""
+    """Reduces a document, to a depth, to what `rules_shown` depends on."""
     if isinstance(value, dict) and depth:
-        # Most members are neither: no call for each of them.
+        # Faster than a call for each member: most are scalars.
         return tuple(
             (name, _shape(member, depth - 1) if isinstance(member, (dict, list)) else type(member))
             for name, member in value.items()
@@ -209,8 +198,8 @@ def _shape(value: Any, depth: int) -> Any:
 
 
 def _begun(document: Any) -> Any:
-    """A document whose arrays end after MOST_ELEMENTS: a page of a list has a hundred at most, and a server
-    that sends very many more must not hold a run up for ever."""
+    """Cuts the arrays of a document to MOST_ELEMENTS, which bounds the time for a hostile response; a page
+    has at most 100 items."""
     if not isinstance(document, dict):
         return document
     return {
@@ -220,7 +209,7 @@ def _begun(document: Any) -> Any:
 
 
 def _rule_of(operation: Operation) -> Callable[[str], str]:
-    """The rule of what stands at a place of a response where its schema names none."""
+    """Rule for a pointer into a response whose schema has no `x-rule` there."""
 
     def rule(pointer: str) -> str:
         if not operation.is_list:
@@ -231,12 +220,12 @@ def _rule_of(operation: Operation) -> Callable[[str], str]:
 
 
 def error_problems(document: Any) -> list[Problem]:
-    """Violations of the documented error body in the JSON document of an error (section 7)."""
+    """Schema violations in an error body (section 7)."""
     return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
 
 
 def resolved_schema(uri: str) -> dict[str, Any]:
-    """A schema by its path relative to SPEC, references resolved."""
+    """Loads a schema by its path relative to SPEC, references resolved."""
     schema: dict[str, Any] = _resolved(_document(uri), uri)
     return schema
 
@@ -246,12 +235,11 @@ def _validator(uri: str) -> Schema:
     return Schema(resolved_schema(uri))
 
 
-# ---------------------------------------------------------------------- members beyond the contract
+# ---------------------------------------------------------------------- undocumented members
 
 
 def undocumented_fields(operation_id: str, document: Any) -> list[str]:
-    """The members of a 2xx response that the specification does not name, as sorted pointers in which `*`
-    stands for any index of an array."""
+    """Undocumented members of a 2xx response, as sorted JSON pointers with `*` for array indexes."""
     return sorted(set(_undocumented([response_schema(operation_id)], document, "")))
 
 
@@ -282,8 +270,7 @@ def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def request_problems(operation_id: str, body: bytes | None) -> list[str]:
-    """Violations of openapi.yaml by a body as sent (None: no body). Raises KeyError for an unknown
-    operationId."""
+    """Schema violations in a request body (None: no body). Raises KeyError for an unknown operationId."""
     operation = OPERATIONS[operation_id]
     if operation.request_schema is None:
         return [f"{operation.id} takes no body"] if body else []

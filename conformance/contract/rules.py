@@ -1,4 +1,4 @@
-"""The catalogue of rules, as spec/rules.yaml states it."""
+"""The catalogue of rules, from spec/rules.yaml."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from conformance._text import meant
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
-#: The folder of the specification's data: inside an installed package, beside it in a checkout.
+#: Folder of the contract's data: inside an installed package, beside it in a checkout.
 SPEC = _PACKAGE / "spec" if (_PACKAGE / "spec").is_dir() else _PACKAGE.parent / "spec"
 
-#: libyaml's parser, ten times as fast, where PyYAML was built with it.
+#: libyaml's loader, ten times as fast, if PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -46,12 +46,13 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: `section` numbers sections of the specification, `operations` are operationIds in the
-    catalogue's order, `needs` names what a target must offer for it to be exercised (`secondary`: a second
-    organization, `other_customer`: a second customer). `follows` names rules which, when broken on an
-    operation, usually break this one along with them: reports show both as one cause. `quote` holds the words
-    of the specification that the rule rests on, and is empty where only whole sections say it. `sides` says
-    whom it binds; `client` is what it expects of a client's requests, empty where it binds servers alone."""
+    """One rule of the catalogue.
+
+    `needs` names what the target file must offer (`secondary`: a second organization, `other_customer`: a
+    second customer). `follows` names rules whose violation usually causes this one's; reports show both as
+    one cause. `quote` is the sentence of the specification behind the rule, empty if whole sections state it.
+    `client` is the requirement on a client's requests, empty if the rule binds servers only.
+    """
 
     id: str
     section: tuple[str, ...]
@@ -66,7 +67,7 @@ class Rule:
 
 
 def load_yaml(path: Path) -> Any:
-    """The data of a YAML file. Raises OSError or yaml.YAMLError."""
+    """Loads a YAML file. Raises OSError or yaml.YAMLError."""
     return yaml.load(path.read_bytes(), Loader=_LOADER)
 
 
@@ -92,7 +93,7 @@ def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
 
 _CATALOGUE = load_yaml(SPEC / "rules.yaml")
 
-#: Number of a section of the specification -> its title.
+#: Section number -> title.
 SECTIONS: Mapping[str, str] = MappingProxyType(_CATALOGUE["sections"])
 
 #: Name of a set of operations -> operationIds.
@@ -102,46 +103,46 @@ OPERATION_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def section_title(section: str) -> str:
-    """The title of a section of the specification, or of the nearest section around it."""
+    """Title of a section of the specification, or of the nearest enclosing section that has one."""
     while section and section not in SECTIONS:
         section = section.rpartition(".")[0]
     return SECTIONS.get(section, "")
 
 
 def section_order(section: str) -> tuple[int, ...]:
-    """Sorts sections as the specification has them."""
+    """Sort key of a section number: 5.10 follows 5.9."""
     return tuple(int(part) for part in section.split("."))
 
 
 def chapter(section: str) -> str:
-    """The section that a report files a rule under: two numbers at most (5.4.3 is a point of 5.4)."""
+    """Heading of a section in reports: its first two numbers (5.4.3 -> 5.4)."""
     return ".".join(section.split(".")[:2])
 
 
 _catalogue = _rules(_CATALOGUE)
 _known = {name: rule for name, rule in _catalogue.items() if Side.SERVER in rule.sides}
 
-#: Every rule that binds servers by its id, in the catalogue's order; those of users' own files behind them. A
-#: run judges these.
+#: Rules that bind servers by id, in catalogue order, then those of the user's own files.
 RULES: Mapping[str, Rule] = MappingProxyType(_known)
 
-#: The rules that bind clients, which `conformance serve --judge` judges.
+#: Rules that bind clients, judged by `conformance serve --judge`.
 CLIENT_RULES: Mapping[str, Rule] = MappingProxyType(
     {name: rule for name, rule in _catalogue.items() if Side.CLIENT in rule.sides}
 )
 
-#: Both: those that bind clients alone behind the others.
+#: RULES, then the rules that bind clients only.
 ALL_RULES: Mapping[str, Rule] = MappingProxyType(
     ChainMap({name: rule for name, rule in _catalogue.items() if name not in _known}, _known)
 )
 
-#: The version of the catalogue: the minor one moves with every release that adds rules.
+#: Version of the catalogue; a release that adds rules raises the minor number.
 VERSION: str = _CATALOGUE["version"]
 
 
 def rules_named(text: str, catalogue: Mapping[str, Rule] = ALL_RULES, option: str = "") -> list[str]:
-    """The ids of the rules that `auth.signature`, `auth.*` or the area `auth` names. Raises InputError, which
-    begins with the option."""
+    """Ids of the rules named by an id, a pattern such as `auth.*`, or an area such as `auth`.
+
+    Raises InputError, prefixed with the option."""
     text = text.rstrip(".")
     areas = {rule.partition(".")[0] for rule in catalogue}
     found = fnmatch.filter(catalogue, f"{text}.*" if text in areas else text)
@@ -154,7 +155,7 @@ def rules_named(text: str, catalogue: Mapping[str, Rule] = ALL_RULES, option: st
 
 
 def rules_of_section(text: str, catalogue: Mapping[str, Rule] = ALL_RULES) -> list[str]:
-    """The ids of the rules of a section of the specification, and of those within it. Raises InputError."""
+    """Ids of the rules of a section and its subsections. Raises InputError."""
     number = text.removeprefix("§").strip().rstrip(".")
     found = [
         rule.id
@@ -168,10 +169,9 @@ def rules_of_section(text: str, catalogue: Mapping[str, Rule] = ALL_RULES) -> li
 
 
 def add_rules(path: Path) -> list[Rule]:
-    """Adds the rules of a user's own file, which has the form of spec/rules.yaml, to the catalogue.
+    """Adds the rules of a user's own file, in the form of spec/rules.yaml, to the catalogue.
 
-    It may leave out `sections` and use the operation sets that there are. A file that was added before adds
-    nothing. Raises InputError.
+    `sections` is optional, and the catalogue's operation sets may be used. Idempotent. Raises InputError.
     """
     try:
         document = load_yaml(path)
@@ -200,8 +200,8 @@ def add_rules(path: Path) -> list[Rule]:
 
 
 def _validate(path: Path, document: Mapping[str, Any]) -> None:
-    """Raises InputError for what spec/rules.schema.json refuses."""
-    # Imported late: only a catalogue of one's own is validated.
+    """Raises InputError if a document violates spec/rules.schema.json."""
+    # Imported late: only users' own catalogues are validated.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

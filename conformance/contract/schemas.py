@@ -1,4 +1,4 @@
-"""Violations of JSON Schemas as the contract names them: the rule broken, the place, and a sentence."""
+"""JSON Schema validation that reports each violation as a rule, a JSON pointer and a sentence."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-#: The keyword that a schema of an integer has for the quick validator, which takes 12.0 for one otherwise.
+#: Keyword added beside `type: integer` for jsonschema-rs, which otherwise accepts 12.0.
 _LITERAL = "x-integer-literal"
 
-#: The keyword under which a missing member is reported whose value might have been null.
+#: Keyword that reports a missing member whose type allows null.
 _MISSING_NULLABLE = "required-nullable"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One way in which a document breaks a rule; `pointer` is a JSON pointer, empty for the whole document.
+    """A violation of a rule; `pointer` is a JSON pointer, empty for the whole document.
 
-    `message` is the predicate of a sentence about the place and shows at most SHOWN characters of a value.
+    `message` is a predicate, such as "is missing", and shows at most SHOWN characters of a value.
     """
 
     rule: str
@@ -36,10 +36,9 @@ class Problem:
 
 
 class Schema:
-    """A schema without references, in the dialect of the contract.
+    """A schema without references, in the contract's dialect.
 
-    jsonschema-rs tells in a hundredth of the time that a document is valid, which most are; jsonschema finds
-    the errors of all others.
+    jsonschema-rs validates a hundred times as fast; jsonschema describes the errors of invalid documents.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
@@ -50,7 +49,7 @@ class Schema:
         return iter(()) if self.allows(document) else self._thorough.iter_errors(document)
 
     def allows(self, document: Any) -> bool:
-        """True if a document is valid; False also where only a thorough look can tell."""
+        """True if a document is valid; False also if jsonschema-rs cannot tell."""
         try:
             return self._quick.is_valid(document)
         except (ValueError, OverflowError, RecursionError):
@@ -68,7 +67,7 @@ class Schema:
 
 
 def _marked(schema: Any) -> Any:
-    """A schema with _LITERAL beside each type that is an integer."""
+    """Adds _LITERAL to a schema beside each integer type."""
     if isinstance(schema, list):
         return [_marked(part) for part in schema]
     if not isinstance(schema, Mapping):
@@ -90,10 +89,10 @@ class _Literal:
 
 
 def problems(judge: Schema, document: Any, default: Callable[[str], str]) -> list[Problem]:
-    """Violations in a document, one for each rule and place.
+    """Violations in a document, one for each rule and pointer; never raises because of the document.
 
-    The rule is the annotation `x-rule` beside the keyword that fails, format.nullable for a missing member
-    that might have been null, else what `default` makes of the pointer. Nothing that a document holds raises.
+    The rule is the `x-rule` beside the failing keyword, format.nullable for a missing member whose type
+    allows null, else `default(pointer)`.
     """
     found: dict[tuple[str, str], Problem] = {}
     try:
@@ -108,9 +107,8 @@ def problems(judge: Schema, document: Any, default: Callable[[str], str]) -> lis
 
 
 def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str], str]) -> set[str]:
-    """The rules of which a document holds a value to judge, by the annotations that `problems` goes by: no
-    array without elements shows a rule of elements, no null one of values, and only a null that stands for an
-    absent value shows format.nullable."""
+    """Rules that a document exercises, assigned as in `problems`: an empty array exercises no rule of its
+    items, null none of its value, and only null for a required member exercises format.nullable."""
     found: set[str] = set()
     places = [(schema, document, "")]
     while places:
@@ -125,7 +123,7 @@ def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str
         if isinstance(value, dict):
             for name, member in described.get("properties", {}).items():
                 if "not" in member:
-                    # What must not be there is judged wherever it might be.
+                    # The absence of a forbidden member is always judged.
                     found.add(str(member.get("x-rule")))
                 elif value.get(name) is not None:
                     places.append((member, value[name], f"{pointer}/{name}"))
@@ -137,7 +135,7 @@ def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str
 
 
 def nullable(schema: Mapping[str, Any]) -> bool:
-    """True if a value may be null (section 2 types it "or null")."""
+    """True if a schema allows null (section 2: "or null")."""
     return "null" in schema.get("type", ()) or any(map(nullable, schema.get("anyOf", ())))
 
 
@@ -146,10 +144,9 @@ def nullable(schema: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def dialect() -> Any:
-    """JSON Schema 2020-12 with three exactnesses: missing members are told apart by whether they might be
-    null, `$` in a pattern does not match before a trailing newline, as ECMA-262 has it, and 12.0 is not an
-    integer."""
-    # Imported late: jsonschema takes 0.1 s, and commands that send nothing need none of it.
+    """JSON Schema 2020-12, stricter in three ways: a missing member that allows null has its own keyword, `$`
+    does not match before a trailing newline (as in ECMA-262), and 12.0 is not an integer."""
+    # Imported late: jsonschema takes 0.1 s.
     from jsonschema import Draft202012Validator, ValidationError, validators
 
     def required(
@@ -179,7 +176,7 @@ def dialect() -> Any:
     def is_integer(checker: Any, instance: Any) -> bool:
         return isinstance(instance, int) and not isinstance(instance, bool)
 
-    # types-jsonschema leaves `extend` without types.
+    # types-jsonschema does not annotate `extend`.
     return validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         {"required": required, "pattern": pattern},
@@ -196,7 +193,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _leaves(error: ValidationError) -> Iterator[ValidationError]:
-    """The errors that say what is wrong: of a choice between a value and null, those of the value."""
+    """Innermost errors; of a choice between a value and null, those of the value."""
     if error.validator != "anyOf":
         yield error
         return

@@ -1,7 +1,6 @@
-"""HMAC-SHA256 request signing: pure functions over bytes (specification, section 5).
+"""HMAC-SHA256 request signing: pure functions over bytes (section 5).
 
-Nothing here normalises anything: the request target and the body are taken exactly as they
-go on the wire, because that is what the specification has the server verify.
+Nothing is normalized: request target and body are signed exactly as sent (section 5.3).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ SIGNATURE = "X-Signature"
 #: The four headers that every request carries (section 5.2).
 HEADERS = (API_KEY, TIMESTAMP, NONCE, SIGNATURE)
 
-#: Letter cases of header names, which mean the same header (section 5.2).
+#: Letter case of header names, which are case-insensitive (section 5.2) -> the function that applies it.
 NAME_CASES: Mapping[str, Callable[[str], str]] = {
     "": str,
     "lower": str.lower,

@@ -1,4 +1,4 @@
-"""Explains a wrong signature: the usual mistake that makes it, or how it differs from the right one."""
+"""Explains a wrong signature: the common mistake that produces it, or its difference from the right one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from conformance.contract.signing_mistakes import (
 class Explanation:
     """Facts about a presented signature.
 
-    `string` and `signature` are the right ones. `is_right`: the right one was presented; `is_open`: it was in
-    another letter case, which the specification leaves open. `mistake` makes what was presented, or the
-    string that the client says it signed. `signed` is the string that was signed, if known and not `string`.
-    `difference` says how the presented signature, or that string, differs from the right one; `rules` are
-    those that the mistake breaks.
+    `string` and `signature` are the right ones. `is_open`: the right one in another letter case, which the
+    specification leaves open. `mistake` produces what was presented. `signed` is the string that was signed,
+    if known and not `string`. `difference` describes how signature or string differ from the right ones;
+    `rules` are those that the mistake breaks.
     """
 
     string: bytes
@@ -40,18 +39,18 @@ class Explanation:
 
     @property
     def first_difference(self) -> int:
-        """The first byte in which the string that was signed differs from the right one."""
+        """Index of the first byte in which the signed string differs from the right one."""
         return _common(self.string, self.signed or b"")
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """Length of the common beginning of two texts, in bytes."""
+    """Length of the common prefix of two strings, in bytes."""
     pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in pairs)
 
 
 def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = None) -> Explanation:
-    """Explains the signature of a request; `signed` is the string that the client says it signed."""
+    """Explains a request's signature; `signed` is the string that the client claims to have signed."""
     parts = replace(parts, method=parts.method.upper())
     string = parts.string()
     right = Explanation(string, signing.signature(secret, string))
@@ -81,12 +80,12 @@ def _is_hexadecimal(text: str) -> bool:
 
 
 def _digits(signature: str) -> str:
-    """A signature without regard to the letter case of hexadecimal digits and the padding of base64."""
+    """Normalizes the letter case of a hexadecimal signature, or the padding of a base64 one."""
     return signature.lower() if _is_hexadecimal(signature) else signature.rstrip("=")
 
 
 def _mutated(shown: str, signature: str) -> str:
-    """The signing mistake that a presented signature shows; empty if none matches."""
+    """Describes a signature that was cut, extended or altered in a few digits; empty otherwise."""
     if len(shown) >= 16 and signature.startswith(shown):
         return f"only the first {len(shown)} of the signature's 64 digits were presented"
     if shown.startswith(signature):
@@ -99,7 +98,7 @@ def _mutated(shown: str, signature: str) -> str:
 
 
 def _difference(parts: Parts, signed: bytes) -> str:
-    """The part in which a signed string differs from the right one, or else the first byte."""
+    """Describes the part in which a signed string differs from the right one, or else the first byte."""
     name, instead = changed_part(parts, signed)
     if name:
         return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(parts.pieces[name])}"

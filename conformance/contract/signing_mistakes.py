@@ -1,9 +1,8 @@
-"""Usual mistakes in a signature (section 5.3): one row each, for servers and clients.
+"""Common mistakes in a signature (section 5.3), one row each.
 
-A row has a name, a sentence's predicate, and the string, key, digest or notation that it uses in the place of
-the right one. Checks send the signature that a row computes (`Auth.mistake`), and the oracle says which rule
-it breaks. A client, or a server that refuses valid requests, is diagnosed by the row that computes its
-signature. Stand-alone scripts of replays hold this module.
+Checks send the signature that a row computes (`Auth.mistake`), and the oracle names the rule it breaks. A
+client's wrong signature, or a server that refuses valid ones, is diagnosed by the row that produces it.
+Stand-alone replay scripts embed this module.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from conformance.contract.signing import signature
 
 @dataclass(frozen=True)
 class Parts:
-    """The signed parts of a request, as they are sent: method, request target, timestamp, nonce, body.
+    """The signed parts of a request as sent: method, request target, timestamp, nonce, body.
 
-    `api_key` and `origin` (scheme and host) are sent and not signed; they are empty where they are unknown.
+    `api_key` and `origin` (scheme and host) are not signed, and empty if unknown.
     """
 
     method: str
@@ -58,11 +57,11 @@ class Parts:
         return self.target.partition(b"?")[2]
 
     def string(self, **other: bytes) -> bytes:
-        """The signature string, with some of its five parts replaced."""
+        """The signature string, with the given parts replaced."""
         return b"".join({**self.pieces, **other}.values())
 
     def ordered(self, *names: str, separator: bytes = b"") -> bytes:
-        """The parts in an order, with a separator."""
+        """The named parts (all by default) joined by a separator."""
         return separator.join(self.pieces[name] for name in names or self.pieces)
 
 
@@ -76,9 +75,9 @@ def _hmac(key: bytes, string: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake. `string`, `key` and `digest` are called with values of one request.
+    """One mistake: `text` is a predicate; `string`, `key`, `digest` and `write` compute the wrong signature.
 
-    ValueError (of which UnicodeError and binascii.Error are kinds) means that the mistake cannot be made with it.
+    They raise ValueError (UnicodeError, binascii.Error) if the mistake cannot be made with a request.
     """
 
     name: str
@@ -89,7 +88,7 @@ class Mistake:
     write: Callable[[bytes], str] = bytes.hex
 
     def sign(self, parts: Parts, secret: str) -> str | None:
-        """The signature of a request; None where the mistake cannot be made or leads to the right one."""
+        """The wrong signature of a request; None if the mistake cannot be made or changes nothing."""
         try:
             string, key = self.string(parts), self.key(parts, secret)
         except ValueError:
@@ -98,7 +97,7 @@ class Mistake:
         return None if made == signature(secret, parts.string()) else made
 
     def signed(self, parts: Parts) -> bytes | None:
-        """The string that is signed; None where the mistake cannot be made."""
+        """The string that is signed; None if the mistake cannot be made."""
         try:
             return self.string(parts)
         except ValueError:
@@ -106,7 +105,7 @@ class Mistake:
 
     @property
     def described(self) -> str:
-        """The wrong signature, as part of a sentence."""
+        """The wrong signature as a noun phrase."""
         return f"the signature of a client that {self.text}"
 
 
@@ -120,19 +119,19 @@ def _part(name: str, change: Callable[[Parts], bytes]) -> Callable[[Parts], byte
 
 
 def _query(change: Callable[[bytes], bytes]) -> Callable[[Parts], bytes]:
-    """The signature string with another query, of a request that has one."""
+    """The signature string with the query changed, if there is one."""
     return lambda parts: parts.string(
         target=parts.path + b"?" + change(parts.query) if parts.query else parts.target
     )
 
 
 def _escapes(change: Callable[[bytes], bytes]) -> Callable[[Parts], bytes]:
-    """The signature string with each percent-encoded byte written in another way."""
+    """The signature string with each percent-encoded byte changed."""
     return _part("target", lambda parts: re.sub(b"%..", lambda found: change(found[0]), parts.target))
 
 
 def _json(**options: object) -> Callable[[Parts], bytes]:
-    """The signature string with the body read as JSON and written again."""
+    """The signature string with the body parsed as JSON and re-serialized."""
 
     def body(parts: Parts) -> bytes:
         return json.dumps(json_text.load(parts.body), **options).encode("utf-8", "replace")  # type: ignore[arg-type]
@@ -141,7 +140,7 @@ def _json(**options: object) -> Callable[[Parts], bytes]:
 
 
 def _text(change: Callable[[str], str]) -> Callable[[Parts], bytes]:
-    """The signature string with the text of the body changed, where it is UTF-8."""
+    """The signature string with the text of a UTF-8 body changed."""
     return _part("body", lambda parts: change(parts.body.decode()).encode())
 
 
@@ -149,7 +148,7 @@ def _later(seconds: int) -> Callable[[Parts], bytes]:
     return _part("timestamp", lambda parts: str(int(parts.timestamp) + seconds).encode())
 
 
-#: Name of a separator between the parts -> its bytes.
+#: Name of a separator -> its bytes.
 SEPARATORS = {
     "new line": b"\n",
     "dot": b".",
@@ -159,10 +158,10 @@ SEPARATORS = {
     "space": b" ",
 }
 
-#: The row of a separator before the body and nowhere else.
+#: Name of the row with a separator before the body only.
 BEFORE_BODY = "a line feed before the body"
 
-#: Every row, the commoner ones of several that make one signature first.
+#: All rows; of several that produce one signature the most common comes first.
 MISTAKES: tuple[Mistake, ...] = (
     # The method.
     Mistake("lower-case method", "writes the method in lower case", _part("method", lambda parts: parts.method.lower().encode())),
@@ -240,7 +239,7 @@ MISTAKES: tuple[Mistake, ...] = (
 
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
-#: Part of the signature string -> the rules that are broken where it is not signed as it is sent.
+#: Part of the signature string -> the rules broken if it is not signed as sent (of two, the operation's own).
 _RULES = {
     "method": ("auth.signed-method",),
     "timestamp": ("auth.signed-timestamp",),
@@ -250,8 +249,7 @@ _RULES = {
 
 
 def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
-    """The rules that a request with the mistake breaks; of those for one part some operations have the first,
-    others the second."""
+    """Rules that a request with the mistake breaks; each operation has one of the two for bodies."""
     signed = mistake.signed(parts)
     if mistake.name in (*SEPARATORS, BEFORE_BODY):
         return ("auth.no-separators",)
@@ -263,10 +261,9 @@ def broken_rules(mistake: Mistake, parts: Parts) -> tuple[str, ...]:
 
 
 def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
-    """The only part in which a signed string differs from the right one, and what was signed in its place."""
+    """The only part in which a signed string differs from the right one, and what was signed instead."""
     names, pieces = list(parts.pieces), list(parts.pieces.values())
-    # A host between method and target belongs to the target, and what follows everything else is a body where
-    # none is sent.
+    # A host between method and target belongs to the target; a suffix is a body if none was sent.
     host = parts.origin.rpartition(b"/")[2]
     places = [1, 0, 2, 3, 4] if host and host in signed else [0, 1, 2, 3, 4]
     if not parts.body and signed.startswith(parts.string()):
@@ -280,7 +277,7 @@ def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
 
 
 def signatures(parts: Parts, secret: str) -> Iterator[tuple[Mistake, str]]:
-    """The wrong signatures of a request: each row that makes one, with it."""
+    """Yields each row that produces a wrong signature of a request, with that signature."""
     for mistake in MISTAKES:
         made = mistake.sign(parts, secret)
         if made is not None:

@@ -1,7 +1,6 @@
-"""ISO 8601 timestamps as exact numbers.
+"""ISO 8601 timestamps as exact fractions of seconds.
 
-Servers choose how many digits of a second they show (section 2), so instants are compared as
-fractions: no digit is lost, and `12:00:00Z` equals `12:00:00.000Z`.
+Servers choose the precision (section 2): no digit is lost, and `12:00:00Z` equals `12:00:00.000Z`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @functools.lru_cache(16)
 def http_date(text: str | None) -> float | None:
-    """The date of an HTTP header (RFC 9110, 5.6.7) in Unix seconds; None when it is none."""
+    """Parses an HTTP date (RFC 9110, 5.6.7) to Unix seconds; None if it is not one."""
     try:
         return parsedate_to_datetime((text or "")[:80]).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -29,18 +28,17 @@ def http_date(text: str | None) -> float | None:
 
 
 def parse(text: object) -> Fraction | None:
-    """A timestamp with its date, time and offset as seconds since 1970-01-01T00:00:00Z; None when it is none.
+    """Parses a timestamp to Unix seconds; None if it is not one.
 
-    Anything may be passed, also what is not a string. Offsets other than `Z` are understood, although
-    section 2 forbids them: that is another rule's business. A leap second counts as the second after it.
+    Accepts values of any type, and offsets other than `Z`, which format.timestamp judges. A leap second
+    counts as the second after it.
     """
-    # None is longer: a server may send texts of any length, which are not to be kept.
+    # The bound keeps long texts out of the cache.
     return _parsed(text) if isinstance(text, str) and len(text) < 80 else None
 
 
 @functools.lru_cache(4096)
 def _parsed(text: str) -> Fraction | None:
-    # Lists show the same timestamps again and again.
     found = _TIMESTAMP.fullmatch(text)
     if found is None:
         return None
@@ -63,39 +61,35 @@ def _parsed(text: str) -> Fraction | None:
 
 
 def step(text: object) -> Fraction | None:
-    """The smallest difference, in seconds, that the clock behind a timestamp is sure to show; None when it is
-    none.
+    """Resolution of the clock behind a timestamp, in seconds; None if it is not a timestamp.
 
-    Zeros at the end of the fraction do not count: `12:00:00.000Z` may well come from a clock of whole
-    seconds.
+    Trailing zeros do not count: `12:00:00.000Z` may come from a clock of whole seconds.
     """
     return None if parse(text) is None else Fraction(1, 10 ** len(_fraction(text).rstrip("0")))
 
 
 def _fraction(text: object) -> str:
-    """The digits of a second's fraction; none of what is no timestamp."""
+    """Digits of the fraction of a second; empty if it is not a timestamp."""
     found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
     return (found[7] or "") if found else ""
 
 
-#: Digits of a second to which clocks of servers go, as a rule: microseconds.
+#: Decimal places of a typical server's clock: microseconds.
 FINEST = 6
 
 
 def digits(text: object) -> int:
-    """The digits of a second's fraction that a timestamp shows, but zeros at their end and what is finer than
-    FINEST; 0 for what is no timestamp."""
+    """Number of significant decimal places of a timestamp's seconds, at most FINEST; 0 if it is none."""
     return min(len(_fraction(text).rstrip("0")), FINEST)
 
 
 def places(text: object) -> int:
-    """The digits of a second's fraction that a timestamp is written with; 0 for what is no timestamp."""
+    """Number of decimal places that a timestamp is written with; 0 if it is none."""
     return len(_fraction(text))
 
 
 def just_after(text: str) -> str | None:
-    """A timestamp, in UTC, that is later by the least difference that the clock behind this one is sure to
-    show (see `step`), and by a microsecond at least; None when it is none."""
+    """The next timestamp, in UTC, at the resolution of this one (see `digits`); None if it is none."""
     instant, shown = parse(text), digits(text)
     if instant is None:
         return None
@@ -106,13 +100,13 @@ def just_after(text: str) -> str | None:
 
 
 def whole_second(text: object) -> str | None:
-    """The second that a timestamp lies in, written without a fraction; None when it is not a timestamp."""
+    """Truncates a timestamp to whole seconds; None if it is none."""
     instant = parse(text)
     return None if instant is None else _written(instant // 1)
 
 
 def _written(second: int) -> str | None:
-    """A second since 1970 as a timestamp; None beyond the years that there are."""
+    """Formats Unix seconds as a timestamp; None outside the years 1 to 9999."""
     try:
         return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
@@ -120,8 +114,8 @@ def _written(second: int) -> str | None:
 
 
 def with_offset(text: str, minutes: int) -> str:
-    """The same instant as a timestamp in UTC, as clocks show it that are so many minutes ahead. Raises
-    OverflowError beyond the years that there are, ValueError for what is no timestamp."""
+    """Rewrites a timestamp in UTC with an offset in minutes. Raises OverflowError outside the years 1 to
+    9999, ValueError if it is no timestamp."""
     local = datetime.fromisoformat(text[:19]) + timedelta(minutes=minutes)
     hours, rest = divmod(abs(minutes), 60)
     sign = "-" if minutes < 0 else "+"

@@ -1,4 +1,4 @@
-"""Effects of operations on resources, from spec/operations.yaml."""
+"""Traits of operations, from spec/operations.yaml."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from conformance.contract.rules import SPEC, load_yaml
 
 @dataclass(frozen=True)
 class Traits:
-    """Traits of one operation; a trait that does not hold is empty.
+    """Traits of one operation; those that do not apply are empty.
 
-    `creates` and `changes` name a resource. `listed_by`, `read_by` and `subset_of` are operationIds: the list
-    that shows what was made, what finds it by its id (of an account: its balances), the operation of whose
-    body any subset is taken. `once_per` names the resource of which a success uses something up, so that the
-    next valid request may be refused for that alone. `moves_money` maps members of a balance to the direction
-    (1, -1) in which money that is moved changes them. `shared`: it works in what belongs to others, too.
-    `unique_pair` are the request fields whose values together an account has once; `sets` the members that a
-    success gives a value. `draws_on_funds`: it needs an account with funds. `others_add`: the list shows what
-    others add, too. `shows_balances`: the answer is an account's balances, known by the account's id.
+    `creates` and `changes` name a resource. `listed_by` and `read_by` are the operationIds of the list and
+    the read that show it (an account: its balances); `subset_of` is the create whose fields an update takes.
+    `once_per` names the resource on which it succeeds only once. `moves_money` maps balance members to the
+    sign of their change. `shared`: it acts on resources that other clients use. `unique_pair` are request
+    fields whose combination is unique in an account; `sets` are the members that a success sets.
+    `draws_on_funds`: it needs an account with funds. `others_add`: other clients add to the list.
+    `shows_balances`: the response holds an account's balances under the account's id.
     """
 
     creates: str = ""
@@ -45,17 +44,17 @@ class Traits:
 
     @property
     def once(self) -> bool:
-        """True if the operation succeeds once in an account: afterwards it may be refused for that alone."""
+        """True if a second valid request may be refused because the first succeeded."""
         return bool(self.once_per)
 
     @property
     def disables(self) -> bool:
-        """True if a success ends the resource's use."""
+        """True if a success disables the resource."""
         return self.sets.get("status") == "disabled"
 
     @property
     def shown_only_by_read(self) -> bool:
-        """True if the created resource is in no list and only found by its id."""
+        """True if the created resource is in no list and can only be read by id."""
         return bool(self.creates and self.read_by and not self.listed_by)
 
 
@@ -64,18 +63,18 @@ def _traits(stated: Mapping[str, Any]) -> Traits:
     return Traits(**{**stated, **tuples})
 
 
-#: The traits of every operation, by operationId, in the order of openapi.yaml.
+#: Traits by operationId, in the order of openapi.yaml.
 TRAITS: Mapping[str, Traits] = MappingProxyType(
     {name: _traits(stated) for name, stated in load_yaml(SPEC / "operations.yaml")["operations"].items()}
 )
 
 
 def traits_of(operation: str | None) -> Traits:
-    """The traits of an operation; those of none where it is None or unknown."""
+    """Traits of an operation; NO_TRAITS if it is None or unknown."""
     return TRAITS.get(operation or "", NO_TRAITS)
 
 
-#: The traits of what is no operation.
+#: Traits of a request that is no operation.
 NO_TRAITS = Traits()
 
 #: List -> the operation that adds to it.
@@ -83,7 +82,7 @@ ADDS_TO: Mapping[str, str] = MappingProxyType(
     {traits.listed_by: name for name, traits in TRAITS.items() if traits.listed_by}
 )
 
-#: The table under [samples] of the target file -> the operation to whose body it belongs.
+#: Table under [samples] of the target file -> the operation whose body it describes.
 SAMPLE_OPERATIONS: Mapping[str, str] = MappingProxyType(
     {sample: name for name, traits in TRAITS.items() for sample in traits.samples}
 )

@@ -32,11 +32,7 @@ NEEDS = {
 
 def waiting(operation: str) -> list[str]:
     """Operations that depend on an operation, directly or indirectly."""
-    found: list[str] = []
-    for name in OPERATIONS:
-        if name != operation and _needs(name, operation):
-            found.append(name)
-    return found
+    return [name for name in OPERATIONS if name != operation and _needs(name, operation)]
 
 
 def _needs(name: str, operation: str) -> bool:

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -150,7 +150,6 @@ def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
 MOST_ELEMENTS = 1000
 
 
-@functools.cache
 def response_schema(operation_id: str) -> dict[str, Any]:
     """Resolved schema of an operation's 2xx response. Raises KeyError for an unknown operationId."""
     return resolved_schema(OPERATIONS[operation_id].response_schema_uri)
@@ -158,10 +157,10 @@ def response_schema(operation_id: str) -> dict[str, Any]:
 
 #: Operation and shape of a document -> the rules that it exercises; responses have few shapes.
 _SHOWN: dict[tuple[str, Any], set[str]] = {}
-MOST_SHAPES = 2000
+_MAX_SHAPES = 2000
 
 #: Levels of a document in its shape; no schema describes more.
-DEEPEST = 6
+_MAX_LEVELS = 6
 
 
 def response_problems(operation_id: str, document: Any) -> list[Problem]:
@@ -170,17 +169,18 @@ def response_problems(operation_id: str, document: Any) -> list[Problem]:
     Raises KeyError for an unknown operationId; never raises because of the document.
     """
     operation = OPERATIONS[operation_id]
-    return problems(_validator(operation.response_schema_uri), _begun(document), _rule_of(operation))
+    default = functools.partial(_default_rule, operation)
+    return problems(_validator(operation.response_schema_uri), _cut(document), default)
 
 
 def response_rules(operation_id: str, document: Any) -> set[str]:
     """Rules that the body of a 2xx response exercises. Raises KeyError for an unknown operationId."""
-    operation, begun = OPERATIONS[operation_id], _begun(document)
-    key = operation_id, _shape(begun, DEEPEST)
+    default, cut = functools.partial(_default_rule, OPERATIONS[operation_id]), _cut(document)
+    key = operation_id, _shape(cut, _MAX_LEVELS)
     if key not in _SHOWN:
-        if len(_SHOWN) >= MOST_SHAPES:
+        if len(_SHOWN) >= _MAX_SHAPES:
             _SHOWN.clear()
-        _SHOWN[key] = rules_shown(response_schema(operation_id), begun, _rule_of(operation))
+        _SHOWN[key] = rules_shown(response_schema(operation_id), cut, default)
     return set(_SHOWN[key])
 
 
@@ -197,7 +197,7 @@ def _shape(value: Any, depth: int) -> Any:
     return type(value)
 
 
-def _begun(document: Any) -> Any:
+def _cut(document: Any) -> Any:
     """Cuts the arrays of a document to MOST_ELEMENTS, which bounds the time for a hostile response; a page
     has at most 100 items."""
     if not isinstance(document, dict):
@@ -208,15 +208,11 @@ def _begun(document: Any) -> Any:
     }
 
 
-def _rule_of(operation: Operation) -> Callable[[str], str]:
+def _default_rule(operation: Operation, pointer: str) -> str:
     """Rule for a pointer into a response whose schema has no `x-rule` there."""
-
-    def rule(pointer: str) -> str:
-        if not operation.is_list:
-            return "format.fields"
-        return "list.item-fields" if pointer.startswith("/items/") else "list.envelope"
-
-    return rule
+    if not operation.is_list:
+        return "format.fields"
+    return "list.item-fields" if pointer.startswith("/items/") else "list.envelope"
 
 
 def error_problems(document: Any) -> list[Problem]:
@@ -224,6 +220,7 @@ def error_problems(document: Any) -> list[Problem]:
     return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
 
 
+@functools.cache
 def resolved_schema(uri: str) -> dict[str, Any]:
     """Loads a schema by its path relative to SPEC, references resolved."""
     schema: dict[str, Any] = _resolved(_document(uri), uri)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import itertools
 import json
+import re
 from dataclasses import dataclass, replace
 
 from conformance.contract import signing
@@ -59,8 +60,8 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
         return replace(right, is_right=True)
     if presented.lower() == right.signature:
         return replace(right, is_open=True)
-    if mutated := _mutated(shown.lower(), right.signature):
-        return replace(right, difference=mutated)
+    if altered := _altered(shown.lower(), right.signature):
+        return replace(right, difference=altered)
     for mistake, made in signatures(parts, secret):
         if hmac.compare_digest(_digits(made).encode(), _digits(shown).encode()):
             other = mistake.signed(parts)
@@ -76,7 +77,7 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
 
 
 def _is_hexadecimal(text: str) -> bool:
-    return len(text) == 64 and all(letter in "0123456789abcdefABCDEF" for letter in text)
+    return re.fullmatch("[0-9A-Fa-f]{64}", text) is not None
 
 
 def _digits(signature: str) -> str:
@@ -84,7 +85,7 @@ def _digits(signature: str) -> str:
     return signature.lower() if _is_hexadecimal(signature) else signature.rstrip("=")
 
 
-def _mutated(shown: str, signature: str) -> str:
+def _altered(shown: str, signature: str) -> str:
     """Describes a signature that was cut, extended or altered in a few digits; empty otherwise."""
     if len(shown) >= 16 and signature.startswith(shown):
         return f"only the first {len(shown)} of the signature's 64 digits were presented"
@@ -108,9 +109,7 @@ def _difference(parts: Parts, signed: bytes) -> str:
 
 
 def _shown(text: bytes) -> str:
+    if not text:
+        return "nothing"
     shown = text.decode("utf-8", "backslashreplace")
-    return (
-        json.dumps(shown if len(shown) <= 200 else f"{shown[:200]}...", ensure_ascii=False)
-        if text
-        else "nothing"
-    )
+    return json.dumps(shown if len(shown) <= 200 else f"{shown[:200]}...", ensure_ascii=False)

@@ -1,4 +1,3 @@
-"""The server under test as its user describes it: the target file, which rules apply to it, and what may
-be shown of it.
+"""The server under test: its target file, the rules that apply to it, and redaction of its secrets.
 
-It sends nothing and judges nothing."""
+Sends and judges nothing."""

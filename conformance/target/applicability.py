@@ -1,4 +1,4 @@
-"""Applicability of rules to a target, and gaps of its target file."""
+"""Applicability of rules to a target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.target.file import Target
 
 
 def lacking(operation: str, target: Target) -> str:
-    """The reason why a target does not have an operation, by what its file declares; empty if it has it."""
+    """Reason why the target file declares an operation absent; empty if it does not."""
     if TRAITS[operation].creates == "payin" and not target.features.payins:
         return "payins are under development; the target file does not turn them on ([features] payins)"
     if TRAITS[operation].draws_on_funds and not target.features.payouts:
@@ -17,8 +17,7 @@ def lacking(operation: str, target: Target) -> str:
 
 
 def absent(rule: Rule, operation: str, target: Target) -> str:
-    """The reason why a rule does not apply on an operation, by what the target file declares; empty if it
-    applies."""
+    """Reason why the target file makes a rule inapplicable on an operation; empty if it applies."""
     if reason := lacking(operation, target):
         return reason
     if "secondary" in rule.needs and target.features.secondary is False:
@@ -27,7 +26,7 @@ def absent(rule: Rule, operation: str, target: Target) -> str:
 
 
 def unmet(rule: Rule, target: Target) -> tuple[str, str] | None:
-    """The gap in the target file that keeps a rule from being exercised, and its remedy; None without one."""
+    """What the target file lacks to exercise a rule, and the remedy; None if it lacks nothing."""
     if "secondary" in rule.needs and target.secondary is None:
         return (
             "the target file names no second organization",

@@ -1,4 +1,4 @@
-"""Values of the target file from the environment: `CONFORMANCE_`, then table and key, upper case."""
+"""Environment variables that override the target file: `CONFORMANCE_`, table and key, in upper case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.target.schema import keys
 
 PREFIX = "CONFORMANCE_"
 
-#: Variables of the suite that are options, not values of the target file.
+#: Variables that are options of the suite, not values of the target file.
 OPTIONS = frozenset(filter(None, (option.environment for option in options.OPTIONS.values())))
 
 _TABLES = ("primary", "secondary", "features", "lists", "limits", "tls")
@@ -27,12 +27,12 @@ def variable(table: str, key: str) -> str:
 
 
 def given(variables: Mapping[str, str]) -> bool:
-    """True if the environment has any value of a target."""
+    """True if the environment sets any value of a target."""
     return any(name.startswith(PREFIX) and name not in OPTIONS for name in variables)
 
 
 def laid_over(tables: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
-    """The tables with values from the environment laid over. Raises InputError on an unknown name."""
+    """The tables, overridden from the environment. Raises InputError for an unknown variable."""
     merged = copy.deepcopy(dict(tables))
     for name in sorted(variables):
         if name.startswith(PREFIX) and name not in OPTIONS:
@@ -42,7 +42,7 @@ def laid_over(tables: Mapping[str, Any], variables: Mapping[str, str]) -> dict[s
 
 
 def _known() -> Iterator[tuple[str, str]]:
-    """Every table and key that a variable may stand for."""
+    """Yields every documented table and key."""
     yield "", "base_url"
     for table in (*_TABLES, *(f"samples.{kind}" for kind in SAMPLE_OPERATIONS)):
         for key in keys(table):
@@ -54,7 +54,7 @@ def _key(name: str) -> tuple[str, str]:
     if name.upper() in known:
         return known[name.upper()]
     for kind in SAMPLE_OPERATIONS:
-        # Which fields a bank account, a wallet or a card needs is not fixed: others may be told, too.
+        # The fields of a destination are not fixed (section 2.10), so other keys are allowed.
         start = variable(f"samples.{kind}", "")
         if kind.startswith("payout_destination.") and name.upper().startswith(f"{start}_"):
             return f"samples.{kind}", name[len(start) + 1 :].lower()
@@ -67,7 +67,7 @@ def _key(name: str) -> tuple[str, str]:
 
 
 def _value(table: str, key: str, text: str) -> Any:
-    """A string where the key takes one, else what the text says as JSON."""
+    """Parses a variable as JSON, unless its key takes a string."""
     described = keys(table).get(key, {})
     if table in ("", "primary", "secondary", "lists", "tls") or described.get("type") == "string":
         return text
@@ -75,13 +75,13 @@ def _value(table: str, key: str, text: str) -> Any:
         value = json.loads(text)
     except ValueError:
         return text
-    # A field that is not described stays the text it was written as where that may be an amount or a code.
+    # A number in an undocumented field may be an amount or a code, so it stays a string.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return text if is_number and not described else value
 
 
 def _put(tables: dict[str, Any], table: str, key: str, value: Any) -> None:
-    """Puts a value in place; what is not a table stays, for the schema to complain about."""
+    """Sets a value; a table that is not one is left for the schema to report."""
     place: Any = tables
     for name in filter(None, table.split(".")):
         if not isinstance(place, dict):

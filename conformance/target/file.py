@@ -1,8 +1,7 @@
-"""The target file: what the suite must be told about a server, because the API offers no way to learn it.
+"""The target file: facts about a server that the API does not tell.
 
-A target comes from a TOML file, from the environment (it wins over the file) and from `--base-url`, which
-wins over both. The form of each value is that of spec/target.schema.json; here is what must hold between
-values. Everything is validated before the first request; a mistake raises `InputError`, whose text names
+A target comes from a TOML file, overridden by the environment, overridden by `--base-url`. Single values are
+validated by spec/target.schema.json, combinations of them here. A mistake raises `InputError`, which names
 the key and what it should hold.
 """
 
@@ -20,9 +19,9 @@ __all__ = ["NO_FILES", "Features", "Limits", "Organization", "Target", "Tls", "b
 
 
 def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) -> Target:
-    """A Target from raw tables; relative paths of [tls] start in `folder`, by default the current one.
+    """Builds a Target; paths in [tls] are relative to `folder`, by default the current one.
 
-    Raises InputError; `source` (a file name, say) opens its text.
+    Raises InputError, prefixed with `source`, such as a file name.
     """
     if problem := schema.mistake(tables):
         raise InputError(f"{source}: {problem}")
@@ -66,7 +65,7 @@ def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) ->
 
 
 def _payee(primary: Organization, source: str) -> None:
-    """Raises InputError where a payee is named by half, or without the funded account that it belongs to."""
+    """Raises InputError if only some of the payee's ids and its funded account are given."""
     payee = {name: getattr(primary, name) for name in ("beneficiary_id", "payout_destination_id")}
     needed = {**payee, "funded_account_id": primary.funded_account_id}
     if any(payee.values()) and not all(needed.values()):
@@ -85,13 +84,13 @@ def _tls(table: Mapping[str, str], source: str, folder: Path) -> Tls:
 
 
 def _limits(table: Mapping[str, Any]) -> Limits:
-    # TOML tells 100 and 100.0 apart, the schema does not.
+    # TOML distinguishes 100 from 100.0, the schema does not.
     numbers = {key: int(value) if key == "max_requests" else float(value) for key, value in table.items()}
     return Limits(**numbers)  # type: ignore[arg-type]
 
 
 def _by_kind(samples: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The samples by their kind: `beneficiary`, `payout_destination.wallet`."""
+    """Samples by kind, such as `beneficiary` and `payout_destination.wallet`."""
     kinds = {kind: fields for kind, fields in samples.items() if kind != "payout_destination"}
     destinations = samples.get("payout_destination", {})
     return kinds | {f"payout_destination.{kind}": fields for kind, fields in destinations.items()}
@@ -113,7 +112,7 @@ def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organiza
 
 
 def load(path: Path | None, variables: Mapping[str, str], base_url: str | None = None) -> Target:
-    """The target of a live run, from file, environment and `--base-url`. Raises InputError."""
+    """Loads a target from file, environment and `--base-url`. Raises InputError."""
     tables = read_toml(path, "target file")[1] if path else {}
     tables = environment.laid_over(tables, variables)
     if base_url:

@@ -1,4 +1,4 @@
-"""The target: address, organizations, declared features, limits and samples of the server under test."""
+"""Types of a target: address, organizations, features, limits, certificates and samples."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Organization:
     customer_id: str
     other_customer_id: str | None = None
     funded_account_id: str | None = None
-    #: A payee of the funded account, for servers that pay only payees whom somebody has verified by hand.
+    #: A payee of the funded account, for servers that pay out to verified payees only.
     beneficiary_id: str | None = None
     payout_destination_id: str | None = None
 
 
 @dataclass(frozen=True)
 class Features:
-    """Features that the target file declares absent or present. None for `secondary`: not declared."""
+    """Features that the target file declares; `secondary` None: not declared."""
 
     payins: bool = False
     payouts: bool = True
@@ -35,9 +35,11 @@ class Features:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a run: requests a second (0: none), requests in all, seconds for one exchange, for the whole
-    run, for all waits after 429 and 503 of a worker, and until a write shows in later reads and lists. None:
-    the suite's own."""
+    """Limits of a run: requests a second (0: none), requests in all, and times in seconds.
+
+    `retry_seconds` bounds all waits of a worker after 429 and 503; `shows_within` is the longest time until a
+    write is visible in reads and lists. None: the suite's default.
+    """
 
     requests_per_second: float = 0.0
     max_requests: int | None = None
@@ -49,7 +51,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Tls:
-    """Paths of PEM files: a client certificate with its key, and an authority trusted like the system's."""
+    """Paths of PEM files: a client certificate with its key, and an additional trusted authority."""
 
     client_certificate: str | None = None
     client_key: str | None = None
@@ -61,7 +63,7 @@ NO_FILES = Tls()
 
 @dataclass(frozen=True)
 class Target:
-    """A validated target: `base_url` has no trailing slash; `samples` are laid over the suite's own."""
+    """A validated target: `base_url` has no trailing slash; `samples` override the suite's own."""
 
     base_url: str
     primary: Organization
@@ -74,16 +76,16 @@ class Target:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The signing secrets, which no output of the suite may show."""
+        """Signing secrets, which no output may show."""
         return tuple(org.secret for org in (self.primary, self.secondary) if org)
 
     @property
     def api_keys(self) -> tuple[str, ...]:
-        """The API keys, shown abbreviated only."""
+        """API keys, which output shows abbreviated."""
         return tuple(org.api_key for org in (self.primary, self.secondary) if org)
 
     def to_plain(self) -> dict[str, Any]:
-        """Plain data, secrets included, for worker processes of the same run; never for output."""
+        """Plain data with secrets, for worker processes; never for output."""
         return asdict(self)
 
     @classmethod

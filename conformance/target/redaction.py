@@ -1,4 +1,4 @@
-"""Redaction of secrets in everything that the suite shows or writes."""
+"""Redaction of secrets in all output of the suite."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ REDACTED = "[redacted]"
 
 
 class Redactor:
-    """Replaces the secrets of a target wherever they stand, and abbreviates keys and signatures."""
+    """Replaces a target's secrets, and abbreviates keys and signatures."""
 
     def __init__(self, target: Target | None = None) -> None:
         self._secrets = sorted(filter(_telling, target.secrets), key=len, reverse=True) if target else []
         self._keys = sorted(filter(_telling, target.api_keys), key=len, reverse=True) if target else []
 
     def text(self, text: str) -> str:
-        """The text without secrets; API keys keep their first characters only."""
+        """Redacts secrets, and abbreviates API keys."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         for key in self._keys:
@@ -27,11 +27,11 @@ class Redactor:
         return text
 
     def clean(self, text: str) -> str:
-        """The text without secrets, as every format can show it."""
+        """Redacts a text and removes what some report format cannot show."""
         return clean(self.text(text))
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Headers as they may be shown: credentials abbreviated, all else free of secrets."""
+        """Abbreviates credentials in headers, and redacts all others."""
         shown = []
         for name, value in headers:
             if name.lower() in (
@@ -47,11 +47,11 @@ class Redactor:
 
 
 def _telling(credential: str) -> bool:
-    """True for a credential that is long enough to be redacted: single letters occur everywhere."""
+    """True if a credential is long enough to redact: shorter ones occur in ordinary words."""
     return len(credential) >= 4
 
 
 def abbreviated(value: str) -> str:
-    """The start of a credential, enough to tell two apart."""
+    """The first characters of a credential, a quarter or eight at most."""
     keep = min(8, len(value) // 4)
     return f"{value[:keep]}…" if value else ""

@@ -1,4 +1,4 @@
-"""Holds a target's tables against spec/target.schema.json: the worst mistake as one paragraph."""
+"""Validates a target's tables against spec/target.schema.json."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @functools.cache
 def schema() -> dict[str, Any]:
-    """The schema of the target file, references resolved."""
+    """Schema of the target file, references resolved."""
     return resolved_schema("target.schema.json")
 
 
 def keys(table: str = "") -> Mapping[str, Any]:
-    """The keys of a table (`primary`, `samples.wallet`; the file itself by default) with their schemas.
+    """Keys and schemas of a table (`primary`, `samples.wallet`; by default the whole file).
 
-    Raises KeyError for a table that the target file does not have.
+    Raises KeyError for an unknown table.
     """
     described = schema()
     for name in filter(None, table.split(".")):
@@ -38,10 +38,10 @@ def keys(table: str = "") -> Mapping[str, Any]:
 
 
 def mistake(tables: Mapping[str, Any]) -> str:
-    """The worst mistake in the tables, as `key: sentence` without secrets; empty where there is none."""
+    """The most relevant mistake in the tables, as `key: sentence` without secrets; empty if there is none."""
     if _quick().allows(tables):
         return ""
-    # Takes longer to import than to tell that the tables are right, which they are as a rule.
+    # Imported late: jsonschema takes 0.1 s.
     from jsonschema.exceptions import best_match
 
     error = best_match(_validator().iter_errors(tables))
@@ -55,7 +55,7 @@ def _quick() -> Schema:
 
 @functools.cache
 def _validator() -> Validator:
-    """JSON Schema as the contract has it, but that a number is finite: TOML has nan and inf."""
+    """Validator in the contract's dialect that accepts finite numbers only: TOML has nan and inf."""
     from jsonschema import validators
 
     def is_number(checker: Any, instance: Any) -> bool:
@@ -64,7 +64,7 @@ def _validator() -> Validator:
         )
 
     base = dialect()
-    # types-jsonschema leaves `extend` without types.
+    # types-jsonschema does not annotate `extend`.
     finite = validators.extend(  # type: ignore[no-untyped-call]
         base, type_checker=base.TYPE_CHECKER.redefine("number", is_number)
     )
@@ -81,7 +81,7 @@ def _paragraph(error: ValidationError, tables: Mapping[str, Any]) -> str:
     if error.validator == "additionalProperties":
         return _unknown(names, error)
     where, value = ".".join(names), functools.reduce(operator.getitem, names, tables)
-    # A mistake inside a list is one of the list.
+    # A mistake in an element is reported for the whole array.
     inside = len(path) < len(error.absolute_path)
     described: Any = keys(".".join(names[:-1]))[names[-1]] if inside else error.schema
     if "description" not in described:

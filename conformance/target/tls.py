@@ -1,4 +1,4 @@
-"""Client certificates, and certificate authorities of the user's own, from PEM files."""
+"""Client certificates and additional certificate authorities, from PEM files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conformance.target.model import Tls
 
 
 def mistake(files: Tls) -> str:
-    """Mistake in the PEM files, as `tls.key: sentence`; empty without one."""
+    """A mistake in the PEM files, as `tls.key: sentence`; empty if there is none."""
     for key, other in (("client_certificate", "client_key"), ("client_key", "client_certificate")):
         if getattr(files, key) is not None and getattr(files, other) is None:
             return f"tls.{other}: missing; a client certificate and its key are named together."
@@ -36,18 +36,18 @@ def mistake(files: Tls) -> str:
 
 
 def _empty() -> ssl.SSLContext:
-    """A context that trusts nobody: reading the authorities of the system takes 30 ms."""
+    """A context without the system's authorities, which take 30 ms to load."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def apply(made: ssl.SSLContext, files: Tls) -> None:
-    """Adds the authority and the client certificate to a context. Raises OSError, ssl.SSLError."""
+    """Loads the authority and the client certificate into a context. Raises OSError, ssl.SSLError."""
     _trust(made, files)
     _certify(made, files)
 
 
 class _EncryptedKey(ValueError):
-    """The private key needs a passphrase, which nobody is there to type."""
+    """The private key needs a passphrase."""
 
 
 def _trust(made: ssl.SSLContext, files: Tls) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Schema:
 
     @functools.cached_property
     def _thorough(self) -> Validator:
-        built: Validator = dialect()(self._schema)
+        built: Validator = _dialect()(self._schema)
         return built
 
 
@@ -143,9 +144,10 @@ def nullable(schema: Mapping[str, Any]) -> bool:
 
 
 @functools.cache
-def dialect() -> Any:
-    """JSON Schema 2020-12, stricter in three ways: a missing member that allows null has its own keyword, `$`
-    does not match before a trailing newline (as in ECMA-262), and 12.0 is not an integer."""
+def _dialect() -> Any:
+    """JSON Schema 2020-12, stricter in four ways: a missing member that allows null has its own keyword, `$`
+    does not match before a trailing newline (as in ECMA-262), 12.0 is not an integer, and numbers are finite
+    (TOML has nan and inf)."""
     # Imported late: jsonschema takes 0.1 s.
     from jsonschema import Draft202012Validator, ValidationError, validators
 
@@ -176,11 +178,16 @@ def dialect() -> Any:
     def is_integer(checker: Any, instance: Any) -> bool:
         return isinstance(instance, int) and not isinstance(instance, bool)
 
+    def is_number(checker: Any, instance: Any) -> bool:
+        return is_integer(checker, instance) or (isinstance(instance, float) and math.isfinite(instance))
+
     # types-jsonschema does not annotate `extend`.
     return validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         {"required": required, "pattern": pattern},
-        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
+            {"integer": is_integer, "number": is_number}
+        ),
     )
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance import _options as options
+from conformance import _options
 from conformance._files import InputError
 from conformance._text import meant
 from conformance.contract.traits import SAMPLE_OPERATIONS
@@ -16,7 +16,7 @@ from conformance.target.schema import keys
 PREFIX = "CONFORMANCE_"
 
 #: Variables that are options of the suite, not values of the target file.
-OPTIONS = frozenset(filter(None, (option.environment for option in options.OPTIONS.values())))
+OPTIONS = frozenset(filter(None, (option.environment for option in _options.OPTIONS.values())))
 
 _TABLES = ("primary", "secondary", "features", "lists", "limits", "tls")
 

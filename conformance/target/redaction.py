@@ -10,13 +10,16 @@ from conformance.target.file import Target
 
 REDACTED = "[redacted]"
 
+#: Headers whose values are abbreviated, in lower case.
+_CREDENTIALS = (signing.API_KEY.lower(), signing.SIGNATURE.lower(), "authorization", "cookie", "set-cookie")
+
 
 class Redactor:
     """Replaces a target's secrets, and abbreviates keys and signatures."""
 
     def __init__(self, target: Target | None = None) -> None:
-        self._secrets = sorted(filter(_telling, target.secrets), key=len, reverse=True) if target else []
-        self._keys = sorted(filter(_telling, target.api_keys), key=len, reverse=True) if target else []
+        self._secrets = _redactable(target.secrets) if target else []
+        self._keys = _redactable(target.api_keys) if target else []
 
     def text(self, text: str) -> str:
         """Redacts secrets, and abbreviates API keys."""
@@ -32,23 +35,15 @@ class Redactor:
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Abbreviates credentials in headers, and redacts all others."""
-        shown = []
-        for name, value in headers:
-            if name.lower() in (
-                signing.API_KEY.lower(),
-                signing.SIGNATURE.lower(),
-                "authorization",
-                "set-cookie",
-                "cookie",
-            ):
-                value = abbreviated(value)
-            shown.append((name, self.text(value)))
-        return shown
+        return [
+            (name, self.text(abbreviated(value) if name.lower() in _CREDENTIALS else value))
+            for name, value in headers
+        ]
 
 
-def _telling(credential: str) -> bool:
-    """True if a credential is long enough to redact: shorter ones occur in ordinary words."""
-    return len(credential) >= 4
+def _redactable(credentials: Iterable[str]) -> list[str]:
+    """The credentials long enough not to occur in ordinary words, longest first."""
+    return sorted((each for each in credentials if len(each) >= 4), key=len, reverse=True)
 
 
 def abbreviated(value: str) -> str:

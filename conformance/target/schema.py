@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from conformance._text import meant, shown
 from conformance.contract.operations import resolved_schema
-from conformance.contract.schemas import Schema, dialect
+from conformance.contract.schemas import Schema
 from conformance.contract.traits import SAMPLE_OPERATIONS
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
-    from jsonschema.protocols import Validator
 
 
-@functools.cache
 def schema() -> dict[str, Any]:
     """Schema of the target file, references resolved."""
     return resolved_schema("target.schema.json")
@@ -39,37 +36,19 @@ def keys(table: str = "") -> Mapping[str, Any]:
 
 def mistake(tables: Mapping[str, Any]) -> str:
     """The most relevant mistake in the tables, as `key: sentence` without secrets; empty if there is none."""
-    if _quick().allows(tables):
+    validator = _validator()
+    if validator.allows(tables):
         return ""
     # Imported late: jsonschema takes 0.1 s.
     from jsonschema.exceptions import best_match
 
-    error = best_match(_validator().iter_errors(tables))
+    error = best_match(validator.errors(tables))
     return "" if error is None else _paragraph(error, tables)
 
 
 @functools.cache
-def _quick() -> Schema:
+def _validator() -> Schema:
     return Schema(schema())
-
-
-@functools.cache
-def _validator() -> Validator:
-    """Validator in the contract's dialect that accepts finite numbers only: TOML has nan and inf."""
-    from jsonschema import validators
-
-    def is_number(checker: Any, instance: Any) -> bool:
-        return (
-            isinstance(instance, (int, float)) and not isinstance(instance, bool) and math.isfinite(instance)
-        )
-
-    base = dialect()
-    # types-jsonschema does not annotate `extend`.
-    finite = validators.extend(  # type: ignore[no-untyped-call]
-        base, type_checker=base.TYPE_CHECKER.redefine("number", is_number)
-    )
-    built: Validator = finite(schema())
-    return built
 
 
 # ---------------------------------------------------------------------- one paragraph

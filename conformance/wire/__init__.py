@@ -1,3 +1,3 @@
-"""Bytes out, bytes in: messages, the signing client, time limits, rate limits, the server's clock, pages.
+"""HTTP: messages, the signing client, transport, timeouts, rate limits, the server's clock, paged lists.
 
-It must not know rules or verdicts: an answer is recorded, never judged."""
+Answers are recorded, never judged: rules and verdicts are unknown here."""

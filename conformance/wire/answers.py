@@ -1,7 +1,4 @@
-"""Bounds of answers: headers and bytes that are read and unpacked, and JSON that stays in memory.
-
-A server may send anything. What it sends beyond the bounds is left on the wire.
-"""
+"""Limits on answers: headers and bytes read and decompressed, and parsed JSON kept in memory."""
 
 from __future__ import annotations
 
@@ -16,40 +13,39 @@ from typing import TYPE_CHECKING
 import httpx
 
 if TYPE_CHECKING:
-    # Exchanges keep their long answers here.
     from conformance.wire.messages import Exchange
 
-#: Bytes of a response body that are read, and that it may unpack to.
+#: Maximum bytes of a response body, compressed and decompressed.
 MAX_BODY = 4 * 1024 * 1024
 
-#: Headers of an answer that are kept, and characters of each of them.
+#: Maximum number of response headers kept, and characters of each name and value.
 MAX_HEADERS = 100
 MAX_HEADER = 8192
 
-#: Bytes of bodies that are looked for among earlier ones.
+#: Maximum bytes of a body that is deduplicated.
 MAX_ALIKE = 2048
 
-#: Headers that are kept wherever they stand.
+#: Headers that are kept even beyond the first MAX_HEADERS.
 _READ = ("content-type", "content-encoding", "date", "retry-after", "location", "connection")
 
-#: Coding -> what zlib calls its formats; the second is for servers that leave out zlib's own frame.
+#: Content coding -> zlib's `wbits` for it; -15 is for servers that send raw deflate without zlib's header.
 _CODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}
 
 
 @functools.lru_cache(512)
 def header_text(name: bytes, value: bytes) -> tuple[str, str]:
-    """A header as text. Headers that are alike are kept once, and so are their names."""
+    """Decodes a header; equal headers share one tuple, equal names one string."""
     return sys.intern(name.decode("latin-1")), value.decode("latin-1")
 
 
 @functools.lru_cache(512)
 def _one_of_equals(body: bytes) -> bytes:
-    """The first of equal bodies. Refusals are alike: half of a run's answers have the body of another."""
+    """Deduplicates equal bodies: half of a run's answers, mostly refusals, repeat an earlier body."""
     return body
 
 
 def receive(response: httpx.Response, exchange: Exchange) -> None:
-    """Reads a response into an exchange. Raises what the transport raises when the connection breaks."""
+    """Reads a response into an exchange. Raises the transport's errors if the connection breaks."""
     headers = [header_text(*pair) for pair in response.headers.raw]
     raw, truncated = _read(response.stream)  # type: ignore[arg-type]
     encoding = ", ".join(value for name, value in headers if name.lower() == "content-encoding")
@@ -71,8 +67,7 @@ def _read(stream: Iterable[bytes]) -> tuple[bytes, bool]:
 
 
 def unpacked(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """A body without its content codings, and True if it was cut off; one that cannot be unpacked stays as
-    it is, and so is not JSON."""
+    """Decodes a body's content codings; tells whether it was cut. Returns it unchanged if that fails."""
     found = body
     for coding in reversed([name.strip().lower() for name in encoding.split(",")]):
         if coding in ("", "identity"):
@@ -109,13 +104,12 @@ def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class LongAnswers:
-    """Keeps the long answers that were parsed last: earlier ones are parsed again where they are needed.
+    """Cache of the parsed JSON of long answers; evicted ones are parsed again when needed.
 
-    Parsed JSON takes about six times its bytes, so that answers of megabytes would fill the memory before
-    their check ends. Threads may share one.
+    Parsed JSON takes about six times its bytes. Thread-safe.
     """
 
-    #: Bytes from which on an answer is long, and of all long answers that stay parsed.
+    #: Minimum bytes of a long answer, and maximum bytes of all that stay parsed.
     LONG, MOST = 256 * 1024, 8 * 1024 * 1024
 
     def __init__(self) -> None:
@@ -124,7 +118,7 @@ class LongAnswers:
         self._bytes = 0
 
     def add(self, exchange: Exchange) -> None:
-        """Takes in an exchange whose answer was parsed just now."""
+        """Adds an exchange whose answer was just parsed."""
         size = len(exchange.response_body)
         if size < self.LONG:
             return

@@ -1,4 +1,4 @@
-"""Limits of what one process of a run sends: a budget with its rate, retries and timeouts."""
+"""Limits of one process of a run: numbers and rate of requests, retries, timeouts."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from enum import StrEnum
 from conformance.contract.timestamps import http_date
 from conformance.wire.messages import Exchange
 
-#: Seconds that a whole exchange may take, and that all waits for a rate limit may take together.
+#: Seconds for one exchange, and for all waits for a rate limit together.
 EXCHANGE_TIMEOUT = 30.0
 RETRY_SECONDS = 120.0
 
-#: Timeouts after which an exchange may take less, and the seconds it may take then.
+#: Number of timeouts after which IMPATIENT_TIMEOUT (seconds) applies.
 PATIENT_TIMEOUTS = 5
 IMPATIENT_TIMEOUT = 5.0
 
-#: Retries for which Retry-After counts alone; later ones wait a minimum.
+#: Retries that wait exactly Retry-After; later ones back off exponentially if that is longer.
 TRUSTING = 3
 
 OVER = "the run's time was over"
 
 
 class Quantity(StrEnum):
-    """Quantities that a budget limits: requests as transmitted, resources created, payouts made."""
+    """Quantities that a budget limits; a request counts each time it is transmitted."""
 
     REQUESTS = "requests"
     CREATIONS = "created resources"
@@ -33,10 +33,10 @@ class Quantity(StrEnum):
 
 
 class Budget:
-    """Limits of this process: numbers, a moment at which it ends, requests a second. Threads share it.
+    """Quotas, deadline and rate limit of this process. Thread-safe.
 
-    `most` are the numbers that must not be exceeded, each with the reason to give then; `end` is in Unix
-    seconds, and `over` the reason after it.
+    `most` maps quantities to their maximum and the reason to give once it is reached; `end` is in Unix
+    seconds, `over` the reason to give after it.
     """
 
     def __init__(
@@ -52,34 +52,34 @@ class Budget:
         #: Seconds between two requests.
         self.interval = 1.0 / requests_per_second if requests_per_second else 0.0
         self._most = dict(most or {})
-        # The wall clock may be set while the run goes on.
+        # The wall clock may be adjusted during the run.
         self._end = None if end is None else time.monotonic() + end - time.time()
         self._next = 0.0
         self._lock = threading.Lock()
         self._ended = ""
 
     def limit(self, rate: float, requests: int | None, reason: str) -> None:
-        """Changes the requests a second (0: no limit) and in all (None: no limit), and the reason to give
-        when those are used up."""
+        """Limits requests a second (0: no limit) and in all (None: as before, else with a `reason`)."""
         self.interval = 1.0 / rate if rate else 0.0
         if requests is not None:
             self._most[Quantity.REQUESTS] = requests, reason
 
     @property
     def ended(self) -> str:
-        """Reason why nothing more is sent; empty while something may be."""
+        """Reason why nothing more may be sent; empty if something may."""
         if not self._ended and self.left is not None and self.left <= 0:
             self._ended = self.over
         return self._ended
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end; None where there is none."""
+        """Seconds until the deadline; None without one."""
         return None if self._end is None else self._end - time.monotonic()
 
     def take(self, number: int = 1) -> str:
-        """Waits until so many requests may be sent at once and counts them; the reason why they may not be
-        sent, empty where they may."""
+        """Waits until a number of requests may be sent at once, and counts them.
+
+        Returns the reason why they may not be sent, empty if they may."""
         if reason := self.ended:
             return reason
         wait, left = self._turn(number), self.left
@@ -94,18 +94,18 @@ class Budget:
         return self._ended
 
     def made(self, kind: Quantity) -> None:
-        """Counts what a request has made; one too many is the last."""
+        """Counts what a request has created; the first beyond the quota stops the run."""
         with self._lock:
             self._exceeded(kind, 1)
             self.used[kind] += 1
 
     def stop(self, reason: str) -> str:
-        """Lets nothing more be sent; the reason, or an earlier one."""
+        """Stops all sending; returns the reason, or an earlier one."""
         self._ended = self._ended or reason
         return self._ended
 
     def _turn(self, number: int) -> float:
-        """Seconds until so many requests are due, counted from the one before them."""
+        """Reserves a number of requests with the rate limiter; seconds until they may be sent."""
         if not self.interval:
             return 0.0
         with self._lock:
@@ -123,24 +123,23 @@ class Budget:
 
 
 class Retry:
-    """Waits out 429 and 503 with Retry-After, `seconds` in all."""
+    """Waits after 429, and 503 with Retry-After, for at most `seconds` in all."""
 
     def __init__(self, budget: Budget | None = None, seconds: float | None = None) -> None:
         self.budget = budget or Budget()
         self.seconds = RETRY_SECONDS if seconds is None else seconds
-        #: Seconds that were waited, and how often.
+        #: Seconds waited, and number of waits.
         self.waited = 0.0
         self.waits = 0
         self._lock = threading.Lock()
 
     def wait_out(self, exchange: Exchange, attempt: int) -> bool:
-        """Waits as long as the server asks; False where the seconds, or the time of the run, do not allow
-        it."""
+        """Waits as long as the server asks; False if that exceeds the seconds left, or the run's deadline."""
         seconds = _retry_after(exchange.header("retry-after"))
         if seconds is None:
             seconds = min(0.5 * 2**attempt, 8.0)
         elif attempt >= TRUSTING:
-            # A server that asks for no wait, and is no readier each time, would be asked for ever.
+            # Otherwise Retry-After: 0 would be retried without delay.
             seconds = max(seconds, min(0.05 * 2 ** (attempt - TRUSTING), 8.0))
         left = self.budget.left
         with self._lock:
@@ -153,7 +152,7 @@ class Retry:
 
 
 class TimeoutPolicy:
-    """Seconds for a whole exchange: fewer once a server has let several run out."""
+    """Timeout of exchanges in seconds, lowered after PATIENT_TIMEOUTS timeouts."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.timeouts = 0
@@ -161,7 +160,7 @@ class TimeoutPolicy:
 
     @property
     def seconds(self) -> float:
-        """Seconds for the next exchange."""
+        """Timeout of the next exchange."""
         patient = EXCHANGE_TIMEOUT if self._seconds is None else self._seconds
         return patient if self.timeouts < PATIENT_TIMEOUTS else min(patient, IMPATIENT_TIMEOUT)
 

@@ -1,7 +1,6 @@
-"""The signing client: builds the bytes of a request, signs them and sends exactly them.
+"""The signing client: builds the bytes of a request, signs and sends them.
 
-A client speaks for one organization. It raises nothing for what a server does: a broken connection, an
-endless body or a timeout is recorded in the exchange.
+Broken connections, endless bodies and timeouts never raise; they are recorded in the exchange.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport, w
 #: Name and version of the suite, for the logs of the server.
 USER_AGENT = f"financial-accounts-conformance/{__version__}"
 
-#: Seconds to connect.
+#: Timeout of connecting, in seconds.
 CONNECT_TIMEOUT = 10.0
 
-#: Attempts at a request while the server answers that it is busy.
+#: Maximum retries after 429 and 503.
 MOST_ATTEMPTS = 20
 
-#: Bytes of the string that was signed that an exchange keeps.
+#: Bytes of the signature string that an exchange keeps.
 KEPT_SIGNED = 16 * 1024
 
 #: OpenSSL's reasons for an answer that is not TLS.
@@ -50,20 +49,20 @@ _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PAC
 #: Remedy where a server limits the rate.
 SLOWER = "Give the suite a rate that the server allows: --rate, or [limits] requests_per_second."
 
-#: Reason and remedy where simultaneous requests were not.
+#: Reason and remedy if racing requests did not overlap.
 NOT_SIMULTANEOUS = "no two of the requests that had to be simultaneous were under way at one moment"
 RATE_REMEDY = (
     "Give the suite a rate that the server allows (--rate, or [limits] requests_per_second), and run it on a "
     "less busy machine."
 )
 
-#: A request that is not HTTP, however often it is sent.
+#: Errors of a request that is not valid HTTP; retrying is pointless.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
-#: Name of the header with the nonce, as names are compared.
+#: Nonce header's name in lower case.
 _NONCE = signing.NONCE.lower()
 
-#: Parses a URL, the parts of which httpx checks one by one; a run asks for few. Raises httpx.InvalidURL.
+#: httpx.URL with a cache: parsing is slow, and a run has few URLs. Raises httpx.InvalidURL.
 _url = functools.lru_cache(4096)(httpx.URL)
 
 
@@ -74,16 +73,16 @@ class Prepared:
     call: Call
     request: httpx.Request
     purpose: str
-    #: The string that was signed; None where no signature of it is sent.
+    #: The signature string; None if no computed signature is sent.
     signed: bytes | None = None
-    #: Reason why it may not be sent; empty where it may, None before that was asked.
+    #: Reason why it may not be sent; empty if it may, None if not asked yet.
     withheld: str | None = None
-    #: Holds the request until the others of its race are ready.
+    #: Blocks until the other requests of a race have connected.
     gate: Gate | None = None
 
 
 class Client:
-    """Sends calls in the name of one organization; `watchers` see every exchange."""
+    """Sends calls with one organization's credentials; `watchers` see every exchange."""
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class Client:
         self.timeouts = timeouts or TimeoutPolicy()
         self.nonces = nonces or Nonces()
         self.watchers = list(watchers)
-        #: Gives the reason why a request may not be sent; empty where it may.
+        #: Returns the reason why a request may not be sent; empty if it may.
         self.guard = guard
         self._numbers = iter(numbers if numbers is not None else count(1))
         address = urlsplit(self.base_url)
@@ -119,21 +118,21 @@ class Client:
     # ------------------------------------------------------------------ building
 
     def prepare(self, call: Call, purpose: str = "") -> Prepared:
-        """Prepares a signed request; timestamp and nonce are fresh unless the call fixes them."""
+        """Signs a request; timestamp and nonce are fresh unless the call fixes them."""
         try:
             url = _url(self.base_url + call.path)
         except (httpx.InvalidURL, UnicodeEncodeError):
             url = _url(self.base_url)
-        # httpx normalizes URLs; a probe means its exact bytes, so they bypass that.
+        # httpx normalizes URLs; the `target` extension sends the exact bytes.
         target = self._prefix + call.target.encode("utf-8", "surrogatepass")
         authentication, signed = self._authentication(call, target)
         headers = self._headers(call, url, authentication)
         request = httpx.Request(
             call.method,
             url,
-            # httpx takes text for ASCII only; these are the bytes that the signature covers, too.
+            # httpx encodes strings as ASCII only.
             headers=[(name.encode("ascii"), value.encode("utf-8")) for name, value in headers],
-            # A body given as `content` would bring headers of httpx's own.
+            # With `content`, httpx would add headers of its own.
             stream=httpx.ByteStream(call.body or b""),
             extensions={"target": target},
         )
@@ -148,7 +147,7 @@ class Client:
             ("Accept", "application/json"),
             ("User-Agent", USER_AGENT),
         ]
-        # Where the call says itself how its body is sent, its length is not told.
+        # A call with Transfer-Encoding has no Content-Length.
         framed = any(name.lower() == "transfer-encoding" for name, _ in call.headers)
         if call.body is not None:
             if not framed:
@@ -164,7 +163,7 @@ class Client:
         return [*headers, *call.headers]
 
     def _authentication(self, call: Call, target: bytes) -> tuple[dict[str, str], bytes | None]:
-        """The headers that sign a call, and the string whose signature is among them."""
+        """The authentication headers of a call, and the signature string if its signature is computed."""
         own, auth = self.organization, call.auth
         timestamp = (
             auth.timestamp if auth.timestamp is not None else str(self.clock.now() + auth.timestamp_offset)
@@ -199,9 +198,9 @@ class Client:
     # ------------------------------------------------------------------ sending
 
     def send(self, call: Call, purpose: str = "") -> Exchange:
-        """Sends a call and returns its exchange; 429 and 503 with Retry-After are waited out.
+        """Sends a call, retrying 429 and 503 with Retry-After; returns the last exchange.
 
-        The watchers see the exchange, and before it that of a transmission which was lost.
+        Watchers see that exchange, and those of lost transmissions.
         """
         attempt, begun = 0, 0.0
         while True:
@@ -215,16 +214,16 @@ class Client:
             if not self.retry.wait_out(exchange, attempt):
                 break
             call = self.nonces.renewed(call, exchange)
-        # One that was withheld was not sent the last time.
+        # An exchange that was withheld has 0 attempts itself.
         exchange.attempts, exchange.begun = exchange.attempts + attempt - 1, begun
         self.watch([exchange])
         return exchange
 
     def deliver(self, prepared: Prepared) -> list[Exchange]:
-        """Sends a request and, where it is lost, once more, freshly signed on a new connection: one that was
-        kept alive may close at the moment of its next use.
+        """Sends a request; if it is lost, sends it once more, freshly signed on a new connection, since a
+        kept-alive one may have gone stale.
 
-        Returns the exchanges of all transmissions, of which the last one counts; no watcher has seen them.
+        Returns the exchanges of all transmissions, the last of which counts; watchers have not seen them.
         """
         first = self.transmit(prepared, quiet=True)
         if not first.lost:
@@ -239,7 +238,7 @@ class Client:
         return [first, second]
 
     def admit(self, prepared: Prepared, turn: str | None = None) -> None:
-        """Asks the guard and, unless its answer is given as `turn`, the rate limiter for a request."""
+        """Asks guard and budget whether a request may be sent; `turn` is the budget's answer, if known."""
         reason = self.guard(self, prepared) if self.guard is not None else ""
         prepared.withheld = reason or (self.budget.take() if turn is None else turn)
 
@@ -251,7 +250,7 @@ class Client:
             organization=self.organization.name,
             call=prepared.call,
             purpose=prepared.purpose,
-            # Interned: a run asks for few paths again and again.
+            # Interned, since URLs repeat.
             url=sys.intern(str(request.url)),
             method=request.method,
             target=sys.intern(wire_target(request).decode("utf-8", "backslashreplace")),
@@ -294,7 +293,7 @@ class Client:
         exchange.started = exchange.begun = exchange.started + held
         exchange.elapsed = time.perf_counter() - begin - held
         if last and exchange.failure is Failure.TIMED_OUT:
-            # Not the server took too long: the run is over.
+            # The run ended, the server is not to blame.
             exchange.error, exchange.failure = self.budget.over, Failure.WITHHELD
             exchange.silent = False
 
@@ -310,7 +309,7 @@ class Client:
             response.close()
 
     def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
-        """Sends all calls at the same moment, each in a thread of its own; their exchanges, in order."""
+        """Sends all calls simultaneously, each in its own thread; returns their exchanges in order."""
         return [exchange for [exchange] in race([[(self, call, purpose)] for call in calls])]
 
     def watch(self, exchanges: Sequence[Exchange]) -> None:
@@ -321,7 +320,7 @@ class Client:
 
 
 def _failure(error: Exception) -> Failure:
-    """Classifies an error other than a timeout of the suite's own."""
+    """Classifies an error of the transport other than its timeouts."""
     if isinstance(error, httpx.ConnectError):
         return _unconnected(error)
     if isinstance(error, httpx.LocalProtocolError):
@@ -330,7 +329,7 @@ def _failure(error: Exception) -> Failure:
 
 
 def _unconnected(error: BaseException) -> Failure:
-    """Classifies a failed connection by the TLS error that caused it, if any."""
+    """Classifies a failure to connect by the TLS error that caused it, if any."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
@@ -340,10 +339,10 @@ def _unconnected(error: BaseException) -> Failure:
     return Failure.UNREACHABLE
 
 
-#: Beginning of the names of threads that race.
+#: Name prefix of the threads of races.
 RACERS = "conformance race"
 
-#: Threads of all races, made when they are first needed: more than all lanes race with at once.
+#: Threads of all races, started on demand; the maximum exceeds what all lanes use at once.
 _RACERS = ThreadPoolExecutor(1024, RACERS, pin_to_processor)
 
 #: One request of a race: its client, call and purpose.
@@ -351,13 +350,13 @@ Racer = tuple[Client, Call, str]
 
 
 def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
-    """Runs scripts simultaneously, each in a thread of its own that sends one request after the other; the
-    exchanges of each script, in order.
+    """Runs scripts simultaneously, each in its own thread that sends its requests in sequence; returns the
+    exchanges of each.
 
-    All clients share one rate limiter, which admits the whole race before it begins: no request waits for
-    its turn while others are under way. Each request has a connection of its own: those that are kept alive
-    may all end in one of the server's processes. The first requests of all scripts are written when all have
-    connected. A request that is lost is sent once more.
+    The budget that all clients share admits the whole race before it begins, so that no request waits for the
+    rate limiter. Each request has a new connection: kept-alive ones may all lead to one process of the
+    server. The first request of each script is written once all have connected. Lost requests are sent once
+    more.
     """
     number = sum(map(len, scripts))
     turn = scripts[0][0][0].budget.take(number)
@@ -391,8 +390,7 @@ def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
 
 
 def simultaneous(exchanges: Iterable[Exchange]) -> int:
-    """Greatest number of requests under way at one moment, of those whose answers say something: neither
-    lost nor throttled."""
+    """Maximum number of requests in flight at once, of those that were answered and not throttled."""
     changes = []
     for exchange in exchanges:
         if exchange.status is not None and not exchange.throttled:

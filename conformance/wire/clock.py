@@ -1,4 +1,4 @@
-"""The clock of the server under test, and waiting until it must show a later time."""
+"""The clock of the server under test, and waiting for its next tick."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from conformance.wire.messages import Exchange
 
 
 class ServerClock:
-    """Server time, by the Date header of answers; before the first one local time, `offset` seconds on."""
+    """Estimate of server time from Date headers: local time plus `offset` seconds."""
 
     def __init__(self) -> None:
         self.offset = 0.0
         self.calibrated = False
 
     def observe(self, exchange: Exchange) -> None:
-        """Takes the offset from an answer's Date header, which has whole seconds (RFC 9110, 6.6.1)."""
+        """Sets the offset from an answer's Date header, which has whole seconds (RFC 9110, 6.6.1)."""
         date = http_date(exchange.header("date"))
         if date is None:
             return
-        # The header was cut to the second, so on average the server is half a second further.
+        # Date is truncated to the second: half a second on average.
         self.offset = date + 0.5 - exchange.arrived
         if abs(self.offset) < 1.5:
             self.offset = 0.0
@@ -34,8 +34,8 @@ class ServerClock:
 
 
 def apart(exchanges: Iterable[Exchange]) -> float:
-    """Lower bound in seconds of the skew between the Date header, which may be a gateway's, and timestamps of
-    new resources; 0 where none shows."""
+    """Lower bound in seconds of the skew between Date headers, which may be a gateway's, and the `created` of
+    new resources; 0 if none shows."""
     least = math.inf
     for exchange in exchanges:
         gap = _gap(exchange)
@@ -52,20 +52,20 @@ def _gap(exchange: Exchange) -> float | None:
     if created is None or date is None:
         return None
     stamped = float(created)
-    # Either may be cut to the second, and written before or after the other.
+    # Both may be truncated to the second, and `created` set at any time during the exchange.
     return max(0.0, stamped - date - 1, date - exchange.elapsed - stamped - 1)
 
 
-#: Added to a wait: coarse sleeps and clocks that are being adjusted.
+#: Seconds added to a wait for coarse sleeps and clock adjustments.
 _MARGIN = 0.02
 
 
 def wait_past(text: object, received: float | None = None) -> float:
-    """Waits until the server's next timestamp must be later than `text`; returns the seconds waited.
+    """Waits until the server's clock must have ticked since timestamp `text`; returns the seconds waited.
 
-    `received` is when the answer with the timestamp arrived (Unix seconds, local clock; now if not
-    given). The stamp was older then, so one step of the server's clock after that its clock shows more,
-    however far it is from the local one. What is not a timestamp is not waited for.
+    `received` is when the answer with it arrived, in Unix seconds of the local clock (default: now). One
+    resolution of the timestamp after that, the server's clock shows a later time whatever its offset. Returns
+    at once if `text` is no timestamp.
     """
     length = step(text)
     if length is None:

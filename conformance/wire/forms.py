@@ -1,7 +1,7 @@
-"""Text forms: each makes a text of another, the same way in a check, in a replay and in a stand-alone script.
+"""Text forms: named transformations of a string, shared by checks, replays and stand-alone scripts.
 
-A chain of forms is written `|name.argument|name`, as it stands in a symbol of a replay file. Positions count
-from 0, or from the end when negative.
+A chain is written `|name.argument|name`, as in symbols of replay files. Positions count from 0, negative ones
+from the end.
 """
 
 from __future__ import annotations
@@ -17,45 +17,44 @@ from urllib.parse import quote
 
 from conformance.contract.timestamps import just_after, parse, whole_second, with_offset
 
-#: Characters that RFC 3986 allows in a segment of a path besides letters, digits and `_.-~`; an id that is
-#: encoded already stays as it is.
+#: Characters that a path segment may hold (RFC 3986) besides letters, digits and `_.-~`; `%` keeps ids that
+#: are encoded already.
 _IN_A_SEGMENT = "%!$&'()*+,;=:@"
 
-
-#: Characters behind the last underscore from which on an id that is no number has no neighbours by chance.
+#: Minimum characters after an id's last underscore for near-identical ids to be unlikely.
 _SPARSE = 12
 
-
-#: One form of a chain, as it stands in a symbol of a replay file: in a target, which is ASCII, or in JSON.
+#: One form of a chain, in characters that both a request target and a JSON string can hold.
 FORM = r"[a-z]+(?:\.[!#-\[\]-z~]{1,16})?"
 
 
 class SameText(ValueError):
-    """A form makes no other text of a text, or none that surely names nothing."""
+    """A form leaves a text unchanged, or its result might name an existing resource."""
 
 
 def sparse(identifier: str) -> bool:
-    """True for an id that is not so short or so regular that one which resembles it may exist as well."""
+    """True if near-identical ids are unlikely to exist: at least 12 characters after the last underscore, not
+    all digits."""
     tail = identifier.rpartition("_")[2]
     return len(tail) >= _SPARSE and not tail.isdigit()
 
 
 def _sparse(text: str, argument: str) -> str:
-    """The text itself. Raises SameText where others that resemble it may exist."""
+    """Returns the text. Raises SameText if near-identical ids may exist."""
     if not sparse(text):
         raise SameText(f"ids that resemble {text[:60]!r} may exist as well")
     return text
 
 
 def _recased(text: str, other: str) -> str:
-    """A text in another letter case. Raises SameText where that changes nothing."""
+    """Returns `other`, the text in another letter case. Raises SameText if they are equal."""
     if other == text:
         raise SameText(f"{text[:60]!r} has no other letter case")
     return other
 
 
 def _position(text: str, argument: str) -> int:
-    """A position as an index from 0. Raises IndexError outside the text."""
+    """Converts a position to an index from 0. Raises IndexError outside the text."""
     at = int(argument)
     if not -len(text) <= at < len(text):
         raise IndexError(argument)
@@ -76,7 +75,7 @@ def _other(text: str, argument: str) -> str:
 
 
 def _accented(text: str, argument: str) -> str:
-    """Puts an acute accent on the last letter that may have one. Raises SameText where there is none."""
+    """Adds an acute accent to the last letter that can have one. Raises SameText without such a letter."""
     at = max(map(text.rfind, "aceiou"))
     if at < 0:
         raise SameText(f"{text[:60]!r} has no letter for an accent")
@@ -84,26 +83,26 @@ def _accented(text: str, argument: str) -> str:
 
 
 def _encoded(text: str, argument: str) -> str:
-    """Percent-encodes the character at a position with upper-case digits."""
+    """Percent-encodes the character at a position, with upper-case digits."""
     at = _position(text, argument)
     codes = "".join(f"%{byte:02X}" for byte in text[at].encode())
     return text[:at] + codes + text[at + 1 :]
 
 
 def _encoded_lower(text: str, argument: str) -> str:
-    """Percent-encodes the character at a position with lower-case digits."""
+    """Percent-encodes the character at a position, with lower-case digits."""
     at = _position(text, argument)
     return text[:at] + _encoded(text[at], "0").lower() + text[at + 1 :]
 
 
 def _tail_swapped(text: str, argument: str) -> str:
-    """Swaps the letter case behind the last underscore."""
+    """Swaps the letter case after the last underscore."""
     head, separator, tail = text.rpartition("_")
     return _recased(text, head + separator + tail.swapcase())
 
 
 def _offset(text: str, argument: str) -> str:
-    """A timestamp in UTC as clocks show it that are so many minutes ahead."""
+    """Rewrites a timestamp in UTC with an offset in minutes."""
     minutes = int(argument)
     if abs(minutes) >= 24 * 60 or parse(text) is None:
         raise ValueError(argument)
@@ -111,11 +110,11 @@ def _offset(text: str, argument: str) -> str:
 
 
 def _iso(text: str, argument: str) -> str:
-    """Unix seconds as a timestamp in UTC."""
+    """Formats Unix seconds as a timestamp in UTC."""
     return datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-#: Name -> what makes a text of another text and the argument.
+#: Name -> function of a text and the argument.
 FORMS: Mapping[str, Callable[[str, str], str]] = {
     "sparse": _sparse,
     "upper": lambda text, argument: _recased(text, text.upper()),
@@ -143,9 +142,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
 
 
 def changed(text: str, forms: str) -> str:
-    """A text after `|form.argument|…`; unknown forms, and arguments that do not fit, leave it as it is.
-
-    Raises SameText."""
+    """Applies a chain of forms; unknown forms and unfit arguments are skipped. Raises SameText."""
     for form in filter(None, forms.split("|")):
         name, _, argument = form.partition(".")
         try:
@@ -158,26 +155,24 @@ def changed(text: str, forms: str) -> str:
 
 
 def moved(text: str, shift: str) -> str:
-    """A number of seconds later by `+N` or earlier by `-N`; other texts stay as they are."""
+    """Adds `+N` or `-N` to a decimal number of seconds; other texts are unchanged."""
     return str(int(text) + int(shift)) if re.fullmatch("[0-9]{1,19}", text) else text
 
 
-#: The kinds of random values, and what makes one of `length` characters, or of a UUID's `version` and
-#: `variant`.
+#: Kinds of random values; `hex` and `digits` have a `length`, `uuid` a `version` and a `variant`.
 KINDS = ("uuid", "hex", "digits", "marker")
 
-
-#: Hexadecimal digits -> letters.
+#: Hexadecimal digits -> consonants.
 _CONSONANTS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 
 
 def letters(length: int) -> str:
-    """Random small letters, of which no two make a word: names may well have to do without digits."""
+    """Random lower-case consonants, for names, in which a server may refuse digits."""
     return secrets.token_hex((length + 1) // 2)[:length].translate(_CONSONANTS)
 
 
 def new_value(recipe: Mapping[str, Any]) -> str:
-    """A new random value: a marker, a UUID, or digits, decimal or hexadecimal."""
+    """A new random value of a kind of KINDS."""
     kind, length = recipe["kind"], recipe.get("length", 32)
     if kind == "marker":
         return "cf" + letters(16)

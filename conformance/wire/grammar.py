@@ -1,7 +1,7 @@
-"""Requests that a front end may refuse before the server sees them, with any 4xx status and any body.
+"""Requests that a front end may refuse itself, with any 4xx status and any body.
 
-Three kinds: a target or header outside the grammars of URIs (RFC 3986) and of HTTP fields (RFC 9110, 5.5); a
-request beyond the sizes that front ends limit by habit; a query or body that resembles an attack.
+Three kinds: a target or header outside the grammars of URIs (RFC 3986) and HTTP fields (RFC 9110, 5.5); an
+oversized request; a query or body that resembles an attack.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from urllib.parse import unquote
 from conformance.contract import json_text
 from conformance.wire.messages import Exchange
 
-#: Bytes of the longest target, header field and body that every front end hands on.
+#: Maximum bytes of a target, header field and body that every front end forwards.
 LONGEST_TARGET, LONGEST_FIELD, LONGEST_BODY = 2000, 4096, 4096
 
-#: Path and query, or a query; an encoded NUL is allowed by the letter and refused by every front end.
+#: Path and query, or a query. An encoded NUL is grammatical, but front ends refuse it.
 _TARGET = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
 
-#: A segment of a path that every front end and router takes for one: plain characters, or encoded ones that
-#: are not a slash, backslash, dot or control character.
+#: A path segment that every front end and router reads alike: no encoded slash, backslash, dot or control
+#: character.
 _SEGMENT = re.compile(
     r"(?!\.{1,2}$)(?:[A-Za-z0-9._~!$&()*+,=:@-]"
     r"|%(?!2[EFef]|5[Cc]|[01][0-9A-Fa-f]|7[Ff])[0-9A-Fa-f]{2}){1,200}"
@@ -28,16 +28,15 @@ _SEGMENT = re.compile(
 
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
-
-#: Characters and words that firewalls look for: SQL, markup, path traversal, templates, shell commands.
+#: What web application firewalls look for: SQL, markup, path traversal, templates, shell commands.
 _ATTACK = re.compile(r"""['"<>`;|$\\{}\x00-\x08]|--|\.\./|/\*|&&|javascript:""", re.IGNORECASE)
 
-#: The same without the characters that JSON itself is made of.
+#: The same without JSON's own characters.
 _ATTACK_IN_RAW_TEXT = re.compile(r"""['<>`;|$]|--|\.\./|/\*|&&""")
 
 
 def forwarded(exchange: Exchange) -> bool:
-    """True if every front end hands the request on to the server."""
+    """True if every front end forwards the request to the server."""
     return _grammatical(exchange) and not _oversized(exchange) and not _resembles_attack(exchange)
 
 
@@ -67,8 +66,8 @@ def _resembles_attack(exchange: Exchange) -> bool:
 
 
 def is_odd(target: str) -> bool:
-    """True if a front end may refuse a target in words of its own, or a router take it for another path than
-    the operation's: a target outside the grammar of URIs, or with segments such as `..`."""
+    """True if a front end may refuse a target itself, or a router read it as another path: it breaks the
+    grammar of URIs, or has segments such as `..`."""
     path, _, query = target.partition("?")
     segments = path.split("/")[1:]
     return not all(_SEGMENT.fullmatch(segment) for segment in segments) or not _TARGET.fullmatch(query)

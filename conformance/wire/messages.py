@@ -1,4 +1,4 @@
-"""Requests and answers as plain data: calls as planned, exchanges as sent and answered."""
+"""Requests and answers as plain data: calls before signing, exchanges as sent and answered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.wire.answers import LongAnswers
 
 
 class _Missing:
-    """Stands for 'no JSON here', which differs from a JSON null."""
+    """Type of MISSING: no JSON value, as distinct from null."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -33,10 +33,10 @@ MISSING = _Missing()
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """Signing of a call. Defaults sign correctly; each field breaks one thing on purpose.
+    """Signing of a call: correct by default; each field breaks one thing.
 
-    The `signed_*` fields are signed in the place of what is sent; `signed_target`, like `Call.target`, is
-    relative to the base URL.
+    The `signed_*` fields are signed instead of what is sent; `signed_target`, like `Call.target`, is relative
+    to the base URL.
     """
 
     api_key: str | None = None
@@ -48,25 +48,24 @@ class Auth:
     signed_target: str | None = None
     signed_nonce: str | None = None
     signed_body: bytes | None = None
-    #: Name of a row of `contract.signing_mistakes`, by which the signature is computed.
+    #: Row of `contract.signing_mistakes` that computes the signature.
     mistake: str = ""
-    #: Text forms of the computed signature (see `wire.forms`), such as `but.1`.
+    #: Text forms (`wire.forms`) applied to the computed signature, such as `but.1`.
     signature_forms: str = ""
     #: Sent instead of the computed signature.
     signature: str | None = None
-    #: Authentication headers left out, and authentication headers sent empty.
+    #: Authentication headers left out, and those sent empty.
     omit: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
-    #: Letter case of the names of the authentication headers and of Idempotency-Key: a key of `NAME_CASES`.
+    #: Letter case of the names of authentication headers and Idempotency-Key: a key of `NAME_CASES`.
     name_case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request before it is signed. `target` is the exact path and query, relative to the base URL.
+    """A request before it is signed.
 
-    `target` and `body` are sent byte for byte as they stand here. `idempotency_key` None sends no
-    such header.
+    `target` is path and query relative to the base URL; it and `body` are sent byte for byte.
     """
 
     operation: str | None
@@ -88,11 +87,11 @@ class Call:
 
     @property
     def document(self) -> Any:
-        """The body as JSON; raises ValueError when it is none, or nested too deeply to be read."""
+        """The body as JSON. Raises ValueError if it is not, or is nested too deeply."""
         return json_text.parse(self.body or b"")
 
     def signed(self, **changes: Any) -> Call:
-        """The same call with changes to how it is signed."""
+        """The same call with other fields of its `auth`."""
         return replace(self, auth=replace(self.auth, **changes))
 
     def but(self, **changes: Any) -> Call:
@@ -104,37 +103,36 @@ class Call:
         return replace(self, body=to_json(document))
 
     def with_field(self, name: str, value: Any) -> Call:
-        """The same call with one member of its JSON object replaced or added."""
+        """The same call with a member of its JSON object set."""
         return self.with_json({**self.document, name: value})
 
     def without_field(self, name: str) -> Call:
-        """The same call with one member of its JSON object left out."""
+        """The same call with a member of its JSON object removed."""
         return self.with_json({key: value for key, value in self.document.items() if key != name})
 
     def with_query(self, parameters: Mapping[str, Any] | list[tuple[str, str]] | str) -> Call:
-        """The same call with another query, percent-encoded unless it is given as raw text."""
+        """The same call with another query: parameters to percent-encode, or a raw string."""
         raw = parameters if isinstance(parameters, str) else urlencode(parameters, quote_via=quote)
         return replace(self, target=self.path + (f"?{raw}" if raw else ""))
 
 
 def to_json(document: Any) -> bytes:
-    """Compact JSON as UTF-8 bytes, non-ASCII letters unescaped; unpaired surrogates, which a server may
-    have sent, have only their JSON escape."""
+    """Compact JSON in UTF-8, escaping only unpaired surrogates, which have no UTF-8 form."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 class Failure(StrEnum):
-    """Cause of a missing answer; the `error` of an exchange says more, for people."""
+    """Cause of a missing answer; `Exchange.error` has the message."""
 
     UNREACHABLE = "unreachable"
-    #: The port speaks something else than TLS.
+    #: The port does not speak TLS.
     NOT_TLS = "not TLS"
-    #: The certificate is not trusted, or TLS could not be agreed on.
+    #: Untrusted certificate, or failed handshake.
     UNTRUSTED = "untrusted"
     UNSENDABLE = "unsendable"
-    #: The run may send no more.
+    #: Not sent, because of the budget or a guard.
     WITHHELD = "withheld"
-    #: No connection within the time that is allowed for it.
+    #: Timeout of connecting.
     NOT_CONNECTED = "not connected"
     TIMED_OUT = "timed out"
     BROKEN_OFF = "broken off"
@@ -143,16 +141,15 @@ class Failure(StrEnum):
 #: Failures to reach any HTTP server.
 NO_SERVER = (Failure.UNREACHABLE, Failure.NOT_TLS, Failure.UNTRUSTED)
 
-
-#: Parsed long answers of all exchanges of this process.
+#: Parsed long answers of this process.
 _LONG = LongAnswers()
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request as sent and its answer. `status` is None when no answer came; `error` says why.
+    """A request as sent and its answer; without one, `status` is None and `error` says why.
 
-    `begun` is when the request was first sent: earlier than `started` where that transmission was lost.
+    `begun` is when the request was first sent: earlier than `started` if that transmission was lost.
     """
 
     number: int
@@ -161,7 +158,7 @@ class Exchange:
     purpose: str
     url: str
     method: str
-    #: The request target on the wire, the base URL's prefix included.
+    #: Request target on the wire, including the base URL's path.
     target: str
     request_headers: list[tuple[str, str]]
     request_body: bytes
@@ -170,23 +167,22 @@ class Exchange:
     status: int | None = None
     response_headers: list[tuple[str, str]] = field(default_factory=list)
     response_body: bytes = b""
-    #: The response was longer than the suite reads.
+    #: The body exceeded MAX_BODY.
     truncated: bool = False
     error: str | None = None
     failure: Failure | None = None
-    #: Transmissions, retries after 429 and 503 with Retry-After included, lost ones not.
+    #: Transmissions including retries after 429 and 503, excluding lost ones.
     attempts: int = 1
-    #: The transmission was lost, and the request sent once more: the next exchange of the call has the
-    #: answer.
+    #: Lost and sent once more: the next exchange has the answer.
     repeated: bool = False
-    #: The connection ended before the first byte of the answer, or time ran out.
+    #: The connection closed before the first byte of the answer, or timed out.
     silent: bool = False
     begun: float = 0.0
     #: Number of the first exchange of the same race; 0 outside races.
     raced: int = 0
-    #: Beginning of the string that was signed; None for a request without a computed signature.
+    #: Start of the signature string; None without a computed signature.
     signed: bytes | None = None
-    #: The body as JSON, once it was read.
+    #: Cache of `document`.
     _read: tuple[Any] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -195,7 +191,7 @@ class Exchange:
 
     @property
     def arrived(self) -> float:
-        """Time at which the answer came, in Unix seconds of the local clock."""
+        """Time of the answer, in Unix seconds of the local clock."""
         return self.started + self.elapsed
 
     @property
@@ -217,7 +213,7 @@ class Exchange:
 
     @property
     def document(self) -> Any:
-        """The response body as JSON (RFC 8259), or MISSING when it is none (or was too long to read)."""
+        """The response body as JSON (RFC 8259); MISSING if it is not JSON or was truncated."""
         read = self._read
         if read is None:
             try:
@@ -229,12 +225,11 @@ class Exchange:
         return read[0]
 
     def forget(self) -> None:
-        """Drops the parsed body, which is parsed again when it is asked for."""
+        """Drops the parsed body; `document` parses it again."""
         self._read = None
 
     def trim(self, kept: int) -> None:
-        """Cuts a long answer to its first `kept` bytes, so that megabytes do not fill the memory; and a long
-        request body, unless the server failed at it."""
+        """Truncates the answer, and the request body unless the server failed at it, to `kept` bytes."""
         if len(self.response_body) > kept:
             self.response_body = self.response_body[:kept]
             self.truncated, self._read = True, (MISSING,)
@@ -252,22 +247,21 @@ class Exchange:
 
     @property
     def throttled(self) -> bool:
-        """True for 429, or 503 with Retry-After, after all waits: says nothing about any rule."""
+        """True for 429, or 503 with Retry-After, which say nothing about any rule."""
         return self.status == 429 or (self.status == 503 and self.header("retry-after") is not None)
 
     @property
     def lost(self) -> bool:
-        """True if no byte of an answer came, or not all of it in time: the request may be sent once more."""
+        """True if the connection closed before any answer, or timed out: the request may be repeated once."""
         return self.status is None and self.silent
 
     @property
     def unsent(self) -> bool:
-        """No server saw the request, or nobody waited for its answer: nothing listens any more, it was not
-        HTTP, or the run may send no more. Says nothing about any rule."""
+        """True if no server got the request, or the run ended meanwhile: says nothing about any rule."""
         return self.failure in (*NO_SERVER, Failure.UNSENDABLE, Failure.WITHHELD)
 
     def get(self, *path: str | int) -> Any:
-        """The JSON value at a path of member names and indexes, or MISSING; never raises."""
+        """The JSON value at a path of member names and indexes, or MISSING."""
         value = self.document
         for step in path:
             if isinstance(step, str):
@@ -289,7 +283,7 @@ class Exchange:
 
     @property
     def names_error(self) -> bool:
-        """True if the answer has type and code of the documented error body (section 6)."""
+        """True if the answer has the documented error body's type and code (section 7)."""
         return isinstance(self.error_type, str) and isinstance(self.error_code, str)
 
     @property
@@ -299,8 +293,7 @@ class Exchange:
 
     @property
     def refused_otherwise(self) -> bool:
-        """True for a 401 whose error has a type, and not that of authentication: so a server may refuse what
-        is wrong with a request that passed authentication."""
+        """True for a 401 with another error type: the request may have passed authentication."""
         return (
             self.status == 401
             and isinstance(self.error_type, str)
@@ -309,7 +302,7 @@ class Exchange:
 
     @property
     def unread(self) -> str:
-        """Describes the body of an answer whose document is MISSING."""
+        """Describes a body whose `document` is MISSING."""
         if self.truncated:
             return f"a body of more than {len(self.response_body):,} bytes"
         return json_text.defect(self.response_body) if self.response_body else "no body"
@@ -336,7 +329,7 @@ def _header(headers: list[tuple[str, str]], name: str) -> str | None:
 
 
 def call_to_plain(call: Call) -> dict[str, Any]:
-    """Encodes a call as JSON data, defaults left out, bodies that are not UTF-8 as base64."""
+    """Encodes a call as JSON data, without defaults; bodies that are not UTF-8 as base64."""
     plain: dict[str, Any] = {"operation": call.operation, "method": call.method, "target": call.target}
     plain |= _body_to_plain("body", call.body)
     if call.idempotency_key is not None:

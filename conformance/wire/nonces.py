@@ -1,4 +1,4 @@
-"""Nonces of a run, and new ones for requests that are sent once more."""
+"""Nonces of a run, and fresh ones for retries."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import threading
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import fresh
 
-#: Random hexadecimal digits; a nonce of decimal digits alone keeps to these.
+#: Hexadecimal digits with a letter; a nonce of decimal digits only is renewed in decimal digits.
 _HEXADECIMAL = re.compile("(?=.*[a-f])[0-9a-f]+")
 _CLASSES = ("0123456789", "abcdef", "ABCDEF")
 
-#: Characters at the end of a nonce that are replaced in a fresh one of the same form.
+#: Characters at the end of a nonce that are replaced in a fresh one.
 _RENEWED = 16
 
 
 class Nonces:
-    """Counts the nonces of a run, which tells probes of a used nonce from those that fix its form only.
+    """Counts the nonces of a run, so that retries can use fresh ones.
 
-    A retried request needs a nonce of its own: a rate limiter behind authentication, or a server that closed
-    the connection afterwards, may have used up the first one. A nonce that had been sent before is the probe
-    itself and stays. Thread-safe.
+    A throttled or lost request may have used up its nonce. A nonce that other requests have had as well is
+    kept: its reuse is what the request probes. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -30,14 +29,14 @@ class Nonces:
         self._lock = threading.Lock()
 
     def planned(self, nonce: str | None) -> None:
-        """Counts a prepared request with this nonce; of a race, all are prepared before the first is sent."""
+        """Counts a prepared request with this nonce; all requests of a race are prepared before the first is
+        sent."""
         if nonce:
             with self._lock:
                 self._seen[nonce] = self._seen.get(nonce, 0) + 1
 
     def renewed(self, call: Call, exchange: Exchange) -> Call:
-        """Returns the call to retry: with another nonce of the same form where the call fixes one that no
-        other request had."""
+        """The call to retry: with a fresh nonce of the same form if the call fixes one that is its own."""
         nonce = call.auth.nonce
         if not nonce or self._seen.get(exchange.nonce or "", 0) != 1:
             return call
@@ -45,7 +44,7 @@ class Nonces:
 
 
 def alike(nonce: str) -> str:
-    """Another nonce of the same form: the same length, and digits and letters in the same places."""
+    """A fresh nonce of the same length and classes of characters."""
 
     def other(character: str) -> str:
         return next((secrets.choice(letters) for letters in _CLASSES if character in letters), character)

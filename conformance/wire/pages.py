@@ -1,8 +1,6 @@
-"""Reading paged lists: section 8 of the specification.
+"""Reading of paged lists (section 8).
 
-Nothing here judges: a page is what an answer shows, a walk is the pages one after the other; the caller
-says how to send. What a server answers never raises; an answer that is not a page ends the walk and stays
-in it as `broken`.
+Never raises because of an answer: one that is not a page ends a walk, as its `broken`.
 """
 
 from __future__ import annotations
@@ -21,13 +19,12 @@ from conformance.wire.messages import Call, Exchange
 DEFAULT_SIZE = 10
 MAX_SIZE = 100
 
-
 Parameters = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Page:
-    """A 2xx answer whose `items` is an array; a number of the envelope that is not an integer is None."""
+    """A 2xx answer whose `items` is an array; numbers of the envelope are None if they are not integers."""
 
     exchange: Exchange
     items: list[Any]
@@ -38,12 +35,12 @@ class Page:
 
     @functools.cached_property
     def ids(self) -> list[str]:
-        """The ids of the items, in their order; an item without one is known by its JSON text."""
+        """Identities of the items, in order (see `identity`)."""
         return [identity(item) for item in self.items]
 
 
 def page_of(exchange: Exchange) -> Page | None:
-    """The page that an answer is; None when it is none."""
+    """Reads an answer as a page; None if it is none."""
     items = exchange.get("items")
     if not exchange.succeeded or not isinstance(items, list):
         return None
@@ -53,33 +50,33 @@ def page_of(exchange: Exchange) -> Page | None:
 
 
 def integer(value: Any) -> int | None:
-    """A JSON integer; None for anything else, true and 1.0 included."""
+    """Returns a JSON integer; None for anything else, such as true or 1.0."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def identity(item: Any) -> str:
-    """Key by which an item is told from others: its id, or its JSON text without one."""
+    """Key of an item: its id, or its JSON text if it has none."""
     if isinstance(item, dict) and isinstance(item.get("id"), str):
         return str(item["id"])
     return json.dumps(item, sort_keys=True)
 
 
 def pages_of(total: int, size: int) -> int:
-    """Number of pages of `size` elements that `total` elements fill: the quotient rounded up, 0 for none."""
+    """Number of pages: total / size, rounded up."""
     return -(-total // size)
 
 
 def query(
     page: int | None = None, size: int | None = None, filters: Iterable[tuple[str, str]] = ()
 ) -> Parameters:
-    """The parameters of a list request: the filters first, then page and size where given."""
+    """Query parameters of a list request: filters, page, size."""
     numbers = [("page", page), ("size", size)]
     return [*filters, *((name, str(value)) for name, value in numbers if value is not None)]
 
 
 def status_filter(operation: str, style: str, *values: str) -> Parameters:
-    """The filter of a list for statuses: `status`, or `statuses` in an array style of the target file:
-    repeat, comma or brackets."""
+    """Query parameters that filter by status: `status`, or `statuses` in the target file's array style
+    (repeat, comma, brackets)."""
     if "status" in OPERATIONS[operation].query_parameters:
         return [("status", value) for value in values]
     if style == "comma":
@@ -92,20 +89,20 @@ def status_filter(operation: str, style: str, *values: str) -> Parameters:
 
 @dataclass
 class Walk:
-    """The pages of a list at one size, from the first on, or those at one of its ends."""
+    """Pages of a list at one size: from the first on, or at one of its ends."""
 
     size: int
     pages: list[Page] = field(default_factory=list)
-    #: The answer that was not a page and ended the walk.
+    #: The answer that ended the walk because it was not a page.
     broken: Exchange | None = None
-    #: The walk ended because it had read as many pages as it may.
+    #: Not all pages were read.
     cut: bool = False
-    #: The elements that are new at the end that was read: see `newest`.
+    #: Elements added since (see `newest`).
     fresh: list[Any] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
-        """True if each answer was a page."""
+        """True if every answer was a page."""
         return bool(self.pages) and self.broken is None
 
     @property
@@ -114,17 +111,17 @@ class Walk:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all items in the order of the walk, repeated ones as often as they were shown."""
+        """Ids of all items in order, duplicates included."""
         return [identifier for page in self.pages for identifier in page.ids]
 
     @property
     def repeated(self) -> list[str]:
-        """The ids that were shown more than once."""
+        """Ids that occur more than once."""
         return [identifier for identifier, times in Counter(self.ids).items() if times > 1]
 
     @property
     def total(self) -> int | None:
-        """The total that the first page showed."""
+        """Total of the first page."""
         return self.pages[0].total if self.pages else None
 
     def counts(self, least: int) -> bool:
@@ -140,10 +137,10 @@ class Walk:
         return self.page_exchanges + ([self.broken] if self.broken else [])
 
 
-#: Pages that a walk reads at most unless told otherwise.
+#: Default maximum of pages of a walk.
 MOST_PAGES = 30
 
-#: Sends a call for a purpose in few words.
+#: Sends a call for a purpose.
 Send = Callable[[Call, str], Exchange]
 
 
@@ -156,11 +153,10 @@ def walk(
     most: int = MOST_PAGES,
     beyond_last: bool = True,
 ) -> Walk:
-    """Reads the pages of a list at one size, `most` at most; `call` is the list's call without a query.
+    """Reads up to `most` pages of a list at one size; `call` is the list's call without a query.
 
-    How far it goes follows from `total`, not from `pages`, which may be what is wrong. After a full last
-    page it looks at one more, unless `beyond_last` is False, and keeps that only if it shows elements that
-    were not seen before.
+    The number of pages follows from `total`, not from `pages`, which may be wrong. After a full last page it
+    reads one more (if `beyond_last`), and keeps it only if it has new elements.
     """
     filters = list(filters)
     done = Walk(size)
@@ -181,7 +177,7 @@ def walk(
         total = done.total
         beyond = total is not None and number > pages_of(total, size)
         if page is None:
-            # Since the first page was read the list may have become shorter.
+            # The list may have shrunk since the first page was read.
             gone = exchange.refused and (beyond or number > pages_now(number))
             done.broken = None if gone else exchange
             return done
@@ -199,9 +195,8 @@ def walk(
 
 
 def newest(send: Send, call: Call, since: int, place: str) -> Walk:
-    """Reads what has come to a list since it had `since` elements, however long it is: a few pages at its
-    start or its end, where `place` says that elements are added there, else the whole. It is cut where an
-    added element may be elsewhere."""
+    """Reads the elements added to a list since it had `since`: a few pages at its start or end if `place`
+    says that elements are added there, else the whole list. It is `cut` if some may have been missed."""
     if place not in ("start", "end"):
         done = walk(send, call)
         done.cut |= done.broken is not None
@@ -225,8 +220,7 @@ def newest(send: Send, call: Call, since: int, place: str) -> Walk:
 
 
 def sample(pages: int, most: int = 14) -> list[int]:
-    """The numbers of the pages that are read of a list of `pages`: all up to `most`, else those at both
-    ends and in the middle."""
+    """Numbers of the pages to read of `pages`: all up to `most`, else some at both ends and in the middle."""
     if pages <= most:
         return list(range(1, pages + 1))
     return [1, 2, 3, pages // 2, pages - 1, pages]
@@ -234,42 +228,42 @@ def sample(pages: int, most: int = 14) -> list[int]:
 
 @dataclass
 class PageReading:
-    """A list read at several sizes: whole walks, the one at the greatest size first, and single pages."""
+    """A list read at several sizes: walks, that of MAX_SIZE first, and single pages."""
 
     walks: list[Walk]
-    #: Size, number and answer of pages that were read alone.
+    #: Size, number and answer of single pages.
     samples: list[tuple[int, int, Exchange]] = field(default_factory=list)
 
     @property
     def known(self) -> dict[str, None]:
-        """The ids that any walk showed."""
+        """Ids on the pages of all walks."""
         return dict.fromkeys(identifier for done in self.walks for identifier in done.ids)
 
     @property
     def _pages(self) -> list[Page]:
-        """All pages in the order in which they were read."""
+        """All pages in the order of reading."""
         read = [page for done in self.walks for page in done.pages]
         read += [page for _, _, exchange in self.samples if (page := page_of(exchange))]
         return sorted(read, key=lambda page: page.exchange.number)
 
     @property
     def shown(self) -> set[str]:
-        """The ids on all pages."""
+        """Ids on all pages."""
         return {identifier for page in self._pages for identifier in page.ids}
 
     @property
     def totals(self) -> list[int | None]:
-        """The totals of all pages in the order in which they were read."""
+        """Totals of all pages in the order of reading."""
         return [page.total for page in self._pages]
 
     @property
     def grew(self) -> bool:
-        """Others added elements while it was read, as the totals of the answers tell."""
+        """True if `total` changed during reading: other clients added elements."""
         return len(set(self.totals)) > 1
 
     @property
     def fell(self) -> bool:
-        """A total is less than an earlier one: the answers come from replicas of different age."""
+        """True if `total` decreased: replicas of different age answered."""
         known = [total for total in self.totals if total is not None]
         return any(later < earlier for earlier, later in itertools.pairwise(known))
 
@@ -279,18 +273,18 @@ class PageReading:
 
     @property
     def count(self) -> int:
-        """The greatest total; 0 where no page has one."""
+        """The greatest total; 0 if no page has one."""
         return max((total for total in self.totals if total is not None), default=0)
 
     @property
     def shows_all(self) -> bool:
-        """No page counts more elements than all pages show, unless not all were read: elements may be shown
-        later than counted."""
+        """True if the pages show as many elements as the greatest total, or not all were read: an element may
+        be counted before it is listed."""
         return self.walks[0].cut or self.count <= len(self.shown)
 
     @property
     def in_order(self) -> bool:
-        """The first walk shows each known element once, so that its order can be compared with."""
+        """True if the first walk shows each known element once, so that orders can be compared with it."""
         first = self.walks[0]
         return (
             first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
@@ -300,13 +294,12 @@ class PageReading:
 def read_at_all_sizes(
     send: Send, call: Call, sizes: Sequence[int], wanted: Callable[[str], bool] = lambda probe: True
 ) -> PageReading:
-    """Reads a list at the greatest size and at those of these that are `wanted`, asked by a probe's name;
-    of very many pages only some. Judges nothing."""
+    """Reads a list at MAX_SIZE and at those of `sizes` whose probe is `wanted`; of many pages, a sample."""
     reading = PageReading([walk(send, call)])
     first = reading.walks[0]
     count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
     if count > 1 and all(count % size == 0 for size in sizes if size < count):
-        # A last page that is not full tells some mistakes from none.
+        # Some mistakes only show if the last page is not full.
         sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
     for size in (size for size in sizes if wanted(f"pages of {size}")):
         numbers = sample(pages_of(count, size))

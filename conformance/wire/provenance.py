@@ -1,8 +1,8 @@
-"""Registers where values come from at the moment when they are made, so that a replay can make them again.
+"""Provenance of generated values, registered so that a replay can generate them again.
 
-A random value is registered with its recipe, a value made of another with that value and the form. What a
-server made is not registered here: the answer that showed it first is in the record of the run. The registry
-is one for a process and bounded; a value that it has forgotten stands literally in a replay file.
+A random value is registered with its recipe, a derived one with its source and form. Values of the server are
+found in the exchanges of the run instead. The registry is per process and bounded; a forgotten value is
+literal in a replay file.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from conformance.wire.forms import FORM, SameText, changed, new_value
 
 _CHAIN = re.compile(rf"{FORM}(?:\|{FORM})*")
 
-#: Values that are remembered; a full run makes about 20,000.
+#: Maximum number of registered values; a full run has about 20,000.
 MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The `recipe` of a random value (see `forms.new_value`), or the value `of` which `form` made it."""
+    """The `recipe` of a random value (see `forms.new_value`), or source (`of`) and form of a derived one."""
 
     recipe: Mapping[str, Any] = field(default_factory=dict)
     of: str = ""
@@ -46,13 +46,13 @@ def _register(value: str, origin: Origin) -> str:
 
 
 def register(value: str, **recipe: Any) -> str:
-    """Registers a random value that was made elsewhere, and returns it."""
+    """Registers a random value and returns it."""
     return _register(value, _random(**recipe))
 
 
 @functools.lru_cache(1024)
 def _random(**recipe: Any) -> Origin:
-    # Thousands of values share few recipes.
+    # Cached: thousands of values share few recipes.
     return Origin(recipe)
 
 
@@ -62,8 +62,9 @@ def fresh(kind: str, **recipe: Any) -> str:
 
 
 def derive(value: str, form: str) -> str:
-    """The text that a chain of forms of `forms.FORMS` makes of a value, which may be the value itself:
-    `derive(key, "set.-1.g")`. Raises ValueError for a chain that no replay file could hold."""
+    """Applies a chain of forms of `forms.FORMS`, such as `set.-1.g`, and registers the result.
+
+    Returns the value itself if the forms do not change it. Raises ValueError for an invalid chain."""
     if not _CHAIN.fullmatch(form):
         raise ValueError(f"{form!r} is no chain of forms")
     try:
@@ -77,23 +78,24 @@ def derive(value: str, form: str) -> str:
 
 
 def new_key(**recipe: Any) -> str:
-    """A new Idempotency-Key: a version 4 UUID in lower case (section 4.0), or one of another `version` or
-    `variant`. A replay makes one of the same variant, which is all that keys of one version differ in."""
+    """A new Idempotency-Key: a lower-case UUID of version 4 (section 4.0), or another `version` or `variant`.
+
+    The variant digit is part of the recipe, so that a replay repeats it."""
     return fresh("uuid", **{"variant": secrets.choice("89ab"), **recipe})
 
 
 def new_nonce() -> str:
-    """A new nonce: 32 hexadecimal digits (section 5.4.3)."""
+    """A new nonce: 32 hexadecimal digits (section 5.2)."""
     return fresh("hex", length=32)
 
 
 def origin(value: str) -> Origin | None:
-    """The origin of a value; None for one that was not registered."""
+    """The origin of a value; None if it is not registered."""
     return _origins.get(value)
 
 
 def root(value: str) -> str:
-    """The value that this one was derived from, through all forms; itself if it was not derived."""
+    """The value at the start of a chain of derivations; the value itself if it was not derived."""
     seen = {value}
     while (known := _origins.get(value)) is not None and known.of and known.of not in seen:
         value = known.of
@@ -102,6 +104,6 @@ def root(value: str) -> str:
 
 
 def registered() -> list[str]:
-    """The values that are registered now."""
+    """All registered values."""
     with _lock:
         return list(_origins)

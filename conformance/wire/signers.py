@@ -1,4 +1,4 @@
-"""Signers for users' own clients, httpx and requests (section 5)."""
+"""Signers for users' own clients in httpx and requests (section 5)."""
 
 from __future__ import annotations
 
@@ -29,25 +29,24 @@ class HttpxSigner(httpx.Auth):
 
 
 class RequestsSigner(requests.auth.AuthBase):
-    """Signs each transmission of a request of requests, or of schemathesis over its own transport:
+    """Signs each request of requests, or of schemathesis:
 
         schema = schemathesis.openapi.from_path("spec/openapi.yaml")
         schema.auth.set_from_requests(RequestsSigner(api_key, secret))
 
-    requests calls it last, with URL, headers and body as they go on the wire. Redirects must be off: a
-    redirected request would carry the signature of another path.
+    requests calls it last, with the final URL and body. Disable redirects: a redirected request would keep
+    the signature of the first path.
     """
 
     def __init__(self, api_key: str, secret: str) -> None:
         self.api_key, self._secret = api_key, secret
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Adds the four headers. Raises TypeError for a streamed body, whose bytes are not known yet."""
+        """Adds the four headers. Raises TypeError for a streamed body."""
         body = request.body
         if body is None:
             body = b""
         elif isinstance(body, str):
-            # urllib3 sends text as UTF-8.
             body = body.encode("utf-8")
         elif not isinstance(body, (bytes, bytearray)):
             raise TypeError("a streamed body cannot be signed: give its bytes")

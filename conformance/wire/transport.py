@@ -1,7 +1,6 @@
-"""HTTP/1.1 over sockets: a transport for httpx that writes a request at once, and parses by httptools.
+"""HTTP/1.1 over sockets: a transport for httpx that writes a request at once and parses with httptools.
 
-The read timeout of a request (httpx's `timeout` extension, in seconds) limits its whole exchange, connecting
-excepted where that has a limit of its own.
+Of httpx's `timeout` extension (in seconds), `read` limits a whole exchange and `connect` its connecting.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ import httpx
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
 
-#: Request extension: the request goes out on a connection of its own, which no idle time has made stale.
+#: Request extension: use a new connection.
 FRESH = "fresh_connection"
 
-#: Request extension: the Gate that the request waits at before it is written.
+#: Request extension: the Gate to wait at before the request is written.
 GATE = "gate"
 
-#: Extension that the transport sets on a request: the bytes of its answer so far.
+#: Request extension set by the transport: number of bytes received of the answer.
 RECEIVED = "received_bytes"
 
-#: Seconds that one thread waits at a gate for connections of others. A server may shake hands with a client
-#: only after it has answered another one.
+#: Seconds that a thread waits at a gate for the others to connect: a server may accept one connection only
+#: after it has answered another.
 GATE_TIMEOUT = 1.0
 
-#: Bytes of headers, trailers or chunk extensions between two pieces of a body.
+#: Maximum bytes of headers, trailers or chunk extensions between two pieces of a body.
 MAX_HEAD = 100 * 1024
 
-#: Bytes of one read.
+#: Buffer size of a read, in bytes.
 _READ = 64 * 1024
 
-# The syntax of requests (RFC 9110, section 5.5 and 9.1; RFC 9112, section 3.2).
+# Grammar of requests (RFC 9110, 5.5 and 9.1; RFC 9112, 3.2).
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(rb"[\x21-\x7e]+")
 _VALUE = re.compile(rb"(?:[^\x00\s]+(?:[ \t]+[^\x00\s]+)*)?")
@@ -52,18 +51,16 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Gate:
-    """Holds a thread of a race until the connections of all threads are ready."""
+    """Blocks a thread of a race until all threads have connected; they share the barrier."""
 
     def __init__(self, barrier: threading.Barrier) -> None:
-        #: The same for all threads of a race.
         self.barrier = barrier
         self._waited = False
-        #: Seconds for which the thread was held.
+        #: Seconds waited.
         self.held = 0.0
 
     def wait(self) -> float:
-        """Waits for the other threads, GATE_TIMEOUT seconds at most; the seconds that this took. Later calls
-        return 0."""
+        """Waits for the other threads, up to GATE_TIMEOUT; returns the seconds waited, 0 if called again."""
         if self._waited:
             return 0.0
         self._waited = True
@@ -74,17 +71,17 @@ class Gate:
         return self.held
 
     def leave(self) -> None:
-        """Lets the others go, unless this thread has waited."""
+        """Releases the other threads if this one never waited."""
         if not self._waited:
             self.barrier.abort()
 
 
 class _Answer:
-    """Collects what httptools reads of one answer: the callbacks of its parser."""
+    """One answer, as the callbacks of httptools' parser collect it."""
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
-        # Folded headers, line feeds without carriage return and a length beside chunks: read by most clients.
+        # As most clients do: folded headers, bare line feeds, Content-Length beside chunks.
         self.parser.set_dangerous_leniencies(
             lenient_headers=True,
             lenient_chunked_length=True,
@@ -95,7 +92,7 @@ class _Answer:
         self.pieces: list[bytes] = []
         self.status: int | None = None
         self.keep_alive = self.complete = False
-        #: More came than the answer. The rest would spoil the answer to another request on the connection.
+        #: Bytes followed the answer, so the connection cannot be reused.
         self.excess = False
 
     def on_message_begin(self) -> None:
@@ -123,7 +120,7 @@ class _Answer:
 
     @property
     def ends_with_connection(self) -> bool:
-        """True if neither a length nor chunks tell where the body ends."""
+        """True if the body has neither length nor chunks, so that it ends with the connection."""
         names = {name.lower() for name, _ in self.headers}
         chunked = any(
             name.lower() == b"transfer-encoding" and value.lower().endswith(b"chunked")
@@ -133,26 +130,26 @@ class _Answer:
 
 
 class _Connection:
-    """One connection. `end` is the moment (time.monotonic) at which the exchange under way has to be over."""
+    """One connection, with the deadline (time.monotonic) of the current exchange."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
         self._poll = select.poll()
         self._poll.register(opened, select.POLLIN)
         self._end = self._seconds = 0.0
-        #: Answers that it has brought.
+        #: Number of complete answers.
         self.answers = 0
 
     @property
     def stale(self) -> bool:
-        """True if an idle connection was closed by the server, or has bytes that nobody asked for."""
+        """True if the server has closed an idle connection, or sent unsolicited bytes."""
         return bool(self._poll.poll(0))
 
     def begin(self, seconds: float, end: float) -> None:
         self._seconds, self._end = seconds, end
 
     def write(self, data: bytes) -> None:
-        """Writes a request. One that the server stops reading may have been answered all the same."""
+        """Writes a request. Ignores a closed connection: the server may have answered before reading all."""
         self._limit(httpx.WriteTimeout)
         try:
             self._socket.sendall(data)
@@ -162,7 +159,7 @@ class _Connection:
             pass
 
     def read(self) -> bytes:
-        """The next bytes; none at the end. Raises httpx.ReadTimeout and httpx.ReadError."""
+        """Reads the next bytes; empty at the end. Raises httpx.ReadTimeout and httpx.ReadError."""
         self._limit(httpx.ReadTimeout)
         try:
             return self._socket.recv(_READ)
@@ -183,8 +180,8 @@ class _Connection:
 
 
 class _Exchange(httpx.SyncByteStream):
-    """One request and its answer on a connection; the stream of the answer's body. Closing it gives the
-    connection back to a pool, or ends it."""
+    """A request and its answer on a connection; iterates over the body. Closing it returns the connection to
+    the pool if it is reusable."""
 
     def __init__(
         self, connection: _Connection, request: httpx.Request, pool: deque[_Connection] | None
@@ -197,8 +194,8 @@ class _Exchange(httpx.SyncByteStream):
 
     @property
     def reusable(self) -> bool:
-        """True if the connection may serve another request. After an answer that has no body by HTTP's rules
-        it may not: a body that comes all the same may come later than the headers."""
+        """True if the connection can serve another request: not after an answer without a body (HEAD, 204,
+        304), since some servers send one, and possibly late."""
         answer = self._answer
         return answer.complete and answer.keep_alive and not answer.excess and not self._bodiless
 
@@ -229,7 +226,7 @@ class _Exchange(httpx.SyncByteStream):
             self.connection.close()
 
     def _read(self) -> None:
-        """Reads once. Raises httpx.RemoteProtocolError for what is no HTTP, or is too long."""
+        """Reads once. Raises httpx.RemoteProtocolError if it is not HTTP, or its headers are too long."""
         data, answer = self.connection.read(), self._answer
         if not data:
             self._closed()
@@ -260,18 +257,16 @@ class _Exchange(httpx.SyncByteStream):
 
 
 class Transport(httpx.BaseTransport):
-    """Sends requests over connections that it keeps alive; follows no redirects, uses no proxies. Threads may
-    share one."""
+    """Sends requests over kept-alive connections, without redirects or proxies. Thread-safe."""
 
     def __init__(self, files: Tls = NO_FILES) -> None:
         self._files = files
         self._idle: dict[tuple[str, str, int], deque[_Connection]] = {}
-        #: Server -> the answers after which its connections ended without a word, and how often.
+        #: Server -> the numbers of answers after which it silently closed connections, and how often.
         self._ended: defaultdict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends a request and returns its response, the body of which is still to be read. Raises httpx's
-        transport errors."""
+        """Sends a request; returns its response with the body unread. Raises httpx's transport errors."""
         data = _written(request)
         timeout: Mapping[str, float | None] = request.extensions.get("timeout", {})
         seconds = _seconds(timeout.get("read"))
@@ -281,7 +276,7 @@ class Transport(httpx.BaseTransport):
         place = url.scheme, host, url.port or _PORTS.get(url.scheme, 0)
         fresh = bool(request.extensions.get(FRESH))
         idle = self._idle.setdefault(place, deque())
-        # A server that ends connections after so many answers may do it while the next request is on its way.
+        # A server that limits the requests of a connection may close it while the next one is in flight.
         most = min([number for number, times in [*self._ended[place].items()] if times > 1], default=math.inf)
         connection = None if fresh else _usable(idle, most)
         if connection is None:
@@ -308,7 +303,7 @@ class Transport(httpx.BaseTransport):
                 idle.pop().close()
 
     def _connected(self, place: tuple[str, str, int], seconds: float) -> _Connection:
-        """A new connection; a first failure to connect is not told."""
+        """Opens a connection, in two attempts."""
         try:
             return self._connect(place, seconds)
         except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -335,7 +330,7 @@ class Transport(httpx.BaseTransport):
 
     @functools.cached_property
     def _context(self) -> ssl.SSLContext:
-        # Reads all authorities, which takes a while, so only for servers that speak TLS.
+        # Slow, since it loads all authorities.
         context = httpx.create_ssl_context()
         context.set_alpn_protocols(["http/1.1"])
         tls.apply(context, self._files)
@@ -347,8 +342,8 @@ def _seconds(given: float | None) -> float:
 
 
 def _usable(idle: deque[_Connection], most: float) -> _Connection | None:
-    """The connection that was idle longest, unless it went stale or has brought the most answers: by turns,
-    requests reach every process of a server that has several."""
+    """Takes the connection that was idle longest and is neither stale nor at its `most` answers. Taking turns
+    reaches every process of the server."""
     while True:
         try:
             connection = idle.popleft()
@@ -360,7 +355,7 @@ def _usable(idle: deque[_Connection], most: float) -> _Connection | None:
 
 
 def _written(request: httpx.Request) -> bytes:
-    """The bytes of a request. Raises httpx.LocalProtocolError for what is not HTTP."""
+    """Serializes a request. Raises httpx.LocalProtocolError if it is not valid HTTP."""
     method, target, body = request.method.encode(), wire_target(request), request.content
     if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
         raise httpx.LocalProtocolError("illegal method or request target")
@@ -390,11 +385,11 @@ def _written(request: httpx.Request) -> bytes:
 
 
 def wire_target(request: httpx.Request) -> bytes:
-    """The request target on the wire."""
+    """Request target on the wire."""
     target: bytes = request.extensions.get("target", request.url.raw_path)
     return target
 
 
 def new_transport(files: Tls = NO_FILES) -> httpx.BaseTransport:
-    """The transport for live servers; `files` are those of the target's [tls]."""
+    """The transport for live servers, with the files of the target's [tls]."""
     return Transport(files)

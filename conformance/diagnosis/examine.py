@@ -22,7 +22,7 @@ from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget
 from conformance.wire.messages import MISSING, Auth, Exchange, Failure
-from conformance.wire.transport import new_transport
+from conformance.wire.transport import Transport
 from conformance.world.account import call
 
 #: Requests by which the rate of a limiter is measured.
@@ -56,7 +56,7 @@ def examine(
 
     Without a transport it makes one and closes it. What is sent counts for a `budget`.
     """
-    own = new_transport(target.tls) if transport is None else None
+    own = Transport(target.tls) if transport is None else None
     try:
         used = transport or own
         assert used is not None

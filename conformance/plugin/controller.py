@@ -36,7 +36,7 @@ from conformance.report.pinned_choices import PinnedChoices, write_pinned
 from conformance.target.file import NO_FILES, Target, Tls, build
 from conformance.wire.budget import Quantity
 from conformance.wire.client import USER_AGENT
-from conformance.wire.transport import new_transport
+from conformance.wire.transport import Transport
 from conformance.world.samples import run_label
 
 #: Seconds between attempts to reach a server that is starting, and the timeout of an attempt.
@@ -296,7 +296,7 @@ def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: 
     end, told = time.monotonic() + seconds, False
     named = {"User-Agent": USER_AGENT}
     with httpx.Client(
-        transport=new_transport(files), timeout=TRY, follow_redirects=False, headers=named
+        transport=Transport(files), timeout=TRY, follow_redirects=False, headers=named
     ) as client:
         while True:
             try:

@@ -26,7 +26,7 @@ def absent(rule: Rule, operation: str, target: Target) -> str:
 
 
 def unmet(rule: Rule, target: Target) -> tuple[str, str] | None:
-    """What the target file lacks to exercise a rule, and the remedy; None if it lacks nothing."""
+    """Gap in the target file that keeps a rule from being exercised, and the remedy; None without one."""
     if "secondary" in rule.needs and target.secondary is None:
         return (
             "the target file names no second organization",

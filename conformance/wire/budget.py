@@ -123,7 +123,7 @@ class Budget:
 
 
 class Retry:
-    """Waits after 429, and 503 with Retry-After, for at most `seconds` in all."""
+    """Waits after 429, and 503 with Retry-After, for at most `seconds` (None: RETRY_SECONDS) in all."""
 
     def __init__(self, budget: Budget | None = None, seconds: float | None = None) -> None:
         self.budget = budget or Budget()

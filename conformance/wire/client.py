@@ -59,9 +59,6 @@ RATE_REMEDY = (
 #: Errors of a request that is not valid HTTP; retrying is pointless.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
-#: Nonce header's name in lower case.
-_NONCE = signing.NONCE.lower()
-
 #: httpx.URL with a cache: parsing is slow, and a run has few URLs. Raises httpx.InvalidURL.
 _url = functools.lru_cache(4096)(httpx.URL)
 
@@ -137,8 +134,7 @@ class Client:
             extensions={"target": target},
         )
         request.read()
-        nonces = [value for name, value in headers if name.lower() == _NONCE]
-        self.nonces.planned(", ".join(nonces))
+        self.nonces.planned(request.headers.get(signing.NONCE))
         return Prepared(call, request, purpose, signed)
 
     def _headers(self, call: Call, url: httpx.URL, authentication: dict[str, str]) -> list[tuple[str, str]]:
@@ -225,7 +221,7 @@ class Client:
 
         Returns the exchanges of all transmissions, the last of which counts; watchers have not seen them.
         """
-        first = self.transmit(prepared, quiet=True)
+        first = self.transmit(prepared)
         if not first.lost:
             return [first]
         first.repeated = True
@@ -233,7 +229,7 @@ class Client:
         again = self.prepare(call, prepared.purpose)
         again.gate = prepared.gate
         again.request.extensions[FRESH] = True
-        second = self.transmit(again, quiet=True)
+        second = self.transmit(again)
         second.begun = first.started
         return [first, second]
 
@@ -242,8 +238,8 @@ class Client:
         reason = self.guard(self, prepared) if self.guard is not None else ""
         prepared.withheld = reason or (self.budget.take() if turn is None else turn)
 
-    def transmit(self, prepared: Prepared, *, quiet: bool = False) -> Exchange:
-        """Sends a prepared request exactly once."""
+    def transmit(self, prepared: Prepared) -> Exchange:
+        """Sends a prepared request exactly once; watchers do not see its exchange."""
         request = prepared.request
         exchange = Exchange(
             number=next(self._numbers),
@@ -265,8 +261,6 @@ class Client:
             exchange.error, exchange.failure, exchange.attempts = prepared.withheld, Failure.WITHHELD, 0
         else:
             self._transmit(request, exchange, prepared.gate)
-        if not quiet:
-            self.watch([exchange])
         return exchange
 
     def _transmit(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:

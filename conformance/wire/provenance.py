@@ -57,7 +57,7 @@ def _random(**recipe: Any) -> Origin:
 
 
 def fresh(kind: str, **recipe: Any) -> str:
-    """A new random value of a kind of `forms.KINDS`: `fresh("hex", length=12)`."""
+    """A new, registered random value of a kind of `forms.KINDS`: `fresh("hex", length=12)`."""
     return register(new_value({"kind": kind, **recipe}), kind=kind, **recipe)
 
 

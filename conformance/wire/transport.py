@@ -257,7 +257,8 @@ class _Exchange(httpx.SyncByteStream):
 
 
 class Transport(httpx.BaseTransport):
-    """Sends requests over kept-alive connections, without redirects or proxies. Thread-safe."""
+    """Sends requests over kept-alive connections, without redirects or proxies; `files` are those of the
+    target's [tls]. Thread-safe."""
 
     def __init__(self, files: Tls = NO_FILES) -> None:
         self._files = files
@@ -388,8 +389,3 @@ def wire_target(request: httpx.Request) -> bytes:
     """Request target on the wire."""
     target: bytes = request.extensions.get("target", request.url.raw_path)
     return target
-
-
-def new_transport(files: Tls = NO_FILES) -> httpx.BaseTransport:
-    """The transport for live servers, with the files of the target's [tls]."""
-    return Transport(files)

@@ -22,7 +22,7 @@ from conformance.wire.client import SLOWER, Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
-from conformance.wire.transport import new_transport
+from conformance.wire.transport import Transport
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
@@ -111,7 +111,7 @@ class RunContext:
         self.succeeded: set[str] = set()
         self._numbers = itertools.count(first_number)
         self._nonces = Nonces()
-        self._transport = transport or new_transport(target.tls)
+        self._transport = transport or Transport(target.tls)
         self._clients: dict[str, Client] = {}
         self._reads = Reads(target, self.clock.now, self._refused)
         self.accounts = Accounts(self)

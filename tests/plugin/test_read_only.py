@@ -159,7 +159,7 @@ def test_run_stops_where_a_server_accepts_what_it_must_refuse(world: Any) -> Non
     """Not even the same request again, to confirm the violation."""
     run, _ = world
     client = run.client()
-    exchange = client.transmit(client.prepare(create(run, secret="wrong")), quiet=True)
+    exchange = client.transmit(client.prepare(create(run, secret="wrong")))
     exchange.status = 201
     client.watch([exchange])
     with pytest.raises(Inconclusive, match="nothing was sent after that"):

@@ -30,7 +30,7 @@ from conformance.reference.core_messages import Request, Response
 from conformance.target.file import Organization, load
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.transport import new_transport
+from conformance.wire.transport import Transport
 from tests.support.running import sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes are ended by POSIX signals")
@@ -49,7 +49,7 @@ class Running:
 
     def client(self) -> Client:
         organization = Organization(name="primary", **self.target["primary"])
-        return Client(self.target["base_url"], organization, new_transport())
+        return Client(self.target["base_url"], organization, Transport())
 
     def stop(self, number: int = signal.SIGTERM) -> str:
         """Ends the process; returns its standard error."""

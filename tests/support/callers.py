@@ -7,7 +7,7 @@ from typing import Any
 from conformance.target.file import Organization, build
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
-from conformance.wire.transport import new_transport
+from conformance.wire.transport import Transport
 from conformance.world.run_context import RunContext
 from tests.support.wire import Wire
 
@@ -15,7 +15,7 @@ SECRET = "s\u00e9cret-\u6771"
 KEY = "key_1"
 
 #: One for all tests: making one reads the certificates of all authorities.
-TRANSPORT = new_transport()
+TRANSPORT = Transport()
 
 
 def organization() -> Organization:

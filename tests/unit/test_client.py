@@ -14,7 +14,7 @@ import pytest
 from conformance.contract import signing
 from conformance.wire.messages import Auth, Call
 from conformance.wire.signers import HttpxSigner
-from conformance.wire.transport import MAX_HEAD, new_transport
+from conformance.wire.transport import MAX_HEAD, Transport
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
 from tests.support.callers import KEY, SECRET, connect, list_accounts
@@ -293,5 +293,5 @@ def test_request_that_is_no_http_is_not_sent(headers: list[tuple[str, str]]) -> 
         request = httpx.Request("POST", server.url, content=b"{}")
         request.headers = httpx.Headers(headers)
         with pytest.raises(httpx.LocalProtocolError):
-            new_transport().handle_request(request)
+            Transport().handle_request(request)
     assert not server.requests

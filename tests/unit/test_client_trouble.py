@@ -15,7 +15,7 @@ import pytest
 from conformance.judge.findings import Inconclusive
 from conformance.wire import budget
 from conformance.wire.messages import Call
-from conformance.wire.transport import new_transport
+from conformance.wire.transport import Transport
 from conformance.world.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, answering, nowhere, wire
@@ -96,7 +96,7 @@ def test_a_body_that_comes_late_where_none_may_be_spoils_no_other_answer(start: 
 
 
 def test_timeout_holds_for_its_request_only() -> None:
-    with wire() as server, httpx.Client(transport=new_transport()) as own:
+    with wire() as server, httpx.Client(transport=Transport()) as own:
         with pytest.raises(httpx.TimeoutException):
             own.get(server.url, timeout=0)
         assert own.get(server.url).status_code == 200

@@ -1,5 +1,4 @@
-"""Preflight: a few requests that tell a wrong configuration from a wrong server.
+"""Preflight: a few requests that detect a wrong configuration of the target, and its remedy.
 
-It names what is wrong with the target and the remedy; it judges no rule, and what it names is never a
-verdict.
+Judges no rule: a diagnosis is never a verdict on the server.
 """

@@ -1,4 +1,4 @@
-"""Diagnoses of a base URL at which nothing answers, or something other than the API."""
+"""Diagnoses of a base URL where nothing answers, or something other than the API."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from conformance.wire.answers import MAX_BODY
 from conformance.wire.client import Client
 from conformance.wire.messages import MISSING, NO_SERVER, Auth, Call, Exchange, Failure
 
-#: Failures that keep a connection from being made.
+#: Failures to connect.
 UNREACHABLE = (*NO_SERVER, Failure.NOT_CONNECTED)
 
-#: Character encodings in which an answer is looked for, and members by which it is known.
+#: Character encodings tried on an answer, and members by which the API's objects are recognized.
 _ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 _MEMBERS = frozenset(("items", "id", "error"))
 
-#: Bytes of a body that a sentence shows.
+#: Bytes of a body that a diagnosis shows.
 _SEEN = 60
 
-#: Alerts by which a server refuses a client for its certificate (RFC 8446, 6.2), as OpenSSL names them.
+#: OpenSSL's names of the alerts that refuse a client's certificate (RFC 8446, 6.2).
 _ALERT = re.compile(
     "ALERT_(CERTIFICATE_REQUIRED|UNKNOWN_CA|(BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)"
     "|ACCESS_DENIED|HANDSHAKE_FAILURE)"
@@ -35,7 +35,7 @@ _DECODER = json.JSONDecoder()
 
 
 def unreachable(examination: Examination, exchange: Exchange) -> None:
-    """No connection: names what is in the way."""
+    """Diagnoses a failure to connect."""
     base_url, error = examination.target.base_url, exchange.error or ""
     if exchange.failure is Failure.NOT_TLS:
         plain = base_url.replace("https://", "http://", 1)
@@ -57,7 +57,7 @@ def unreachable(examination: Examination, exchange: Exchange) -> None:
 
 
 def no_http(examination: Examination, exchange: Exchange) -> None:
-    """Connections are accepted, but no answer comes that could be read."""
+    """Diagnoses connections without a readable answer."""
     base_url, error = examination.target.base_url, (exchange.error or "").rstrip(".")
     if _ALERT.search(error):
         shown = examination.target.tls.client_certificate
@@ -87,7 +87,7 @@ def no_http(examination: Examination, exchange: Exchange) -> None:
 
 
 def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> bool:
-    """True if something other than the API answers, which is then named."""
+    """Diagnoses answers of something other than the API; False if there is nothing to diagnose."""
     answers = (listed, created)
     base_url = examination.target.base_url
     if all(_redirects(answer) for answer in answers):
@@ -129,13 +129,13 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
 
 
 def _foreign(exchange: Exchange) -> bool:
-    """True for a body that is not an answer of the API in any form."""
+    """True for a body that holds no object of the API."""
     return exchange.document is MISSING and bool(exchange.response_body) and not _legible(exchange)
 
 
 def _legible(exchange: Exchange) -> bool:
-    """True if a body holds an object of the API, whatever the rules say of its form: in another character
-    encoding, behind a byte order mark or other text, with NaN. Checks then name the rule."""
+    """True if a body holds an object of the API, even in another encoding, after a byte order mark or other
+    text, or with NaN; checks judge that."""
     for encoding in _ENCODINGS:
         text = exchange.response_body.decode(encoding, "replace")
         begin = _OBJECT.search(text)
@@ -149,7 +149,7 @@ def _legible(exchange: Exchange) -> bool:
 
 
 def _instead(exchange: Exchange) -> str:
-    """The part of a sentence that says what a server answers in the place of JSON."""
+    """Describes an answer that is not JSON, as a predicate."""
     if exchange.truncated:
         return f"answers a list with more than {MAX_BODY:,} bytes, of which no more were read"
     kind = (exchange.header("content-type") or "no content type")[:60]
@@ -165,8 +165,7 @@ def _redirects(exchange: Exchange) -> bool:
 
 
 def _better_base(examination: Examination) -> str:
-    """Another base URL at which an unsigned request is refused as the API refuses it; empty if there is
-    none."""
+    """Suggests another base URL where an unsigned request is refused as by the API; empty without one."""
     primary, given = examination.target.primary, urlsplit(examination.target.base_url)
     path = given.path.rstrip("/")
     for prefix in ("", "/api"):
@@ -181,7 +180,7 @@ def _better_base(examination: Examination) -> str:
 
 
 def _unsigned(examination: Examination, target: str, prefix: str) -> Exchange:
-    """The answer to an unsigned GET of a path that does not begin with the base URL's own."""
+    """Sends an unsigned GET; `target` does not begin with the base URL's path, `prefix`."""
     primary = examination.target.primary
     root = examination.target.base_url.removesuffix(prefix) if prefix else examination.target.base_url
     client = Client(root, primary, examination.transport)

@@ -1,4 +1,4 @@
-"""Results of an examination of a target."""
+"""State and results of an examination of a target."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import call
 from conformance.world.samples import Samples
 
-#: Seconds for one exchange: twice that, for a lost request is sent once more, and the user has the first
-#: word.
+#: Timeout of an exchange in seconds; a lost request is sent once more.
 SECONDS = 6.0
 
-#: Seconds that all waits for a rate limit may take together.
+#: Maximum seconds of all waits for a rate limit.
 WAITING = 8.0
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing that is wrong with a target: its name, and one paragraph that says so and how to put it
-    right.
+    """A mistake in the target file or its surroundings: a name, and a paragraph with the remedy.
 
-    `stops` says that no check could come to a verdict; otherwise only some of them cannot.
+    `stops`: it keeps all checks from a verdict, else only some.
     """
 
     name: str
@@ -38,7 +36,7 @@ class Diagnosis:
 
 @dataclass
 class Examination:
-    """The requests of one examination and what they told."""
+    """Requests and diagnoses of one examination."""
 
     target: Target
     transport: httpx.BaseTransport
@@ -46,7 +44,7 @@ class Examination:
     exchanges: list[Exchange] = field(default_factory=list)
     clock: ServerClock = field(default_factory=ServerClock)
     budget: Budget | None = None
-    #: Nothing is created: a list stands in the place of a new account.
+    #: Create nothing: list accounts instead.
     read_only: bool = False
 
     def __post_init__(self) -> None:
@@ -58,7 +56,7 @@ class Examination:
         self._clients: dict[str, Client] = {}
 
     def send(self, organization: Organization, request: Call) -> Exchange:
-        """Sends a call in the name of an organization; the server's clock is taken from each answer."""
+        """Sends a call with an organization's credentials; sets the server's clock from the answer."""
         if organization.name not in self._clients:
             self._clients[organization.name] = Client(
                 self.target.base_url,
@@ -75,38 +73,38 @@ class Examination:
         return exchange
 
     def listed(self, organization: Organization, auth: Auth | None = None, query: str = "") -> Exchange:
-        """The answer to a list of the organization's accounts."""
+        """Lists the organization's accounts."""
         request = call("listAccounts", {"customer_id": organization.customer_id})
         if query:
             request = request.with_query(query)
         return self.send(organization, request.signed(**asdict(auth)) if auth else request)
 
     def created(self, organization: Organization) -> Exchange:
-        """The answer to a new account, or to a list where nothing may be created."""
+        """Creates an account, or lists accounts if `read_only`."""
         if self.read_only:
             return self.listed(organization)
         ids = {"customer_id": organization.customer_id}
         return self.send(organization, call("createAccount", ids, self.samples.account()))
 
     def found(self, name: str, text: str, *, stops: bool = True) -> Diagnosis:
-        """Takes down what is wrong."""
+        """Adds a diagnosis."""
         diagnosis = Diagnosis(name, text, stops)
         self.diagnoses.append(diagnosis)
         return diagnosis
 
     @property
     def waits(self) -> int:
-        """Number of times that a rate limit was waited out."""
+        """Number of waits for a rate limit."""
         return self._retry.waits
 
     @property
     def stopped(self) -> Diagnosis | None:
-        """The first thing that keeps every check from a verdict."""
+        """The first diagnosis that keeps all checks from a verdict."""
         return next((diagnosis for diagnosis in self.diagnoses if diagnosis.stops), None)
 
     @property
     def organizations(self) -> Iterator[Organization]:
-        """The organizations that the target file names."""
+        """Organizations in the target file."""
         yield self.target.primary
         if self.target.secondary is not None:
             yield self.target.secondary

@@ -1,7 +1,6 @@
-"""The order of an examination: from the connection to the samples, until something is in the way.
+"""Examination of a target, from the connection to the samples, until a diagnosis stops it.
 
-Causes of every signed request being refused are named here too: the key, the secret, a clock, a proxy, the
-server's way of signing.
+Also diagnoses why all signed requests are refused: key, secret, clock, proxy, or the server's signing.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from conformance.wire.messages import MISSING, Auth, Exchange, Failure
 from conformance.wire.transport import Transport
 from conformance.world.account import call
 
-#: Requests by which the rate of a limiter is measured.
+#: Requests that measure a rate limit.
 MEASURED = 6
 
 
@@ -36,8 +35,7 @@ def preflight(
     budget: Budget | None = None,
     read_only: bool = False,
 ) -> Examination:
-    """Requests before a run's first check. Raises InputError, with one paragraph of text, when the target
-    cannot be judged."""
+    """Examines a target before a run. Raises InputError, with one paragraph, if it cannot be judged."""
     examination = examine(target, transport, thorough=False, budget=budget, read_only=read_only)
     if stopped := examination.stopped:
         raise InputError(printable(Redactor(target).text(stopped.text)))
@@ -52,9 +50,9 @@ def examine(
     budget: Budget | None = None,
     read_only: bool = False,
 ) -> Examination:
-    """Sends a few requests, a dozen or so if `thorough`, and names what is wrong with the target.
+    """Sends a few requests, about a dozen if `thorough`, and diagnoses the target.
 
-    Without a transport it makes one and closes it. What is sent counts for a `budget`.
+    Without a transport it makes one and closes it. Requests count toward `budget`.
     """
     own = Transport(target.tls) if transport is None else None
     try:
@@ -93,8 +91,7 @@ def _examine(examination: Examination, thorough: bool) -> None:
 
 
 def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
-    """Checks that an organization's requests reach its customer; returns the account created for that, if
-    any."""
+    """Checks that an organization's requests reach its customer; returns the created account, if any."""
     listed = examination.listed(organization)
     good = listed.succeeded and listed.document is not MISSING
     if good and not thorough:
@@ -119,7 +116,7 @@ def _organization(examination: Examination, organization: Organization, thorough
 def _refused(
     examination: Examination, organization: Organization, listed: Exchange, created: Exchange
 ) -> None:
-    """Names why neither a list nor a create succeeds, where both fail in one way."""
+    """Diagnoses why list and create both fail, if they fail alike."""
     both = (listed, created)
     answers = (
         f"GET accounts was answered {listed.described()}, {created.method} accounts {created.described()}"
@@ -137,14 +134,13 @@ def _refused(
 
 
 def latency(examination: Examination) -> float:
-    """Seconds that an answer takes at least, once a connection is there; 0 where none came."""
+    """Minimum latency in seconds, without connecting; 0 without any answer."""
     answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
     return min(answered, default=0.0)
 
 
 def rate_limit(examination: Examination) -> float:
-    """Requests a second that the server's rate limiter allows, measured where the examination met it; 0 where
-    it met none."""
+    """Measures the requests a second that the server's rate limiter allows; 0 if the examination met none."""
     if not examination.waits:
         return 0.0
     begun, answered = time.monotonic(), 0
@@ -154,7 +150,7 @@ def rate_limit(examination: Examination) -> float:
 
 
 def sentences(examination: Examination) -> list[Diagnosis]:
-    """The diagnoses with their texts as they may be shown: no secrets, no control characters."""
+    """Diagnoses with printable texts, without secrets."""
     redactor = Redactor(examination.target)
     return [
         Diagnosis(diagnosis.name, printable(redactor.text(diagnosis.text)), diagnosis.stops)
@@ -163,7 +159,7 @@ def sentences(examination: Examination) -> list[Diagnosis]:
 
 
 def refused(examination: Examination, organization: Organization, exchange: Exchange) -> None:
-    """Names why an organization's requests are refused as unauthenticated."""
+    """Diagnoses why authentication refuses an organization's requests."""
     name = organization.name
     start = f"The server refuses every request signed for [{name}] ({exchange.described()}). "
     match exchange.error_code:
@@ -190,8 +186,7 @@ def refused(examination: Examination, organization: Organization, exchange: Exch
 
 
 def query_is_rewritten(examination: Examination, organization: Organization) -> None:
-    """Asks for a list with an odd but legal query: refused for its signature alone, it was changed on the
-    way."""
+    """Sends an unusual but legal query; one that is refused for its signature was rewritten by a proxy."""
     exchange = examination.listed(organization, query="size=1&page=1&size=1&note=a%2Fb%20c")
     if exchange.error_code == "invalid_signature":
         examination.found(
@@ -204,7 +199,7 @@ def query_is_rewritten(examination: Examination, organization: Organization) -> 
 
 
 def body_is_rewritten(examination: Examination, organization: Organization, created: Exchange) -> None:
-    """A POST is refused for its signature, while a GET is accepted."""
+    """Diagnoses a POST that is refused for its signature while a GET is accepted."""
     mistake = _used(examination, organization, post=True)
     named = f" It seems that it {mistake.text}." if mistake else ""
     examination.found(
@@ -245,7 +240,7 @@ def _signature(examination: Examination, organization: Organization, exchange: E
 
 
 def _used(examination: Examination, organization: Organization, *, post: bool = False) -> Mistake | None:
-    """The wrong construction that the server accepts in the place of the right one, if it is a usual one."""
+    """Finds a common signing mistake that the server accepts instead of the right signature."""
     ids = {"customer_id": organization.customer_id}
     address = urlsplit(examination.target.base_url)
     tried: set[str] = set()

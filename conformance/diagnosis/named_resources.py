@@ -1,4 +1,4 @@
-"""Mistakes in the customers, accounts and samples that a target file names."""
+"""Diagnoses of the customers, accounts and samples in a target file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
 from conformance.world.account import call
 
-#: Sample of the target file -> the operation that it is sent with.
+#: Kind of sample -> the operation that creates it.
 _SAMPLES = {
     "beneficiary": "createBeneficiary",
     "virtual_account": "createVirtualAccount",
@@ -21,7 +21,7 @@ _SAMPLES = {
 
 
 def customer_refused(examination: Examination, organization: Organization, answers: str, status: int) -> None:
-    """The organization's own customer is answered 403 or 404."""
+    """Diagnoses 403 or 404 for the organization's own customer."""
     name, secondary = organization.name, examination.target.secondary
     if status == 404:
         examination.found(
@@ -48,7 +48,7 @@ def customer_refused(examination: Examination, organization: Organization, answe
 
 
 def organizations_are_one(examination: Examination) -> None:
-    """Both organizations of the target file are one."""
+    """Diagnoses two keys of one organization."""
     primary, secondary = examination.target.primary, examination.target.secondary
     if secondary is None:
         return
@@ -65,7 +65,7 @@ def organizations_are_one(examination: Examination) -> None:
 
 
 def other_customer(examination: Examination) -> None:
-    """`other_customer_id` names no second customer of the organization."""
+    """Diagnoses an `other_customer_id` that is no second customer of the organization."""
     primary = examination.target.primary
     other = primary.other_customer_id
     if other is None:
@@ -79,20 +79,20 @@ def other_customer(examination: Examination) -> None:
         )
 
 
-#: Reads that show an account: whichever of them the server has.
+#: Reads that show an account; a server may lack one of them.
 _READS_OF_ACCOUNTS = ("getAccountBalances", "listVirtualAccounts")
 
 
 def funded_account(examination: Examination) -> None:
-    """`funded_account_id` names no account, or one without funds; a server on which no account can be read is
-    left to the checks."""
+    """Diagnoses a `funded_account_id` that is no account, or has no funds; a server that shows no account at
+    all is left to the checks."""
     primary, features = examination.target.primary, examination.target.features
     funded = primary.funded_account_id
     if not features.payouts or funded is None:
         return
     if not _shows(examination, funded):
         account = examination.created(primary).get("id")
-        # Once more: what it shows may depend on who asked before, which is for the checks to judge.
+        # Read again, since a cache may depend on earlier requests, which the checks judge.
         if isinstance(account, str) and _shows(examination, account) and not _shows(examination, funded):
             examination.found(
                 "unknown funded account",
@@ -112,7 +112,7 @@ def funded_account(examination: Examination) -> None:
 
 
 def _shows(examination: Examination, account: str) -> bool:
-    """True if any read of an account is answered other than with 403 and 404."""
+    """True if any read of an account is answered with neither 403 nor 404."""
     primary = examination.target.primary
     for operation in _READS_OF_ACCOUNTS:
         ids = {"customer_id": primary.customer_id, "account_id": account}
@@ -134,7 +134,7 @@ def _available(answer: Exchange) -> bool:
 
 
 def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
-    """Sends the sample of each kind once; the answers by kind. What is refused is named with its key."""
+    """Sends the sample of each kind once, and diagnoses refusals; returns the answers by kind."""
     primary, made = examination.target.primary, examination.samples
     bodies: dict[str, Any] = {
         "beneficiary": made.beneficiary(),
@@ -159,7 +159,7 @@ def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
 
 
 def payout_without_funds(examination: Examination, account_id: str, beneficiary: Exchange) -> None:
-    """A payout from a new account is refused, and the target file names no account with funds."""
+    """Diagnoses a refused payout from a new account if the target file names no funded account."""
     primary, made = examination.target.primary, examination.samples
     payee = beneficiary.get("id")
     declared = primary.funded_account_id is not None or not examination.target.features.payouts
@@ -184,7 +184,7 @@ def payout_without_funds(examination: Examination, account_id: str, beneficiary:
 
 
 def stateless_mock(examination: Examination, first: Exchange, second: Exchange) -> None:
-    """Two creates with one id, and made-up keys accepted: a mock that keeps nothing."""
+    """Diagnoses a mock without state: two creates return one id, and invalid credentials are accepted."""
     primary = examination.target.primary
     if not (first.succeeded and second.succeeded) or first.get("id") != second.get("id"):
         return

@@ -1,3 +1,3 @@
-"""Verdicts and what they rest on: expectations, comparison, findings, the rules of every response.
+"""Judging of exchanges: expectations, comparison, findings, the rules of every response.
 
-It reads exchanges and sends none; it must not know checks, pytest or reports."""
+Sends nothing; checks, pytest and reports are unknown here."""

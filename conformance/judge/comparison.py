@@ -1,9 +1,8 @@
-"""Comparison, member by member, of a resource in one answer with that of another answer or with a request.
+"""Comparison of a resource in one answer with another answer or a request, member by member.
 
-Only documented members count (section 2). What the specification leaves open is no difference: the digits
-of a timestamp's fraction, the scale of an amount, `acc_` or `acct_` before an account's id, null or no
-member where a destination's field does not apply, the order in which embedded destinations stand. Members
-that a server's own jobs move (MOVING) are for the caller to leave out.
+Only documented members are compared (section 2). Open choices are no difference: the precision of timestamps,
+the scale of amounts, the prefix `acc_` or `acct_`, null or no member, the order of embedded destinations.
+Callers exclude members that the server's jobs change (MOVING).
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from conformance.wire.messages import MISSING, Call, Exchange
 #: Members that hold timestamps.
 _INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at", "failed_at")
 
-#: Members that the server's own jobs and other users may move at any time: no read has to show them as they
-#: were. A status counts only in the answer of the request that sets it.
+#: Members that the server's jobs and other users may change at any time. A status counts only in the answer
+#: to the request that sets it.
 MOVING = frozenset({"status", "verified", "updated", "updated_at", "balances"})
 
 
 def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
-    """True if two values of a documented member of an operation's answer mean the same."""
+    """True if two values of a documented member of an operation's answer are equivalent."""
     if name == "account_id" or (name == "id" and traits_of(operation).shows_balances):
         return same_account(got, expected)
     if name in _INSTANTS:
@@ -43,7 +42,7 @@ def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
 
 
 def _same_documented(schema: Mapping[str, Any], got: Any, expected: Any) -> bool:
-    """JSON equality of what a schema documents, amounts by value; further members of objects do not count."""
+    """JSON equality of documented members, amounts by value; other members are ignored."""
     if schema.get("x-rule") == "format.money":
         return same(got, expected) or same_amount(got, expected)
     members = schema.get("properties")
@@ -63,9 +62,10 @@ def _same_documented(schema: Mapping[str, Any], got: Any, expected: Any) -> bool
 def differences(
     operation: str, got: Any, expected: Any, *, but: Collection[str] = frozenset()
 ) -> list[tuple[str, Any, Any]]:
-    """The documented members of an operation's answer that two documents show differently: name, what is got,
-    what is expected. A member that is missing counts as null; `but` names members that do not count. Where
-    one of the documents is not an object, the whole is the difference, under an empty name."""
+    """Documented members of an operation's answer that differ in two documents: name, got, expected.
+
+    A missing member counts as null; `but` names members to ignore. If either document is no object, the whole
+    is the difference, with an empty name."""
     if not isinstance(got, Mapping) or not isinstance(expected, Mapping):
         return [] if same(got, expected) else [("", got, expected)]
     names = [name for name in response_schema(operation).get("properties", {}) if name not in but]
@@ -74,8 +74,8 @@ def differences(
 
 
 def same_instant(got: Any, expected: Any) -> bool:
-    """True if two timestamps show one instant: the same one, or one of them is the other at its coarser
-    precision, cut or rounded. Other values are compared as JSON."""
+    """True if two timestamps are equal, or one is the other truncated or rounded to its precision. Other
+    values are compared as JSON."""
     if isinstance(got, str) and got == expected:
         return True
     looks = [_instant(value) for value in (got, expected)]
@@ -87,14 +87,14 @@ def same_instant(got: Any, expected: Any) -> bool:
 
 
 def _instant(value: Any) -> tuple[Fraction, Fraction] | None:
-    """The precision and the instant of a timestamp, in seconds; None where it is none."""
+    """Precision and instant of a timestamp, in seconds; None if it is none."""
     step, instant = timestamps.step(value), timestamps.parse(value)
     return None if step is None or instant is None else (step, instant)
 
 
 def normalized(body: Mapping[str, Any]) -> dict[str, str]:
-    """The e-mail address of a body in lower case, and its telephone number in the form of E.164: as a server
-    may show them (create.text-exact is implied for both)."""
+    """The e-mail address of a body in lower case and its phone number in E.164, as a server may show them
+    (create.text-exact)."""
     email, phone = body.get("email"), body.get("phone")
     forms = {}
     if isinstance(email, str):
@@ -105,7 +105,7 @@ def normalized(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def same_account(got: Any, expected: Any) -> bool:
-    """True if two texts are one account's id; both prefixes appear in the specification."""
+    """True if two strings are one account's id, with the prefix `acc_` or `acct_` (section 2)."""
     if not isinstance(got, str) or not isinstance(expected, str):
         return False
     bare = [identifier.removeprefix("acct_").removeprefix("acc_") for identifier in (got, expected)]
@@ -121,8 +121,8 @@ def same_amount(got: Any, expected: Any) -> bool:
 
 
 def found_again(got: Exchange, first: Exchange) -> bool:
-    """True if a create shows the resource of an earlier one that named the same bank account, tax id, ...: a
-    server that wants such values unique may answer with the existing resource."""
+    """True if a create returned the resource of an earlier one with the same unique value, such as a tax id,
+    as a server may that wants those unique."""
     if (
         got.organization != first.organization
         or got.call.target != first.call.target
@@ -131,13 +131,13 @@ def found_again(got: Exchange, first: Exchange) -> bool:
     ):
         return False
     earlier, later = sent_document(first.call), sent_document(got.call)
-    # What was created may have been changed since, to what is named now.
+    # An update may have given the resource the value that the later create sends.
     changed = not same_instant(got.get("updated"), got.get("created"))
     now = document(got) if changed else {}
     if any(isinstance(now[name], str) and later.get(name) == now[name] for name in UNIQUE & now.keys()):
         return True
     values = {name: earlier[name] for name in UNIQUE if name in earlier}
-    # A server may read a body that is nested too deeply for this client.
+    # A server may parse a body that is too deeply nested for this client.
     unread = b"" if later else got.call.body or b""
     return any(
         later.get(name, MISSING) == value or (isinstance(value, str) and value.encode() in unread)
@@ -146,17 +146,16 @@ def found_again(got: Exchange, first: Exchange) -> bool:
 
 
 def was_changed(created: Exchange) -> bool:
-    """True if the answer to a create shows a resource that was changed later than the create can have: one
-    that was there already, also where another lane or process made it. A second is left for rounding."""
+    """True if the answer to a create shows an existing resource: `updated` is later than the create can have
+    set it, with a second for rounding."""
     first, last = (timestamps.parse(created.get(name)) for name in ("created", "updated"))
     return first is not None and last is not None and last - first > 1 + created.elapsed
 
 
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
-    """Violation of the documented form by a member of a 2xx answer, missing or there, if a required rule says
-    so.
+    """Violation of a required format rule by a member of a 2xx answer; None without one.
 
-    A text that is not listed is a wrong value as much as a wrong form: a payin has but one status.
+    Enumerations do not count: an unlisted value is wrong, but well-formed.
     """
     for problem in response_problems(exchange.operation or "", exchange.document):
         telling = RULES[problem.rule].level is Level.REQUIRED and problem.rule != "format.enum"
@@ -166,7 +165,7 @@ def broken_form(exchange: Exchange, name: str) -> Problem | None:
 
 
 def identifiers(value: Any) -> list[str] | None:
-    """The ids in an array of resources, sorted; None where it is not an array of objects with ids."""
+    """Sorted ids of an array of resources; None if it is not an array of objects with ids."""
     if not isinstance(value, list):
         return None
     ids = [member.get("id") if isinstance(member, dict) else None for member in value]
@@ -175,22 +174,22 @@ def identifiers(value: Any) -> list[str] | None:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in an array; none where it is not an array."""
+    """Objects in an array; empty if it is not an array."""
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
 def shown(value: Any) -> str:
-    """A member's value for a sentence."""
+    """Formats a member's value, or MISSING, for a sentence."""
     return "no such member" if value is MISSING else show(value)
 
 
 def document(exchange: Exchange) -> dict[str, Any]:
-    """The members of an answer; none where it is not a JSON object."""
+    """The JSON object of an answer; empty if it is none."""
     return exchange.document if isinstance(exchange.document, dict) else {}
 
 
 def sent_document(call: Call) -> dict[str, Any]:
-    """The JSON object that a request sends; empty where its body is none."""
+    """The JSON object of a request; empty if its body is none."""
     try:
         body = call.document if call.body else {}
     except ValueError:
@@ -199,7 +198,7 @@ def sent_document(call: Call) -> dict[str, Any]:
 
 
 def same(got: Any, expected: Any) -> bool:
-    """JSON equality: unlike Python's, it tells true from 1."""
+    """JSON equality; unlike Python's, it distinguishes true from 1."""
     if isinstance(got, str):
         return bool(got == expected)
     if isinstance(got, bool) is not isinstance(expected, bool):
@@ -214,5 +213,5 @@ def same(got: Any, expected: Any) -> bool:
 
 
 def show(value: Any) -> str:
-    """A value for a sentence: JSON where it is, shortened."""
+    """Formats a value for a sentence, as JSON of at most 200 characters."""
     return as_json(value, 200)

@@ -1,8 +1,8 @@
-"""Conservation of money: payouts at once take from the balances what they take one after the other.
+"""Conservation of money: simultaneous payouts change balances by as much as sequential ones.
 
-When a payout moves a balance, and for which fee, is open (section 3), and others move money as well. A server
-is therefore compared with itself: a round has some payouts one after the other and some at once, between
-reads of the balances. Amounts that only the latter leave out, round after round, are lost updates.
+When a payout changes a balance, and for which fee, is open (section 3), and other clients move money too. So
+a server is compared with itself: a round has sequential and simultaneous payouts between reads of the
+balances. Amounts missing only after the simultaneous ones, round after round, are lost updates.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from conformance.judge.expectations import CannotTell, predicate
 from conformance.wire.client import NOT_SIMULTANEOUS, simultaneous
 from conformance.wire.messages import Exchange
 
-#: Payouts of a round one after the other, and at once.
+#: Sequential and simultaneous payouts of a round.
 SINGLE, TOGETHER = 8, 4
 
-#: Exchanges of a round: a read, single payouts, a read, those at once, a read.
+#: Exchanges of a round: a read, the sequential payouts, a read, the simultaneous ones, a read.
 ROUND = SINGLE + TOGETHER + 3
 
-#: Rounds with lost amounts that make a violation: so many refunds in a row are of payouts at once, a third of
-#: all, in one of 243 runs.
+#: Rounds with lost amounts that make a violation: refunds, a third of which are of simultaneous payouts, look
+#: like that in 1 of 243 runs.
 LOST = 5
 
-#: Rounds in which the balances move in another way before there are no more.
+#: Rounds disturbed by other movements after which no more follow.
 MOST_DISTURBED = 4
 
 
 def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Iterator[tuple[str, Decimal]]:
-    """Members of the balance that payouts move, each with the amount that it moved beyond theirs. Raises
-    CannotTell where a payout was not accepted."""
+    """Members of a balance that payouts move, each with its change beyond their amounts. Raises CannotTell if
+    a payout was not accepted."""
     sums = [sent_amount(payout.call) for payout in payouts if payout.succeeded]
     if len(sums) < len(payouts) or None in sums:
         raise CannotTell("a payout was not accepted")
@@ -48,9 +48,9 @@ def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Ite
 
 
 def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
-    """Member of the balance that payouts of a round move, the fee of each, and the sum of the amounts at once
-    that it did not lose; None where it moves in another way, by others as well. Raises CannotTell where the
-    payouts were not accepted, or not at once."""
+    """Member of the balance that a round's payouts move, fee of each, and sum of the simultaneous amounts
+    that are missing; None if the balance moves in another way. Raises CannotTell if payouts were not
+    accepted, or not simultaneous."""
     single, together = turn[1 : SINGLE + 1], turn[SINGLE + 2 : ROUND - 1]
     if simultaneous(together) < 2:
         raise CannotTell(NOT_SIMULTANEOUS)
@@ -60,7 +60,7 @@ def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
         fee = alone[member] / SINGLE
         missing = TOGETHER * fee - after[member]
         asked = [(sent_amount(payout.call) or 0) + fee for payout in together]
-        # The last one to write took its amount.
+        # Of lost updates, the last write survives.
         some = [sum(chosen) for count in range(TOGETHER) for chosen in combinations(asked, count)]
         if fee >= 0 and missing in some:
             return member, fee, missing
@@ -69,7 +69,7 @@ def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
 
 @predicate(effects=True)
 def conserved(exchanges: Sequence[Exchange]) -> str:
-    """In rounds of payouts none of those at once are lost, or too seldom to tell who moved the balance."""
+    """In rounds of payouts no simultaneous ones are lost, or too few to exclude other causes."""
     found = [lost(exchanges[at : at + ROUND]) for at in range(0, len(exchanges), ROUND)]
     ways = {each and each[:2] for each in found}
     rounds = sum(bool(each and each[2]) for each in found)
@@ -80,15 +80,15 @@ def conserved(exchanges: Sequence[Exchange]) -> str:
 
 @dataclass
 class Suspicions:
-    """Rounds that lost amounts, kept until there are LOST of them or others move the balance."""
+    """Rounds that lost amounts, kept until there are LOST of them or the balance moves in another way."""
 
     turns: list[list[Exchange]] = field(default_factory=list)
     #: Rounds in which the balance moved in another way.
     disturbed: int = 0
 
     def add(self, turn: list[Exchange]) -> list[Exchange]:
-        """Takes in a round; the exchanges to judge. Raises CannotTell as `lost`, and where balances move in
-        another way."""
+        """Adds a round; returns the exchanges to judge. Raises CannotTell as `lost` does, and if balances
+        move in another way."""
         found = lost(turn)
         if found is None:
             self.disturbed, self.turns = self.disturbed + 1, []

@@ -1,9 +1,9 @@
-"""Effects of requests, told from two reads by the owner of the resources.
+"""Effects of requests, found by comparing two reads.
 
-Nothing stands still on a live server: money settles, jobs verify, other clients create and pay. What counts
-as an effect is therefore what nobody else brings about: a resource of which no answer has told, a value that
-a job does not move, money that moves as the operation moves it. What others might have done as well is
-doubtful, and is told by repetition: an effect comes each time, and not in the pauses (`repeated`, `paid`).
+On a live server money settles, jobs verify, and other clients create and pay. So an effect is a change that
+nobody else causes: a resource that no answer has named, a member that jobs do not change, money that moves as
+the operation moves it. A change that others may have caused is doubtful, and is confirmed by repetition: it
+must recur with each request, and not in the pauses (`repeated`, `paid`).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from conformance.wire.pages import identity
 
 Document = dict[str, Any]
 
-#: Currency and member of a balance -> its amount, or by how much that changed.
+#: Currency and member of a balance -> its amount, or its change.
 Money = dict[tuple[str, str], Decimal]
 
-#: Amounts that are told of all that moved.
+#: Maximum number of changed amounts in a sentence.
 _SHOWN = 4
 
-#: Members of an element that jobs move, or that an accepted create takes from one and gives to another.
+#: Members that jobs change, or that a create of another resource changes.
 _PASSED_ON = MOVING | {"is_default"}
 
-#: No amount is rounded, and none is too strange to reckon with.
+#: Arithmetic without rounding or exceptions.
 EXACT = Context(prec=500, traps=[])
 
 _PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -41,17 +41,16 @@ _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 _BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
 
-#: The random words that the suite puts into names and labels, of few letters: no random id has one
-#: by chance.
+#: Marker that the suite puts into names and labels; its alphabet keeps random ids from matching.
 _MARK = re.compile(r"cf[b-t]{16}")
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Changes between two reads; `found` says them in words and is empty without one.
+    """Changes between two reads, described in `found`, which is empty without any.
 
-    A doubtful one may be somebody else's; `signature` is what its repetition would show as well, or the
-    money that moved.
+    A doubtful one may have another cause; `signature` is what its repetition must show again, or the money
+    moved.
     """
 
     found: str = ""
@@ -66,15 +65,15 @@ class Effect:
 
 
 def by_id(items: Iterable[Any]) -> dict[str, Document]:
-    """The elements of a list by their ids."""
+    """Elements of a list by id."""
     return {identity(item): item for item in items if isinstance(item, dict)}
 
 
 def in_list(
     operation: str, before: Mapping[str, Document], after: Mapping[str, Document], known: Collection[str]
 ) -> Effect:
-    """Changes in the list of what an operation creates: resources whose ids are not `known`, and members of
-    others that no job moves."""
+    """Changes in the list of what an operation creates: new resources that are not `known`, and changed
+    members that jobs do not change."""
     new = [identifier for identifier in after if identifier not in before and identifier not in known]
     changed = [
         (identifier, found[0])
@@ -91,11 +90,11 @@ def in_list(
 def in_resource(
     operation: str, before: Document, after: Document, answered: Sequence[Document] = ()
 ) -> Effect:
-    """Changes in a resource that an operation reads, but for those that an earlier accepted request has
-    `answered`: reads may lag behind it.
+    """Changes in a resource that an operation reads, except to values that earlier requests have `answered`:
+    reads may lag behind.
 
-    Jobs move `verified` and the status, and `updated` with them; only the API disables. `updated` alone may
-    still be the work of a job that shows nothing else, which is doubtful.
+    Jobs change `verified`, the status and `updated`, but only the API disables. A change of `updated` alone
+    is doubtful.
     """
     changed = differences(operation, after, before, but={"object"})
     changed = [
@@ -118,7 +117,7 @@ def in_resource(
 
 
 def named_beneficiaries(exchange: Exchange) -> list[str]:
-    """The ids of beneficiaries that an answer names."""
+    """Ids of beneficiaries in an answer, errors included."""
     return list(dict.fromkeys(_BENEFICIARY.findall(exchange.response_body.decode("utf-8", "replace"))))
 
 
@@ -126,7 +125,7 @@ def named_beneficiaries(exchange: Exchange) -> list[str]:
 
 
 def marks(calls: Iterable[Call]) -> set[str]:
-    """The random words and the account names that requests carry."""
+    """Markers and account names in requests."""
     found: set[str] = set()
     for call in calls:
         found.update(_MARK.findall((call.body or b"").decode("utf-8", "replace")))
@@ -136,13 +135,13 @@ def marks(calls: Iterable[Call]) -> set[str]:
 
 
 def marked(item: Mapping[str, Any]) -> bool:
-    """True if a resource carries a random word of the suite in any of its texts."""
+    """True if a string of a resource holds a marker of the suite."""
     return any(isinstance(value, str) and _MARK.search(value) for value in item.values())
 
 
 def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]) -> Effect:
-    """Accounts in a customer's list that requests made: those of `items` that carry a mark of theirs. Of the
-    `fresh` ones, those without any mark of the suite may be other clients', or have lost it: doubtful."""
+    """Accounts in a customer's list that requests created: those of `items` with a marker of theirs. Of the
+    `fresh` ones, those without any marker are doubtful: other clients' accounts, or a marker was lost."""
     own = marks(sent)
     named = [item for item in objects(items) if any(mark in str(item.get("name")) for mark in own)]
     if named:
@@ -157,7 +156,7 @@ def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]
 
 
 def amounts(balances: Any) -> Money | None:
-    """The amounts of an account's balances; None where they are not an array of objects."""
+    """Amounts of an account's balances; None if they are not an array of objects."""
     if not isinstance(balances, list):
         return None
     found: Money = {}
@@ -173,7 +172,7 @@ def amounts(balances: Any) -> Money | None:
 
 
 def in_balances(operation: str, before: Money, after: Money) -> Effect:
-    """Movements of money like the operation's: always doubtful, as others move money in the same way."""
+    """Movements of money like the operation's; always doubtful, since other clients move money too."""
     moved = movement(operation, before, after)
     shown = [
         f"{member} {before.get((currency, member), 0)} {currency} is now {after[currency, member]}"
@@ -183,7 +182,7 @@ def in_balances(operation: str, before: Money, after: Money) -> Effect:
 
 
 def movement(operation: str, before: Money, after: Money) -> Money:
-    """By how much each amount moved in the direction in which the operation moves it."""
+    """Change of each amount that has the sign of the operation's."""
     moved: Money = {}
     for (currency, member), now in after.items():
         change = EXACT.subtract(now, before.get((currency, member), Decimal(0)))
@@ -194,21 +193,20 @@ def movement(operation: str, before: Money, after: Money) -> Money:
 
 
 def plain(value: Any) -> Decimal | None:
-    """The value of a positive plain decimal string, None for all else: what a lenient parser takes for a
-    number as well (digits of other scripts, underscores, exponents) is none."""
+    """Value of a positive decimal string in ASCII digits without exponent; None for anything else."""
     if not isinstance(value, str) or not _PLAIN.fullmatch(value):
         return None
     return Decimal(value) or None
 
 
 def sent_amount(call: Call) -> Decimal | None:
-    """The amount that a valid request asks to move; None where it asks for none."""
+    """Amount of a valid request; None if it has none."""
     return plain(sent_document(call).get("amount"))
 
 
 def asked_amount(call: Call) -> Decimal | None:
-    """The amount that a request asks to move, in whatever way a lenient server may read it: digits of any
-    script, signs and separators passed over; None where there are no digits."""
+    """Amount of a request as a lenient server may read it: digits of any script, signs and separators
+    ignored; None without digits."""
     value = sent_document(call).get("amount")
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
@@ -222,8 +220,8 @@ def asked_amount(call: Call) -> Decimal | None:
 
 
 def repeated(first: Effect, rounds: Sequence[tuple[Effect, Effect]]) -> bool:
-    """True if repeating requests brought the same effect each time, and nothing happened in the pauses:
-    `rounds` are the effects of each repetition and of the pause after it."""
+    """True if every repetition had the same effect and no pause had any: `rounds` are the effects of each
+    repetition and of the pause after it."""
     return bool(rounds) and all(
         effect and effect.signature == first.signature and not pause for effect, pause in rounds
     )
@@ -231,8 +229,8 @@ def repeated(first: Effect, rounds: Sequence[tuple[Effect, Effect]]) -> bool:
 
 @dataclass(frozen=True)
 class Payment:
-    """One repetition of requests that ask for an amount: by how much balances moved, the amount, how many
-    requests asked for it, and by how much balances moved in the pause afterwards."""
+    """A repetition of requests for an amount: changes of balances, amount, number of requests, and changes in
+    the pause afterwards."""
 
     moved: Money
     amount: Decimal
@@ -242,7 +240,7 @@ class Payment:
 
 @dataclass(frozen=True)
 class Paid:
-    """Movement of a member of a balance by requests: so many times their amount and a fee."""
+    """Change of a balance's member by requests: a multiple of their amount, and a fee."""
 
     currency: str
     member: str
@@ -254,16 +252,15 @@ class Paid:
         return f"{self.member} {self.currency}, {self.times} times the amount{more}"
 
 
-#: Most times that a faulty server may carry one request out.
+#: Maximum number of times that a faulty server carries out one request.
 _TIMES_EACH = 2
 
 
 def paid(rounds: Sequence[Payment]) -> Paid | None:
-    """The member of a balance that each repetition moved by the same multiple of its own amount; None where
-    there is none.
+    """The balance's member that each repetition changed by the same multiple of its amount; None without one.
 
-    A fee that is the same each time may come on top where the amounts are all different. Where one amount
-    comes again it must not move in the pauses: others pay the same each time.
+    A constant fee is allowed if all amounts differ. If amounts repeat, they must not move in the pauses as
+    well, where other clients' recurring payments show.
     """
     if not rounds:
         return None
@@ -282,12 +279,12 @@ def paid(rounds: Sequence[Payment]) -> Paid | None:
 
 
 def _beyond(moved: Money, member: tuple[str, str], amount: Decimal, times: int) -> Decimal:
-    """Movement of a member of a balance beyond a multiple of an amount."""
+    """Change of a balance's member beyond a multiple of an amount."""
     return EXACT.subtract(moved.get(member, Decimal(0)), EXACT.multiply(amount, Decimal(times)))
 
 
 def follows(moved: Money, asked: Sequence[Decimal], fee: str) -> bool:
-    """True if money moved by a multiple of an amount that requests ask for and a fee (a decimal)."""
+    """True if money moved by a multiple of a requested amount plus a fee (a decimal)."""
     return any(
         _beyond(moved, member, amount, times) == EXACT.create_decimal(fee)
         for amount in set(asked)

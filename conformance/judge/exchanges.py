@@ -1,4 +1,4 @@
-"""Exchanges as reports show them: redacted, bounded, as records."""
+"""Redacted, bounded records of exchanges for reports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from conformance._text import mapped, writable
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange, call_to_plain
 
-#: Bytes of a body that the results keep.
+#: Bytes of a body that are kept.
 KEPT_BODY = 8 * 1024
 
-#: Characters of the string that was signed that the results keep.
+#: Characters of the signature string that are kept.
 KEPT_SIGNED = 1000
 
-#: Response headers that the results keep.
+#: Number of response headers that are kept.
 KEPT_HEADERS = 60
 
 
@@ -55,15 +55,13 @@ class ExchangeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     call: Annotated[
         Mapping[str, Any], says("The request before it was signed, from which it can be sent again.")
     ]
-    #: The string that was signed, shortened; None where there is no telling.
     signed: Annotated[
         str | None, says("The string that was signed, shortened; left out where there is no telling.")
     ] = None
 
 
 def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
-    """An exchange as reports show it: redacted, its bodies bounded, every text such that a file can hold
-    it."""
+    """Makes the record of an exchange: redacted, bounded, and encodable as UTF-8."""
 
     def text(value: str) -> str:
         return writable(redactor.text(value))
@@ -101,7 +99,7 @@ def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
     try:
         return BodyRecord(len(body), cut, redacted(kept.decode("utf-8", "strict" if not cut else "ignore")))
     except UnicodeDecodeError:
-        # Only a secret in plain text could show here; then nothing of the body is kept.
+        # Base64 would hide a secret from redaction.
         if redacted(kept.decode("latin-1")) != kept.decode("latin-1"):
             return BodyRecord(len(body), True, redacted(kept.decode("utf-8", "replace")))
         return BodyRecord(len(body), cut, base64=base64.b64encode(kept).decode())

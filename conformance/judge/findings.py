@@ -1,4 +1,4 @@
-"""Verdicts and findings: the conclusions of checks on one rule for one operation."""
+"""Verdicts and findings: conclusions of checks about one rule on one operation."""
 
 from __future__ import annotations
 
@@ -29,30 +29,29 @@ class Verdict(StrEnum):
 
     @property
     def severity(self) -> int:
-        """The rank of a verdict; the highest of several decides."""
+        """Rank of a verdict; the highest of several decides."""
         return _SEVERITY[self]
 
     @property
     def is_violation(self) -> bool:
-        """True if the rule was seen broken."""
+        """True if the verdict says that the rule is broken."""
         return self in VIOLATIONS
 
     @classmethod
     def most_severe(cls, verdicts: Iterable[Verdict]) -> Verdict | None:
-        """The most severe of several verdicts; None where there are none."""
+        """The most severe of several verdicts; None without any."""
         return max(verdicts, key=lambda verdict: verdict.severity, default=None)
 
 
 _SEVERITY = {verdict: weight for weight, verdict in enumerate(reversed(Verdict))}
 
-#: The verdicts that say that a rule is broken.
+#: Verdicts of a broken rule.
 VIOLATIONS = (Verdict.FAILED, Verdict.WARNING)
 
-#: The verdicts that say that a rule was judged and is not broken.
+#: Verdicts of a rule that was judged and not broken.
 HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
-
-#: Exchanges kept as evidence of one finding, by what it concludes, and of any other.
+#: Maximum number of exchanges kept as evidence of a finding, by verdict, and of other verdicts.
 EVIDENCE = {
     Verdict.FAILED: 8,
     Verdict.ERROR: 8,
@@ -62,18 +61,18 @@ EVIDENCE = {
 }
 OTHER_EVIDENCE = 1
 
-#: Further violations of one finding that are kept, shortened.
+#: Maximum number of further violations kept of a finding.
 FURTHER = 20
 
-#: The name under which the rules of every response are judged, as if by one check.
+#: Name of the pseudo-check that judges the rules of every response.
 EVERY_RESPONSE = "every response"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """An expectation, the numbers of the exchanges that it judged, and the outcome.
+    """An expectation, the numbers of the exchanges it judged, and the outcome.
 
-    `cause` is the rule whose violation may be behind it."""
+    `cause` is the rule whose violation may have caused it."""
 
     expectation: Expectation
     exchanges: tuple[int, ...]
@@ -82,12 +81,12 @@ class Judgement:
 
     @property
     def sentence(self) -> str:
-        """The violation in words: expected and got."""
+        """The violation in words."""
         return f"expected {self.expectation.expected}; got {self.outcome.got}"
 
     @property
     def evidence(self) -> list[int]:
-        """The numbers of the exchanges that show it."""
+        """Numbers of the exchanges that show the outcome."""
         return [self.exchanges[at] for at in self.outcome.shows] or list(self.exchanges)
 
 
@@ -132,12 +131,12 @@ class Finding(msgspec.Struct, dict=True):
 
     @property
     def weight(self) -> tuple[bool, int, bool]:
-        """Orders the findings of a case: exercised, then severe, then of a check of the rule itself."""
+        """Sort key of a case's findings: exercised first, then by severity, then by the rule's own checks."""
         return self.exercised, self.verdict.severity, not self.aside
 
     @property
     def judgement(self) -> Judgement | None:
-        """The violated judgement, in the process that made it; it is no part of the record."""
+        """The violated judgement, in the process that made it; not serialized."""
         found: Judgement | None = self.__dict__.get("judgement_")
         return found
 
@@ -152,11 +151,11 @@ class Finding(msgspec.Struct, dict=True):
 
     @property
     def judged(self) -> list[int]:
-        """The numbers of the exchanges that it judged, in their order."""
+        """Numbers of the judged exchanges, in order."""
         return list(self.judgement.exchanges) if self.judgement else []
 
     def kept(self, text: Callable[[str], str]) -> Finding:
-        """The finding as a ledger keeps it: evidence bounded, each text as `text` makes it."""
+        """The finding as a ledger keeps it: bounded evidence, and `text` applied to each text."""
         return replace(
             self,
             summary=text(self.summary),
@@ -169,8 +168,8 @@ class Finding(msgspec.Struct, dict=True):
         )
 
     def merged(self, other: Finding) -> Finding:
-        """Two findings of one check on the same rule and operation as one: numbers added up, the words and
-        the replay file of the more severe one, of equals of this one."""
+        """Merges two findings of one check, rule and operation: numbers add up, all else is that of the more
+        severe one, or of this one."""
         first, second = (other, self) if other.verdict.severity > self.verdict.severity else (self, other)
         again = [] if second.got in ("", first.got) else [second.got]
         both = replace(
@@ -186,16 +185,16 @@ class Finding(msgspec.Struct, dict=True):
 
     @property
     def sentence(self) -> str:
-        """A violation in one sentence; of a rule of every response with its numbers."""
+        """The violation in one sentence; a rule of every response with its numbers."""
         told = f"{self.rule} on {self.operation}: expected {self.expected}; got {self.got}"
         often = f" ({self.violations} of {self.probes} responses)" if self.check == EVERY_RESPONSE else ""
         return told + often
 
 
 class Inconclusive(Exception):
-    """The server or the target did not let a check reach its point; never a failure, never a pass.
+    """A check could not judge, because of the server or the target; neither passed nor failed.
 
-    `findings` are what was found before that, where the one who raises it knows.
+    `findings` were made before, if known.
     """
 
     def __init__(self, reason: str, remedy: str = "", cause: str = "") -> None:
@@ -205,11 +204,11 @@ class Inconclusive(Exception):
 
 
 class LeftOut(Inconclusive):
-    """An option of the run leaves out what a check needs: like a test that was not selected."""
+    """An option of the run excludes what a check needs, as if it were not selected."""
 
 
 class NotApplicable(Exception):
-    """The target file declares absent what a check needs."""
+    """The target file declares that what a check needs is absent."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -217,4 +216,4 @@ class NotApplicable(Exception):
 
 
 class InternalError(Exception):
-    """The suite itself is wrong; never blamed on the server."""
+    """An error of the suite itself, never blamed on the server."""

@@ -1,4 +1,4 @@
-"""The full numbers of payout destinations, which no answer shows (section 2.4)."""
+"""Full numbers of payout destinations, which no answer may show (section 2.4)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from conformance.contract.traits import traits_of
 from conformance.judge.comparison import sent_document
 from conformance.wire.messages import Exchange
 
-#: Fields of a payout destination that are shown masked or not at all.
+#: Fields of a payout destination that answers mask or omit.
 HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 
-#: Shorter values may stand anywhere by chance; numbers under five digits are their own last four.
+#: Minimum length of a number: shorter ones may occur by chance.
 _SHORTEST = 8
 
-#: Characters of a text in another field that are remembered.
+#: Maximum characters remembered of a string in another field.
 _REMEMBERED = 10_000
 
 _SPACING = re.compile(r"[\s\-.]+")
@@ -23,23 +23,22 @@ _ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
 
 
 class HiddenNumbers:
-    """Numbers of destinations as sent, by the account under which alone each can show."""
+    """Numbers of destinations as sent, by account: answers about other accounts cannot show them."""
 
     def __init__(self) -> None:
         #: Account -> number -> the field, and the exchange that sent it.
         self._numbers: dict[str, dict[str, tuple[str, int]]] = {}
-        #: Account -> texts that were sent in other fields, which answers may show.
+        #: Account -> strings sent in other fields, which answers may show.
         self._texts: dict[str, set[str]] = {}
 
     def remember(self, exchange: Exchange) -> None:
-        """Notes what an accepted request sends. What was refused is no destination's: an error may say which
-        value it did not like."""
+        """Records the values of an accepted request; an error may quote those of a refused one."""
         if not exchange.succeeded or exchange.method == "GET":
             return
         hidden = HIDDEN_FIELDS if traits_of(exchange.operation).creates == "payout_destination" else ()
         account, body = _account(exchange), sent_document(exchange.call)
         if not hidden and not account:
-            return  # no answer that is about it can show a number
+            return  # not about an account
         for name in hidden:
             value = body.get(name)
             if isinstance(value, str) and len(value) >= _SHORTEST and value.isascii():
@@ -50,12 +49,12 @@ class HiddenNumbers:
         )
 
     def known(self, exchange: Exchange) -> bool:
-        """True if a number is known that the answer might show."""
+        """True if a number is known that the answer could show."""
         return bool(self._numbers.get(_account(exchange)))
 
     def shown(self, exchange: Exchange, text: str) -> tuple[str, int]:
-        """The field whose full value the text of an answer shows, and the exchange that sent it; "" and 0
-        where there is none. A value that stands in another field as well is no secret."""
+        """The field whose full value an answer shows, and the number of the exchange that sent it; "" and 0
+        without one. A value that was sent in another field too is no secret."""
         account, plain = _account(exchange), squeezed(text)
         texts = self._texts.get(account, set())
         for value, found in self._numbers.get(account, {}).items():
@@ -64,7 +63,7 @@ class HiddenNumbers:
         return "", 0
 
     def shown_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:
-        """The same for a refused request that names a number: more than a third of it shows, or more than six
+        """The same for a refusal that shows part of a number sent: more than a third of it, or six
         characters, whichever is more."""
         plain, known = squeezed(text), self._numbers.get(_account(exchange), {})
         body = sent_document(exchange.call)
@@ -82,5 +81,5 @@ def _account(exchange: Exchange) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The text without the spacing that numbers are grouped with, in lower case."""
+    """Removes the spacing in which numbers are grouped, and lower-cases."""
     return _SPACING.sub("", text).lower()

@@ -1,4 +1,4 @@
-"""The rules that every response of a run must obey, whatever check it was received by."""
+"""The rules of every response of a run, whichever check received it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
 from conformance.wire.messages import MISSING, Auth, Exchange
 
-#: The rule that counts how often requests are lost.
+#: The rule on the rate of lost requests.
 LOST = "http.lost-requests"
 
-#: The rules judged here; a test demands that each has a faulty server that this module catches.
+#: The rules judged here.
 INVARIANTS = (
     "http.no-server-error",
     LOST,
@@ -53,13 +53,13 @@ INVARIANTS = (
     "wallet.addresses",
 )
 
-#: Violations of one rule on one operation that are told, each with another text.
+#: Maximum number of different violations kept of one rule on one operation.
 TOLD = 11
 
-#: Requests of an operation from which on its rate of lost ones is judged.
+#: Minimum number of requests of an operation to judge its rate of lost ones.
 ENOUGH = 100
 
-#: Most requests that a replay sends to see a lost one again.
+#: Maximum number of requests that a replay sends to reproduce a lost one.
 MOST = 300
 
 
@@ -67,9 +67,9 @@ MOST = 300
 def Invariant(
     exchanges: Sequence[Exchange], rule: str, operation: str, *, target: Target | None = None
 ) -> Outcome:
-    """A rule of every response holds of the exchanges, which are judged in their order.
+    """A rule of every response holds for the exchanges, in order.
 
-    The earlier ones bring what later ones must not show, or show again: hidden numbers and ids."""
+    Earlier ones provide the hidden numbers and ids that later ones must not show or repeat."""
     if target is None:
         raise CannotTell("no target is known, whose secrets no answer may show")
     rules = Invariants(target)
@@ -82,7 +82,7 @@ def Invariant(
 
 
 def telling_secrets(target: Target) -> list[str]:
-    """The secrets of a target file that stand in no text by chance: a sandbox's may be a plain word."""
+    """Secrets of a target that occur in no text by chance; a sandbox's secret may be a plain word."""
     return [
         secret
         for secret in target.secrets
@@ -94,8 +94,8 @@ def telling_secrets(target: Target) -> list[str]:
 def NoSecrets(
     exchanges: Sequence[Exchange], numbers: Sequence[Sequence[str]] = (), *, target: Target | None = None
 ) -> Outcome:
-    """An answer shows no signing secret of the target, and none of these numbers in full: pairs of what it is
-    and its text without spacing, in lower case."""
+    """An answer shows no signing secret of the target, and none of `numbers`: pairs of a name and a value
+    as `squeezed` returns it."""
     exchange = exchanges[0]
     if exchange.status is None:
         raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
@@ -109,25 +109,25 @@ def NoSecrets(
 
 
 class Invariants:
-    """Judges exchanges as they come in and keeps one tally for each rule and operation."""
+    """Judges exchanges as they arrive, with one tally for each rule and operation."""
 
     def __init__(self, target: Target) -> None:
         self.tallies: dict[tuple[str, str], Entry] = {}
-        #: The keys of tallies that have, or had, violations.
+        #: Keys of tallies that have, or had, violations.
         self.broken: set[tuple[str, str]] = set()
         self._secrets = telling_secrets(target)
-        #: API key -> the secret that goes with it.
+        #: API key -> its secret.
         self._secret_of = {
             organization.api_key: organization.secret
             for organization in (target.primary, target.secondary)
             if organization is not None
         }
         self._hidden = HiddenNumbers()
-        #: Operation -> how many of its requests had to be sent again.
+        #: Operation -> number of its lost requests.
         self._lost: dict[str, int] = {}
         #: Organizations and idempotency keys that were accepted.
         self._keys: set[tuple[str, str]] = set()
-        #: Id -> what tells its request from others, and the exchange that showed it first.
+        #: Id -> identity of the request that created it, and the first exchange that showed it.
         self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], Exchange]] = {}
 
     # ------------------------------------------------------------------ bookkeeping
@@ -141,7 +141,7 @@ class Invariants:
     def _judge(
         self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
     ) -> None:
-        """Counts a judgement; `beside` is the number of an earlier exchange that a violation rests on."""
+        """Counts a judgement; `beside` is the number of an earlier exchange that proves a violation."""
         operation = exchange.operation
         if operation is None or operation not in RULES[rule].operations:
             return
@@ -161,14 +161,14 @@ class Invariants:
     # ------------------------------------------------------------------ judging
 
     def inspect(self, exchange: Exchange) -> None:
-        """Judges one exchange by every invariant; never raises because of what it holds."""
+        """Judges an exchange by every invariant; never raises because of its contents."""
         if exchange.unsent:
             return
         self._lost_requests(exchange)
         if exchange.repeated:
             return
         self._hidden.remember(exchange)
-        # The refusal of a front end may have any body.
+        # A front end's refusal may have any body.
         judged = not exchange.refused or forwarded(exchange)
         if self._no_server_error(exchange) and judged:
             self._content_type(exchange)
@@ -192,7 +192,7 @@ class Invariants:
         return not broken
 
     def _lost_requests(self, exchange: Exchange) -> None:
-        """Counts requests that were sent once more; few are no violation, as connections do go stale."""
+        """Counts lost requests; a few are no violation, since connections go stale."""
         operation = exchange.operation
         if operation is None:
             return
@@ -201,7 +201,7 @@ class Invariants:
             tally.judged += 1
         else:
             self._lost[operation] = self._lost.get(operation, 0) + 1
-            # A request without any mistake in its signature shows it best.
+            # Correctly signed requests are the best evidence.
             if not tally.proof or exchange.call.auth == Auth():
                 tally.proof = [exchange.number]
         lost = self._lost.get(operation, 0)
@@ -262,7 +262,7 @@ class Invariants:
         found = str(exchange.get("id")) in self._ids
         self._unique(exchange)
         key = exchange.call.idempotency_key
-        # What comes again for a used key is as old as its first answer.
+        # An idempotent replay shows the timestamps of the original.
         if key is not None and (exchange.organization, key.lower()) in self._keys:
             return
         if key is not None:
@@ -295,8 +295,7 @@ class Invariants:
         if not isinstance(value, str):
             return
         call = exchange.call
-        # The same key may bring the same resource again; that is idempotency's business.
-        # In the other letter case it may be the same key, too.
+        # An idempotent replay shows the same id; the key's letter case may not matter.
         key = call.idempotency_key and call.idempotency_key.lower()
         origin = (exchange.organization, key, None if key else call.body)
         known, first = self._ids.setdefault(value, (origin, exchange))
@@ -332,7 +331,7 @@ class Invariants:
         target = exchange.target.encode("utf-8", "surrogatepass")
         string = signing.signature_string(exchange.method, target, timestamp, nonce, exchange.request_body)
         right = signing.signature(secret, string)
-        # What the request holds, with a digit more or in capitals, may come back: it tells nothing.
+        # An echo of a sent signature that holds the right one reveals nothing.
         shown = right not in sent.lower() and right.encode() in exchange.response_body.lower()
         broken = "a refusal that shows the signature that would have been right" if shown else ""
         self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")
@@ -342,27 +341,24 @@ class Invariants:
 
 
 def too_many_lost(lost: int, requests: int) -> bool:
-    """True if so many lost requests are more than one in a hundred beyond chance: by three standard
-    deviations."""
+    """True if the rate of lost requests exceeds one in a hundred by three standard deviations."""
     allowed = requests / 100
     return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
 
 
 def telling(lost: int, requests: int) -> int:
-    """Number of requests of which, at this rate, one is lost with a probability of 1 - e**-5."""
+    """Number of requests among which, at this rate, one is lost with probability 1 - e**-5."""
     return min(MOST, max(ENOUGH, math.ceil(5 * requests / max(1, lost))))
 
 
 def was_lost(exchange: Exchange) -> bool:
-    """True if a request had to be sent again, or was not answered the second time either."""
+    """True if a request was lost at least once."""
     return exchange.lost or (exchange.attempts == 1 and 0 < exchange.begun < exchange.started)
 
 
 @predicate(name="seldom-lost", times="requests")
 def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | Outcome:
-    """Of so many requests like one that was lost, one in a hundred at most has to be sent again.
-
-    A few lost ones tell nothing."""
+    """Of the requests at most one in a hundred is lost; a few lost ones tell nothing."""
     lost = [at for at, exchange in enumerate(exchanges) if was_lost(exchange)]
     told = f"{len(lost)} of {len(exchanges)} had to be sent again"
     if too_many_lost(len(lost), len(exchanges)):
@@ -373,8 +369,8 @@ def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | O
 
 
 def _begins_otherwise(exchange: Exchange) -> str:
-    """The member by which a new resource is not in its initial state; "" without one, or where the request
-    has members that are not documented (create.server-owned)."""
+    """The first member of a new resource that is not in its initial state; "" without one, or if the request
+    has undocumented members (create.server-owned)."""
     operation = str(exchange.operation)
     if not sent_document(exchange.call).keys() <= {field.name for field in request_fields(operation)}:
         return ""

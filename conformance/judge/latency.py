@@ -1,4 +1,4 @@
-"""Latency by operation: histograms, which add up."""
+"""Latency by operation, as histograms that can be added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from conformance._records import Count, Seconds, says
 from conformance.wire.messages import Exchange
 
-#: Upper edges of the histogram's classes, in seconds; what is slower falls into one class more.
+#: Upper edges of the histogram's classes, in seconds; one more class has the slower answers.
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -51,7 +51,7 @@ class Latency(msgspec.Struct):
         self.merge(one)
 
     def merge(self, other: Latency) -> None:
-        """Adds the exchanges of another part of the run."""
+        """Adds the exchanges of another record."""
         self.exchanges += other.exchanges
         for status, number in other.statuses.items():
             self.statuses[status] = self.statuses.get(status, 0) + number
@@ -60,7 +60,7 @@ class Latency(msgspec.Struct):
         self.p50, self.p95 = self._quantile(0.5), self._quantile(0.95)
 
     def _quantile(self, share: float) -> float | None:
-        """The upper edge of the class in which at least this share of all answers is reached."""
+        """Upper edge of the class that contains a quantile; None without answers."""
         if self.max is None:
             return None
         wanted, seen = math.ceil(share * sum(self.histogram)), 0

@@ -1,8 +1,7 @@
-"""The ledger: for each rule on each operation how often it was judged, its violations, gaps and observations.
+"""The ledger: judgements, violations, gaps and observations of each rule on each operation.
 
-Checks, generated tests and the rules of every response write entries; what an entry comes to is a finding. A
-worker sends a ledger, the controller and `conformance merge` add ledgers up, and the results document is the
-sum with run and verdict.
+Checks, generated tests and the rules of every response write entries; each yields a finding. The controller
+and `conformance merge` add up the ledgers of workers; the results document is the sum with run and verdict.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ from conformance.wire.messages import Exchange
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-#: The effort of a run that leaves out what catches least.
+#: The effort of a run without the probes that catch least.
 QUICK = "quick"
 
-#: Violations of one entry that are kept with all that belongs to them; others are counted.
+#: Maximum number of violations kept of an entry; further ones are counted.
 KEPT_VIOLATIONS = 20
 
-#: Exchanges of judgements that held which an entry keeps, about.
+#: Approximate maximum of exchanges kept of judgements that held.
 KEPT_PROOF = 8
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """The values of each key, both in the order of their appearance."""
+    """Groups values by key, both in order of appearance."""
     found: dict[K, list[V]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)
@@ -64,10 +63,10 @@ def judge(
 
 @dataclass(frozen=True)
 class Gap:
-    """The reason why a rule was not judged, the rule that may be behind it, and what the user can do.
+    """Reason why a rule was not judged, the rule whose violation may have caused it, and a remedy.
 
-    `left_out` marks what says nothing where other checks judged: an option left it out, or there was no
-    occasion. `declared` marks what the target file declares absent.
+    `left_out`: an option excluded it, or there was no occasion; irrelevant if other checks judged the rule.
+    `declared`: the target file declares absent what it needs.
     """
 
     reason: str
@@ -79,7 +78,7 @@ class Gap:
 
     @classmethod
     def of(cls, stop: Inconclusive | NotApplicable, exchanges: Iterable[int] = ()) -> Gap:
-        """The gap that an exception leaves."""
+        """The gap that an exception causes."""
         if isinstance(stop, NotApplicable):
             return cls(stop.reason, declared=True)
         return cls(stop.reason, stop.cause, stop.remedy, tuple(exchanges), isinstance(stop, LeftOut))
@@ -87,27 +86,27 @@ class Gap:
 
 @dataclass
 class Entry:
-    """A rule on an operation as one check judges it. `aside`: the check is about another rule first."""
+    """One check's judgements of a rule on an operation. `aside`: the check is mainly about another rule."""
 
     rule: str
     operation: str
     check: str
     aside: bool = False
     judged: int = 0
-    #: Number of judgements that did not hold; the first of them.
+    #: Number of violations, and the first of them.
     broken: int = 0
     violations: list[Judgement] = field(default_factory=list)
     #: Numbers of exchanges of judgements that held.
     proof: list[int] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    #: Applies where nothing was judged.
+    #: Applies if nothing was judged.
     unless_judged: Gap = Gap("the check had no occasion to judge this rule", left_out=True)
     observations: dict[str, str] = field(default_factory=dict)
-    #: The path of the replay file of the first violation, relative to the folder of the report.
+    #: Path of the first violation's replay file, relative to the report's folder.
     replay: str = ""
 
     def take(self, judgement: Judgement) -> bool:
-        """Counts a judgement that holds or does not; returns whether it holds."""
+        """Counts a judgement that can be told; returns whether it holds."""
         self.judged += 1
         if not judgement.outcome.good:
             self.broken += 1
@@ -118,7 +117,7 @@ class Entry:
         return bool(judgement.outcome.good)
 
     def finding(self, stop: Inconclusive | NotApplicable | None = None, sent: Sequence[int] = ()) -> Finding:
-        """The conclusion; `stop` is what ended the check early, `sent` are the numbers of its exchanges."""
+        """The conclusion; `stop` is the exception that ended the check, `sent` are its exchanges' numbers."""
         if self.violations:
             return self._violation(sent)
         gap = self._gap(stop, sent)
@@ -138,7 +137,7 @@ class Entry:
         return finding
 
     def _gap(self, stop: Inconclusive | NotApplicable | None, sent: Sequence[int]) -> Gap | None:
-        """The reason that leaves no conclusion on the server; None where it was judged."""
+        """Reason why there is no conclusion; None if there is one."""
         if stop is not None:
             return Gap.of(stop, sent[-2:])
         if self.judged:
@@ -195,11 +194,11 @@ class Result(msgspec.Struct):
 
     @property
     def decisive(self) -> Finding:
-        """The weightiest finding; one without words where there is none."""
+        """The weightiest finding; an empty one without any."""
         return self.findings[0] if self.findings else Finding(self.rule, self.operation, self.verdict)
 
     def add(self, finding: Finding) -> None:
-        """Takes in a finding. Those of every response are one, the others stay apart."""
+        """Adds a finding; those of every response are merged, others kept apart."""
         at = next((at for at, known in enumerate(self.findings) if known.check == finding.check), -1)
         if finding.check == EVERY_RESPONSE and at >= 0:
             finding = self.findings.pop(at).merged(finding)
@@ -226,39 +225,39 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     cells: list[Result] = []
     #: Side whose rules were judged.
     side: Side = Side.SERVER
-    #: The exchanges that findings name, by number.
+    #: Exchanges that findings name, by number.
     exchanges: dict[int, ExchangeRecord] = {}
-    #: Operation, or "" -> how long its answers took.
+    #: Operation, or "" -> latency of its answers.
     latency: dict[str, Latency] = {}
     created: list[CreatedRecord] = []
-    #: Operations that do not exist -> how the server says so.
+    #: Operations that are not implemented -> the answer that says so.
     missing: dict[str, str] = {}
     errors: list[str] = []
-    #: Those of them that a list of known failures has -> its reasons.
+    #: Missing operations in the list of known failures -> its reasons.
     known_missing: dict[str, str] = {}
-    #: The reason why the server was given up during the run; empty if it was not.
+    #: Reason why the run gave the server up; empty if it did not.
     lost: str = ""
-    #: Requests sent; how often, and for how many seconds, 429 and 503 were waited out.
+    #: Number of requests, number of waits after 429 and 503, and seconds waited.
     sent: int = 0
     waits: int = 0
     waited: float = 0.0
-    #: The requests, created resources and payouts that the run was said to take.
+    #: Requests, created resources and payouts that were announced for the run.
     announced: tuple[int, int, int] = (0, 0, 0)
-    #: quick, full or deep; the options that narrowed the run, each with its value.
+    #: quick, full or deep; the options that narrowed the run, with their values.
     effort: str = "full"
     narrowed: list[str] = []
-    #: Of a quick run, the cases that only some of their checks judged.
+    #: Cases of a quick run that only some of their checks judged.
     judged_in_part: set[tuple[str, str]] = set()
 
     @property
     def selection(self) -> str:
-        """The options that narrowed the run, as on a command line; empty for a whole run."""
+        """Options that narrowed the run, as on a command line; empty for a whole run."""
         return " ".join(self.narrowed)
 
     @classmethod
     def of_catalogue(cls, target: Target | None, side: Side = Side.SERVER) -> Ledger:
-        """An empty ledger with a case for each rule that binds this side on each operation; what the target
-        file declares absent is not applicable."""
+        """A ledger with a case for each rule of a side on each operation; what the target file declares
+        absent is not applicable."""
         ledger = cls(side=side)
         for rule in (RULES if side is Side.SERVER else CLIENT_RULES).values():
             for operation in rule.operations:
@@ -269,11 +268,11 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
 
     @classmethod
     def unpacked(cls, sent: bytes | Ledger) -> Ledger:
-        """The ledger of a worker: of one in another process from its bytes, of one in this process itself."""
+        """The ledger of a worker: decoded if it comes from another process."""
         return sent if isinstance(sent, Ledger) else msgspec.msgpack.decode(sent, type=Ledger)
 
     def packed(self) -> bytes:
-        """The ledger as bytes, for another process."""
+        """Encodes the ledger for another process."""
         return msgspec.msgpack.encode(self)
 
     @cached_property
@@ -281,7 +280,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         return {case.key: case for case in self.cells}
 
     def case(self, rule: str, operation: str) -> Result:
-        """The case of a rule on an operation; made if there is none."""
+        """The case of a rule on an operation, added if missing."""
         case = self._by_key.get((rule, operation))
         if case is None:
             case = self._by_key[rule, operation] = Result(rule, operation)
@@ -290,21 +289,20 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all cases."""
+        """Findings of all cases."""
         return [finding for case in self.cells for finding in case.findings]
 
     def add(self, finding: Finding, text: Callable[[str], str] = clean) -> None:
-        """Writes a finding, here and nowhere else: its evidence is bounded, its texts are made by `text`
-        (`Redactor.clean`)."""
+        """Adds a finding, with its evidence bounded and `text` (`Redactor.clean`) applied to its texts."""
         self.case(finding.rule, finding.operation).add(finding.kept(text))
 
     def measure(self, exchange: Exchange) -> None:
-        """Counts an exchange."""
+        """Adds an exchange to the latency of its operation."""
         operation = exchange.operation or ""
         self.latency.setdefault(operation, Latency(operation)).add(exchange)
 
     def merge(self, other: Ledger) -> None:
-        """Adds what another part of the run found."""
+        """Adds the ledger of another part of the run."""
         for theirs in other.cells:
             mine = self.case(*theirs.key)
             if theirs.verdict is Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
@@ -332,14 +330,14 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         )
 
     def lack(self, missing: Mapping[str, str]) -> None:
-        """Takes operations for missing. What has succeeded is there: another worker may have met what a
-        server shows late."""
+        """Marks operations as missing, except those that have succeeded: under eventual consistency an early
+        404 may mislead a worker."""
         succeeded = {name for name, row in self.latency.items() if row.succeeded}
         self.missing |= missing
         self.missing = {name: said for name, said in self.missing.items() if name not in succeeded}
 
     def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Result]:
-        """The cases with one of these verdicts, in the catalogue's order."""
+        """Cases with one of these verdicts, in catalogue order."""
         levels = set(levels)
         return [
             case for case in self.cells if case.verdict in verdicts and ALL_RULES[case.rule].level in levels

@@ -1,8 +1,7 @@
-"""Expectations of the pages of a list: section 8.
+"""Expectations of the pages of a list (section 8).
 
-`demanded` says what any page must show that answers a query, rule by rule; the other expectations also need
-to know what the list holds. Checks, generated requests, the model and replays judge by the same values. How
-a list is read is the business of wire/pages, how a query is read that of judge/queries.
+`demanded` states what every page that answers a query must show; the other expectations also depend on the
+list's elements. wire/pages reads lists, judge/queries parses queries.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of
 
-#: Page and size of a request that does not say them.
+#: Default page and size.
 DEFAULTS = {"page": 1, "size": DEFAULT_SIZE}
 
 
 def pages(exchanges: Sequence[Exchange]) -> list[Page]:
-    """The exchanges as pages. Raises CannotTell for an answer that is not a page."""
+    """Reads exchanges as pages. Raises CannotTell if an answer is not a page."""
     found = [page_of(exchange) for exchange in exchanges]
     for exchange, page in zip(exchanges, found, strict=True):
         if page is None:
@@ -39,12 +38,12 @@ def pages(exchanges: Sequence[Exchange]) -> list[Page]:
 
 
 def ids_of(read: Iterable[Page]) -> list[str]:
-    """The ids on pages, in their order."""
+    """Ids on pages, in order."""
     return [identifier for page in read for identifier in page.ids]
 
 
 def _number(page: Page, name: str) -> int:
-    """A number of the envelope. Raises CannotTell where it is not an integer."""
+    """A number of the envelope. Raises CannotTell if it is not an integer."""
     value = getattr(page, name)
     if value is None:
         raise CannotTell(f"{name} is not an integer", "list.envelope")
@@ -56,8 +55,7 @@ def _number(page: Page, name: str) -> int:
 
 @functools.lru_cache(1024)
 def demanded(operation: str, query: str, array_style: str) -> tuple[tuple[str, Expectation], ...]:
-    """Expectations of every page that answers a raw query of a list, each with the rule that covers the
-    operation; open choices are left out."""
+    """Rules and expectations of every page that answers a raw query of a list operation."""
     found = _demanded(operation, queries.read(query), array_style)
     return tuple(pair for pair in found if operation in RULES[pair[0]].operations)
 
@@ -70,7 +68,7 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
     yield "list.walk", items_at_most("no more items than the page's size")
     yield "list.pages", count_of_pages("a page", size)
     if not TRAITS[operation].others_add:
-        # Others may add elements after a page's total was counted and before its items are read.
+        # Other clients may add elements between the counting of `total` and the reading of items.
         yield "list.page-beyond", nothing_beyond("no items on a page past the last")
     if not query.readable:
         return
@@ -85,15 +83,15 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
 
 @predicate(sentence="{what}: {name} {value}")
 def number_is(exchanges: Sequence[Exchange], name: str, value: int) -> str:
-    """A number of the envelope is this one; `what` names the request."""
+    """A number of the envelope has this value."""
     shown = _number(pages(exchanges[:1])[0], name)
     return "" if shown == value else f"{name} {shown}"
 
 
 @predicate(sentence="{what}: {name} {value}")
 def echoes(exchanges: Sequence[Exchange], name: str, value: int) -> str:
-    """The page or size of the envelope is the one that the query asks for, `value` when this was recorded: a
-    replay asks for another page where the list has grown."""
+    """The page or size of the envelope is the requested one: `value`, unless a replay requests another page
+    because the list has grown."""
     asked = queries.read(exchanges[0].call.query).number(name)
     shown = _number(pages(exchanges[:1])[0], name)
     return "" if shown == (value if asked is None else asked) else f"{name} {shown}"
@@ -101,14 +99,14 @@ def echoes(exchanges: Sequence[Exchange], name: str, value: int) -> str:
 
 @predicate
 def number_from(exchanges: Sequence[Exchange], name: str, lowest: int, highest: int | None = None) -> str:
-    """A number of the envelope is not below the lowest, and not above the highest if there is one."""
+    """A number of the envelope is at least `lowest`, and at most `highest` if given."""
     value = _number(pages(exchanges[:1])[0], name)
     return "" if value >= lowest and (highest is None or value <= highest) else f"{name} {value}"
 
 
 @predicate
 def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str:
-    """A page has at most so many items; as many as its own size says, unless told."""
+    """A page has at most `most` items, by default its own size."""
     page = pages(exchanges[:1])[0]
     limit = _number(page, "size") if most is None else most
     good = len(page.items) <= limit or (most is None and limit < 1)
@@ -117,8 +115,8 @@ def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str
 
 @predicate(sentence="{what}: pages is total / size, rounded up")
 def count_of_pages(exchanges: Sequence[Exchange], size: int | None = None, known: int | None = None) -> str:
-    """`pages` follows from the answer's own total and size, or from the size that was asked for and how many
-    elements there are known to be; of an empty list it may be 0 or 1. `what` names the request."""
+    """`pages` follows from the answer's total or the `known` number of elements, and from its size or the
+    requested one; for an empty list it may be 0 or 1."""
     page = pages(exchanges[:1])[0]
     totals = {value for value in (page.total, known) if value is not None and value >= 0}
     sizes = {value for value in (page.size, size) if value is not None and value > 0}
@@ -132,7 +130,7 @@ def count_of_pages(exchanges: Sequence[Exchange], size: int | None = None, known
 
 @predicate
 def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
-    """A page past the last one, as its own numbers tell, has no items."""
+    """A page beyond the last, by its own numbers, has no items."""
     page = pages(exchanges[:1])[0]
     at, size, total = (_number(page, name) for name in ("page", "size", "total"))
     beyond = size >= 1 and (at - 1) * size >= total
@@ -141,7 +139,7 @@ def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
 
 @predicate
 def only_passing(exchanges: Sequence[Exchange], name: str, value: str) -> str:
-    """Each element of a page passes one filter, as far as it shows what that filter goes by."""
+    """Each element of a page passes a filter, if it shows the filter's member precisely enough."""
     for item in objects(pages(exchanges[:1])[0].items):
         if tells(item, name, value) and not passes(item, name, value):
             member = queries.MEMBERS[name]
@@ -154,21 +152,21 @@ def only_passing(exchanges: Sequence[Exchange], name: str, value: str) -> str:
 
 @predicate
 def size_in_range(exchanges: Sequence[Exchange], filled: bool) -> str:
-    """A page has a size from 1 to the greatest, and no more items; `filled`: there is something to show. A
-    refusal is as good."""
+    """A page has a size from 1 to MAX_SIZE and no more items than that; or a refusal. `filled`: the list has
+    elements."""
     if exchanges[0].refused:
         return ""
     page = pages(exchanges[:1])[0]
     count = len(page.items)
     good = page.size is not None and 1 <= page.size <= MAX_SIZE and count <= page.size
-    # No elements, where there are some: a size of nothing was obeyed, whatever the answer calls it.
+    # An empty page of a filled list: a size of 0 was obeyed, whatever the answer says.
     good = good and (count > 0 or not filled)
     return "" if good else f"{count} items with size {show(exchanges[0].get('size'))}"
 
 
 @predicate
 def page_from_one(exchanges: Sequence[Exchange]) -> str:
-    """The page says that it is number 1 or a later one, or the request is refused."""
+    """The page's number is at least 1, or the request is refused."""
     if exchanges[0].refused:
         return ""
     number = pages(exchanges[:1])[0].page
@@ -177,8 +175,7 @@ def page_from_one(exchanges: Sequence[Exchange]) -> str:
 
 @predicate
 def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusable: bool = False) -> str:
-    """The page shows nothing; a page that calls itself none of `numbers`, where there are some, may. If
-    `refusable`, a refusal is as good."""
+    """The page has no items, or a number that is none of `numbers`; if `refusable`, a refusal will do."""
     if refusable and exchanges[0].refused:
         return ""
     page = pages(exchanges[:1])[0]
@@ -198,7 +195,7 @@ def _listing(what: str, ids: Sequence[str], once: bool) -> str:
 
 @predicate(name="listed", sentence=_listing, walk=True)
 def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False) -> Outcome:
-    """The pages, all of a list, show each of these ids; with `once`, none of them twice."""
+    """All pages of a list together show each of these ids; with `once`, no element twice."""
     read = pages(exchanges)
     shown = Counter(ids_of(read))
     missing = [identifier for identifier in ids if identifier not in shown]
@@ -212,7 +209,7 @@ def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False
 
 
 def _all_read(read: Sequence[Page]) -> bool:
-    """True if the pages are all that the list has, as far as its total says; an empty page is the last."""
+    """True if the pages are all of the list, by its total or an empty last page."""
     last = read[-1]
     if not last.items or last.total is None or not last.size:
         return True
@@ -226,7 +223,7 @@ def _places(read: Sequence[Page], identifier: str) -> str:
 
 @predicate(walk=True)
 def total_of_walk(exchanges: Sequence[Exchange]) -> str:
-    """The first page's `total` is the number of different elements on the other pages."""
+    """The first page's `total` is the number of distinct elements on the other pages."""
     page, *walk = pages(exchanges)
     total = _number(page, "total")
     return "" if total == len(set(ids_of(walk))) else f"total {total}"
@@ -234,8 +231,8 @@ def total_of_walk(exchanges: Sequence[Exchange]) -> str:
 
 @predicate(walk=True)
 def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> str:
-    """The first page's `pages` is how many of a size the elements fill that a walk (the other pages) shows or
-    counts; in a list that is `growing`, it may be more."""
+    """The first page's `pages` fits the elements that a walk (the other pages) shows or counts; in a
+    `growing` list it may be more."""
     page, *walk = pages(exchanges)
     known = pages_of(max(len(set(ids_of(walk))), walk[0].total or 0), size)
     number = _number(page, "pages")
@@ -244,7 +241,7 @@ def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> st
 
 @predicate(walk=True)
 def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
-    """Each page of a walk but the last has as many elements as it can have."""
+    """Each page of a walk but the last is full."""
     read = pages(exchanges)
     count = sum(len(page.items) for page in read)
     for at, page in enumerate(read):
@@ -255,8 +252,8 @@ def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
 
 @predicate
 def same_order(exchanges: Sequence[Exchange], first: int) -> str:
-    """The pages after the first ones show the same elements in the same order as those together, as far as
-    both were read."""
+    """The pages after the `first` ones show the same elements in the same order as those, as far as both were
+    read."""
     read = pages(exchanges)
     walks = read[:first], read[first:]
     shown = [ids_of(walk) for walk in walks]
@@ -269,7 +266,7 @@ def same_order(exchanges: Sequence[Exchange], first: int) -> str:
 
 @predicate
 def same_each_time(exchanges: Sequence[Exchange], moving: bool = False) -> str | Outcome:
-    """Each page shows the same elements in the same order; if `moving`, those that all pages show count."""
+    """Each page shows the same elements in the same order; if `moving`, only those on all pages count."""
     read = [page.ids for page in pages(exchanges)]
     if moving:
         common = set(read[0]).intersection(*read)
@@ -282,7 +279,7 @@ def same_each_time(exchanges: Sequence[Exchange], moving: bool = False) -> str |
 
 @predicate(walk=True)
 def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str | Outcome:
-    """The first page shows the part of the walk (the other pages) that its number and size say."""
+    """The first page shows the part of the walk (the other pages) that its number and size determine."""
     page, *walk = pages(exchanges)
     part = ids_of(walk)[(number - 1) * size : number * size]
     others = len(set(page.ids) - set(part))
@@ -291,7 +288,7 @@ def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str |
 
 @predicate
 def same_elements(exchanges: Sequence[Exchange]) -> str:
-    """Two pages show the same elements, in any order; a refusal of the first is as good."""
+    """Two pages show the same elements in any order, or the first is a refusal."""
     if exchanges[0].refused:
         return ""
     first, second = pages(exchanges[:2])
@@ -302,8 +299,8 @@ def same_elements(exchanges: Sequence[Exchange]) -> str:
 
 @predicate
 def one_total(exchanges: Sequence[Exchange]) -> str:
-    """The totals of a list that grows while it is read are no fewer than the elements of an earlier page, the
-    first exchange, and are not one number on first pages and always another one on the rest."""
+    """In a list that grows while it is read, no total is less than the elements of an earlier page (the first
+    exchange), and totals do not differ systematically between first pages and the rest."""
     earlier, *read = [page for exchange in exchanges if (page := page_of(exchange)) is not None]
     short = [page for page in read if page.total is not None and page.total < len(earlier.items)]
     if short:
@@ -322,8 +319,8 @@ def one_total(exchanges: Sequence[Exchange]) -> str:
 def none_of_another(
     exchanges: Sequence[Exchange], created: Sequence[str], strangers: Sequence[Sequence[str]], exact: bool
 ) -> str:
-    """The pages show no element of another parent; with `exact`, none but the created ones. `strangers` are
-    ids with what they are of."""
+    """The pages show no element of another parent; with `exact`, only created ones. `strangers` are pairs of
+    an id and its owner."""
     whose: dict[str, str] = {stranger[0]: stranger[1] for stranger in strangers}
     shown = dict.fromkeys(ids_of(pages(exchanges)))
     foreign = [each for each in shown if each in whose or (exact and each not in created)]
@@ -334,8 +331,8 @@ def none_of_another(
 
 @predicate
 def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leaves_out: bool = False) -> str:
-    """Of the elements with these ids, as the first exchange shows them without a filter, the other pages show
-    just those that fit their own query; with `only_leaves_out`, none that does not."""
+    """Of the elements with these ids, which the first exchange shows unfiltered, the other pages show those
+    that pass their query and no others; with `only_leaves_out`, missing ones are not judged."""
     elements = [item for item in objects(exchanges[0].get("items")) if item.get("id") in ids]
     if not elements:
         raise CannotTell("the list without a filter shows none of its elements")
@@ -350,7 +347,7 @@ def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leav
 
 @predicate(walk=True)
 def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
-    """The pages show no element of a label but known ones."""
+    """The pages show only known elements with a label."""
     items = [item for page in exchanges for item in objects(page.get("items"))]
     others = [item for item in items if item.get("label") == label and item.get("id") not in known]
     return f"an element labelled {show(label)}" if others else ""
@@ -360,8 +357,7 @@ def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence
 def element_shows(
     exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
 ) -> str | Outcome:
-    """The pages show a member of an element with a value, or that of an answer before them, as the answer of
-    `operation` has it."""
+    """The pages show a member of an element with a value, compared as in an answer of `operation`."""
     value = read(value, exchanges)
     for at, page in enumerate(exchanges):
         for item in objects(page.get("items")):

@@ -1,5 +1,4 @@
-"""Queries of lists: the parameters that every server must read alike, and the elements that pass their
-filters (sections 4 and 8)."""
+"""Queries of lists: parameters with one meaning for every server, and their filters (sections 4 and 8)."""
 
 from __future__ import annotations
 
@@ -14,19 +13,18 @@ from conformance.contract.operations import OPERATIONS, response_schema
 from conformance.judge.expectations import CannotTell
 from conformance.wire.pages import MAX_SIZE
 
-#: A date that every server understands: UTC, whole seconds, a year of our time.
+#: A date that every server must accept: UTC, whole seconds, this century.
 _PLAIN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]Z")
 
-#: The same with a fraction, as answers show it.
+#: The same with an optional fraction, as answers show it.
 _SHOWN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](?:\.([0-9]{1,9}))?Z")
 
 _INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
-#: The numbers that a server must read as they are, up to these: pages far from any that it could
-#: mishandle.
+#: Maximum values that a server must read exactly; larger pages might overflow.
 _HIGHEST = {"page": 1000, "size": MAX_SIZE}
 
-#: Parameter of a filter, without brackets -> the member that it goes by.
+#: Parameter of a filter, without brackets -> the member it compares.
 MEMBERS = {
     "status": "status",
     "statuses": "status",
@@ -47,30 +45,30 @@ _RULES = {
 
 @dataclass
 class Query:
-    """A raw query read as name=value pairs; `readable` is whether every server must read it like this."""
+    """A query as name=value pairs; `readable` if every server must parse it like this."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
     readable: bool = True
 
     def single(self, name: str) -> str | None:
-        """The value of a parameter that is given once, in one form only; None otherwise."""
+        """Value of a parameter that occurs once; None otherwise."""
         values = [value for key, value in self.pairs if key == name]
         return values[0] if len(values) == 1 else None
 
     def number(self, name: str) -> int | None:
-        """The page or size that is asked for, where every server must read it so; None otherwise."""
+        """The requested page or size, if every server must read it alike; None otherwise."""
         value = self.single(name)
         if value is None or not _INTEGER.fullmatch(value) or str(int(value)) != value:
             return None
         return int(value) if 1 <= int(value) <= _HIGHEST[name] else None
 
     def leaves_out(self, name: str) -> bool:
-        """True if nothing could be taken for this parameter."""
+        """True if no name resembles this parameter's."""
         return not any(name in key.lower() for key, _ in self.pairs)
 
 
 def read(raw: str) -> Query:
-    """Reads a raw query; nothing that it holds raises."""
+    """Parses a raw query; never raises."""
     query = Query()
     for piece in raw.split("&"):
         if not piece:
@@ -92,7 +90,7 @@ def read(raw: str) -> Query:
 
 
 def plain_query(operation: str, query: Query, array_style: str) -> str:
-    """The rule by which a query must be accepted; empty where a server may refuse it."""
+    """The rule that requires a query to be accepted; empty if a server may refuse it."""
     if not query.readable or len({name for name, _ in query.pairs}) != len(query.pairs):
         return ""
     rule = "list.envelope"
@@ -102,7 +100,7 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
         ):
             return ""
         if name in ("page", "size"):
-            # A page past the last one may be refused (list.page-beyond).
+            # A page beyond the last may be refused (list.page-beyond).
             if not _INTEGER.fullmatch(value) or not 1 <= int(value) <= (1 if name == "page" else MAX_SIZE):
                 return ""
             rule = "list.echo"
@@ -117,7 +115,7 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
         else:
             return ""
     begin, end = (timestamps.parse(query.single(name)) for name in ("start_date", "end_date"))
-    # A period of no length may be refused as none (list.odd-filters).
+    # An empty period may be refused (list.odd-filters).
     return "" if begin is not None and end is not None and begin >= end else rule
 
 
@@ -125,7 +123,7 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
 
 
 def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, str, str]]:
-    """The filters of a query that every server must apply: the rule, the parameter and its value."""
+    """Yields the filters of a query that every server must apply: rule, parameter and value."""
     for name in MEMBERS:
         value = query.single(name)
         documented = name in OPERATIONS[operation].query_parameters
@@ -136,8 +134,7 @@ def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[st
 
 
 def _is_plain(operation: str, name: str, value: str) -> bool:
-    """True if the value of a filter has one meaning for every server: a status that no element can
-    have may be refused or passed over."""
+    """True if a filter's value has one meaning for every server; unknown statuses have none."""
     match MEMBERS[name]:
         case "status":
             item = response_schema(operation)["properties"]["items"]["items"]
@@ -148,8 +145,8 @@ def _is_plain(operation: str, name: str, value: str) -> bool:
 
 
 def passes(item: Mapping[str, Any], name: str, value: str) -> bool:
-    """True if an element passes one parameter of a query; a parameter that is not a filter lets everything
-    pass. Raises CannotTell for a value that is not a timestamp."""
+    """True if an element passes a query parameter, which all do if it is no filter. Raises CannotTell for
+    values that are not timestamps."""
     name = name.removesuffix("[]")
     match MEMBERS.get(name):
         case "created":
@@ -165,7 +162,7 @@ def passes(item: Mapping[str, Any], name: str, value: str) -> bool:
 
 
 def keeps(filters: Iterable[tuple[str, str]], item: Mapping[str, Any]) -> bool:
-    """True if an element passes all parameters of a query; one without what a filter goes by does not."""
+    """True if an element passes all parameters of a query; False if a timestamp is missing."""
     try:
         return all(passes(item, name, value) for name, value in filters)
     except CannotTell:
@@ -173,14 +170,14 @@ def keeps(filters: Iterable[tuple[str, str]], item: Mapping[str, Any]) -> bool:
 
 
 def rules_of(filters: Iterable[tuple[str, str]]) -> list[str]:
-    """The rules of the filters among the parameters of a query, in their order."""
+    """Rules of the filters among query parameters, in order."""
     names = (name.removesuffix("[]") for name, _ in filters)
     return list(dict.fromkeys(_RULES[name] for name in names if name in _RULES))
 
 
 def tells(item: Mapping[str, Any], name: str, value: str) -> bool:
-    """True if an element shows the value that a filter compares: a date with fewer digits than the bound has
-    may lie on its other side."""
+    """True if an element shows a filter's member precisely enough; a `created` of fewer decimal places than
+    the bound may be on either side of it."""
     if MEMBERS[name] != "created":
         return True
     return (
@@ -189,6 +186,6 @@ def tells(item: Mapping[str, Any], name: str, value: str) -> bool:
 
 
 def _digits(text: Any) -> int:
-    """Number of digits in the fraction of a timestamp as answers show it; -1 for anything else."""
+    """Number of decimal places of a timestamp in UTC; -1 for anything else."""
     found = _SHOWN_DATE.fullmatch(text) if isinstance(text, str) else None
     return len(found[1] or "") if found else -1

@@ -1,4 +1,4 @@
-"""Currency of timestamps (section 2): times set now are about now, updated is never before created."""
+"""Plausibility of timestamps (section 2): close to the server's clock, `updated` never before `created`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from conformance.judge.comparison import objects, same_account, same_instant, sh
 from conformance.judge.expectations import predicate
 from conformance.wire.messages import Exchange
 
-#: Seconds that what a request sets to the time may lie from the server's clock.
+#: Maximum difference in seconds of a new timestamp from the server's clock.
 MARGIN = 600
 
-#: Members that a create sets to the time.
+#: Members that a create sets to the current time.
 _SET = ("created", "initiated_at")
 
-#: Added where no Date tells the server's clock: its requests are accepted, so it is that near the local one.
+#: Seconds added without a Date header: timestamps of accepted requests are that close to the server's clock.
 _UNTOLD = 300
 
 
 @predicate
 def tells_the_time(exchanges: Sequence[Exchange]) -> str:
-    """The timestamps of an answer tell the time."""
+    """The timestamps of an answer are plausible."""
     return untimely(exchanges[0])
 
 
 @predicate
 def no_older_than_account(exchanges: Sequence[Exchange]) -> str:
-    """No balance, first, was updated before its account was created, as a list, second, shows."""
+    """No balance (first exchange) was updated before its account was created (list, second exchange)."""
     balances, listing = exchanges[:2]
     created = next(
         (
@@ -47,8 +47,8 @@ def no_older_than_account(exchanges: Sequence[Exchange]) -> str:
 
 
 def untimely(exchange: Exchange) -> str:
-    """Sentence about timestamps of a resource in an answer that do not tell the time; "" without one. The
-    answer to a create is the first to its request: a replay shows the time of the original."""
+    """Describes an implausible timestamp of a resource in an answer; "" without one. The answer to a create
+    must be the original: an idempotent replay is older."""
     now, margin = _clock(exchange)
     if traits_of(exchange.operation).shows_balances:
         return _untimely_balances(exchange, now, margin)
@@ -68,7 +68,7 @@ def untimely(exchange: Exchange) -> str:
 
 
 def _untimely_balances(exchange: Exchange, now: float, margin: float) -> str:
-    """The balance that was last changed some time from now."""
+    """Describes a balance whose `updated_at` is in the future; "" without one."""
     for balance in objects(exchange.get("balances")):
         shown = balance.get("updated_at")
         instant = timestamps.parse(shown)
@@ -78,7 +78,7 @@ def _untimely_balances(exchange: Exchange, now: float, margin: float) -> str:
 
 
 def _off(exchange: Exchange, name: str, now: float) -> float:
-    """Seconds by which a timestamp lies ahead of a time; 0 where it is none."""
+    """Seconds by which a timestamp is ahead of `now`; 0 if it is none."""
     instant = timestamps.parse(exchange.get(name))
     return 0.0 if instant is None else float(instant) - now
 
@@ -89,6 +89,6 @@ def _told(name: str, value: object, off: float) -> str:
 
 
 def _clock(exchange: Exchange) -> tuple[float, float]:
-    """The server's clock when it answered, in Unix seconds, and the margin that goes with it."""
+    """The server's clock at its answer, in Unix seconds, and the margin to apply."""
     told = http_date(exchange.header("date"))
     return (exchange.arrived, MARGIN + _UNTOLD) if told is None else (told, MARGIN)

@@ -1,6 +1,6 @@
-"""Expectations: values that judge exchanges, live, generated, or sent again by a replay.
+"""Expectations: frozen values that judge live, generated and replayed exchanges alike.
 
-A check sends, states an expectation, and hands over the exchanges that it is about:
+A check hands an expectation and the exchanges that it judges to `ctx.judge`:
 
     answer = ctx.send(call, "a used nonce")
     ctx.judge(rule, Refused("a used nonce", 401, "authentication_error", "nonce_replay"), answer)
@@ -9,16 +9,14 @@ A check sends, states an expectation, and hands over the exchanges that it is ab
     ctx.judge(rule, Unchanged("a refused PATCH"), before, after)
     ctx.judge(rule, AtMostOne("8 requests with one nonce", through="authentication"), *answers)
 
-The exchanges are known by their positions: `of=1` is the second one handed over. An expectation is frozen,
-holds plain JSON values only, and judges by nothing but those and the exchanges (and, for a few, the target),
-never by what the check remembers. `judge` returns an `Outcome`: it holds, it does not (with what was got
-instead), or it cannot be told (with the reason). Those of one answer cannot tell from one that was
-throttled, not answered, or answered 5xx.
+Exchanges are referred to by position: `of=1` is the second. An expectation holds plain JSON values, and its
+judgement depends only on those, the exchanges, and for a few the target. `judge` returns an `Outcome`: it
+holds, it does not (with what was got instead), or it cannot be told (with the reason), as from an answer that
+was throttled, lost or 5xx.
 
-Every expectation is a predicate by its name, with a sentence and parameters. A predicate is a function of
-exchanges and plain parameters, which returns what was got, or "" where the expectation holds (or an
-`Outcome`); it raises `CannotTell` where the exchanges do not show it. Called with the sentence and the
-parameters, it gives the expectation:
+An expectation names a predicate, with a sentence and parameters. A predicate is a function of exchanges and
+plain parameters that returns what was got, "" if the expectation holds, or an `Outcome`; it raises
+`CannotTell` if the exchanges do not show it. Called with a sentence and parameters, it makes the expectation:
 
     @predicate
     def masked(exchanges, number):
@@ -27,8 +25,7 @@ parameters, it gives the expectation:
 
     ctx.judge(rule, masked(f"{what}: not the whole number", number=number), answer)
 
-Nothing reads the sentences back: they are for people. `to_plain` and `from_plain` are the forms of replay
-files (spec/replay.schema.json).
+`to_plain` and `from_plain` convert to the form of replay files (spec/replay.schema.json).
 """
 
 from conformance.judge.expectations.common import (

@@ -1,4 +1,4 @@
-"""Expectations of one answer as a whole, of single values in answers, and of several answers together."""
+"""Expectations of one answer, of single values in answers, and of several answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from conformance.judge.expectations.expectation import (
 )
 from conformance.wire.messages import MISSING, Exchange
 
-#: The reason where no answer shows a value of the form that a rule states.
+#: Reason if no answer has a value that a rule is about.
 NOTHING_SHOWN = "no answer holds a value that the rule is about"
 
 
 def unusable(exchange: Exchange, *, documented: bool = True) -> CannotTell | None:
-    """The reason that an answer says nothing about a rule: throttled, not answered, 5xx; None if it does.
+    """Reason why an answer says nothing about a rule: throttled, lost, or 5xx; None if it does.
 
-    Where the specification does not have the path or method, 501 is an answer (RFC 9110, 15.6.2)."""
+    For undocumented paths and methods 501 is an answer (RFC 9110, 15.6.2)."""
     probe = exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
     if exchange.throttled:
         return CannotTell(f"{probe} was still answered {exchange.status} after waiting")
@@ -43,7 +43,7 @@ def unusable(exchange: Exchange, *, documented: bool = True) -> CannotTell | Non
 
 
 def _usable(exchanges: Sequence[Exchange]) -> Exchange:
-    """The first exchange. Raises CannotTell where it says nothing about a rule."""
+    """The first exchange. Raises CannotTell if it says nothing about a rule."""
     exchange = exchanges[0]
     if reason := unusable(exchange):
         raise reason
@@ -58,7 +58,7 @@ def _refusal(what: str, status: int, type: str, code: str) -> str:
 
 @predicate(name="refused", sentence=_refusal)
 def Refused(exchanges: Sequence[Exchange], status: int = 0, type: str = "", code: str = "") -> Outcome:
-    """Refused with a status (any 4xx if 0), and with this error type and code where they are given."""
+    """Refused with a status (0: any 4xx), and an error type and code if given."""
     exchange = _usable(exchanges)
     good = exchange.status == status if status else exchange.refused
     good = good and type in ("", exchange.error_type) and code in ("", exchange.error_code)
@@ -67,7 +67,7 @@ def Refused(exchanges: Sequence[Exchange], status: int = 0, type: str = "", code
 
 @predicate(name="refused-or-ignored", sentence="{what}: ignored, or refused (4xx)")
 def RefusedOrIgnored(exchanges: Sequence[Exchange]) -> Outcome:
-    """Refused; or accepted, where the answer alone is not to be judged."""
+    """Refused or accepted; whether the request was ignored is judged elsewhere."""
     exchange = _usable(exchanges)
     return by_answer(exchange.refused or exchange.succeeded, exchange)
 
@@ -85,7 +85,7 @@ def Status(exchanges: Sequence[Exchange], statuses: Sequence[int] = ()) -> Outco
 
 @predicate(name="authenticated", sentence="{what}: accepted by authentication")
 def Authenticated(exchanges: Sequence[Exchange]) -> Outcome:
-    """Passed authentication, with any answer afterwards; a 401 of another type may be either."""
+    """Passed authentication, whatever the answer; a 401 of another error type cannot be told."""
     exchange = _usable(exchanges)
     if exchange.refused_otherwise:
         raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
@@ -101,9 +101,9 @@ def Accepted(exchanges: Sequence[Exchange]) -> Outcome:
 
 @predicate(name="documented")
 def Documented(exchanges: Sequence[Exchange], rule: str, operation: str) -> Outcome:
-    """The body of no 2xx answer breaks the part of its schema that a rule states.
+    """The bodies of 2xx answers satisfy the parts of their schema that belong to a rule.
 
-    Where none of them shows a value of that part, it cannot be told."""
+    It cannot be told if none of them has a value there."""
     for at, exchange in enumerate(exchanges):
         if not exchange.succeeded:
             raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
@@ -123,7 +123,7 @@ def _answer(what: str, documented: bool, also: Sequence[int]) -> str:
 
 @predicate(name="answered", sentence=_answer)
 def Answered(exchanges: Sequence[Exchange], documented: bool = False, also: Sequence[int] = ()) -> Outcome:
-    """Answered with any status below 500, or with one of `also`; 2xx or 4xx if `documented`."""
+    """Answered with a status below 500 or in `also`; if `documented`, with 2xx or 4xx."""
     exchange = exchanges[0]
     if exchange.throttled:
         raise CannotTell(f"{exchange.purpose} was still answered {exchange.status} after waiting")
@@ -142,14 +142,14 @@ def _same_ids(got: Any, expected: Any) -> bool:
 
 
 def _shows(got: Any, sent: Any) -> bool:
-    """True if a value is shown as it was sent; objects may show more."""
+    """True if a value is shown as sent; objects may have more members."""
     if isinstance(sent, Mapping) and isinstance(got, Mapping):
         return all(comparison.same(got.get(name), value) for name, value in sent.items())
     return comparison.same(got, sent)
 
 
-#: Comparisons of two values: as JSON, amounts, account ids, an array of resources with one of ids, or as a
-#: value that was sent, of which an object may show more members.
+#: Comparisons of two values: JSON, amounts, account ids, an array of resources with their ids, or a value
+#: with the one sent.
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "json": comparison.same,
     "amount": comparison.same_amount,
@@ -160,7 +160,7 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _known(operand: Any, exchanges: Sequence[Exchange]) -> Any:
-    """Value to compare with. Raises CannotTell where the answer that should show it was refused."""
+    """Value to compare with. Raises CannotTell if the answer that should show it did not succeed."""
     value = read(operand, exchanges)
     if value is MISSING and isinstance(operand, At) and not exchanges[operand.of].succeeded:
         raise CannotTell(f"the other request was answered {exchanges[operand.of].described()}")
@@ -177,9 +177,9 @@ def _equality(what: str, got: Any, to: Any, by: str, otherwise: Any) -> str:
 def Equal(
     exchanges: Sequence[Exchange], got: Any = None, to: Any = None, by: str = "json", otherwise: Any = MISSING
 ) -> str:
-    """A value is the expected one: a literal, or a member of another answer or request.
+    """A value equals a literal, or a member of another answer or request; or equals `otherwise`.
 
-    `by` is a comparison (see COMPARED). With `otherwise`, that value is as good.
+    `by` is a key of COMPARED.
     """
     alike = COMPARED[by]
     value = read(got, exchanges)
@@ -197,9 +197,9 @@ def _membership(what: str, name: str, to: Any, otherwise: Any) -> str:
 
 @predicate(name="member", sentence=_membership)
 def Member(exchanges: Sequence[Exchange], name: str = "", to: Any = None, otherwise: Any = MISSING) -> str:
-    """A documented member of an answer means the same as a value, or as `otherwise` (section 2).
+    """A documented member of an answer is equivalent to a value, or to `otherwise` (section 2).
 
-    Null and no such member are one. A value that is not of the documented form is judged by another rule.
+    Null and a missing member are equivalent. Malformed values are judged by the format's own rule.
     """
     exchange = exchanges[0]
     operation, value = exchange.operation or "", exchange.get(name)
@@ -219,14 +219,14 @@ def _lateness(what: str, got: Any, than: Any) -> str:
 
 @predicate(name="later", sentence=_lateness)
 def Later(exchanges: Sequence[Exchange], got: Any = None, than: Any = None) -> str:
-    """A timestamp is later than another one."""
+    """A timestamp is later than another."""
     text, before = read(got, exchanges), read(than, exchanges)
     new, old = timestamps.parse(text), timestamps.parse(before)
     if new is None or old is None:
         raise CannotTell("an answer shows no timestamp", "format.timestamp")
     shows = timestamps.places(text)
     if shows < timestamps.places(before) and 0 < old - new < Fraction(1, 10**shows):
-        # Cut to fewer digits than before, a later time looks like this as well.
+        # A later time truncated to fewer decimal places looks the same.
         raise CannotTell("a timestamp in fewer digits than before, which show no difference")
     return "" if new > old else shown(text)
 
@@ -235,8 +235,8 @@ def Later(exchanges: Sequence[Exchange], got: Any = None, than: Any = None) -> s
 
 
 def difference(first: Exchange, answer: Exchange) -> str:
-    """The difference of an answer from an earlier one to the same request, in a few words; "" where status
-    and documented members are the same."""
+    """Describes how an answer differs from an earlier one to the same request; "" if status and documented
+    members are equal."""
     if answer.status != first.status:
         return answer.described()
     different = differences(first.operation or "", answer.document, first.document)
@@ -254,7 +254,7 @@ def difference(first: Exchange, answer: Exchange) -> str:
     effects=True,
 )
 def SameAnswer(exchanges: Sequence[Exchange]) -> Outcome:
-    """The second exchange is answered as the first one was: its status and the same JSON body."""
+    """The second exchange has the status and JSON body of the first."""
     first, answer = exchanges[0], exchanges[1]
     if not first.succeeded:
         raise CannotTell(f"the first request was answered {first.described()}")
@@ -267,7 +267,7 @@ def SameAnswer(exchanges: Sequence[Exchange]) -> Outcome:
 
 @predicate(name="same-among-accepted", sentence="{what}: the same response for each")
 def SameAmongAccepted(exchanges: Sequence[Exchange]) -> Outcome:
-    """Of simultaneous requests with one key and body, all that are answered 2xx have one answer."""
+    """All 2xx answers to simultaneous requests with one key and body are equal."""
     accepted = [at for at, exchange in enumerate(exchanges) if exchange.succeeded]
     if not accepted:
         raise CannotTell("none of the requests was accepted")
@@ -280,9 +280,9 @@ def SameAmongAccepted(exchanges: Sequence[Exchange]) -> Outcome:
 
 @predicate(name="unchanged", sentence="{what}: nothing changed", effects=True)
 def Unchanged(exchanges: Sequence[Exchange], but: Sequence[str] = ()) -> str:
-    """Two looks at one resource, the earlier one first, show the same documented members.
+    """Two reads of a resource, the earlier first, show the same documented members, except those of `but`.
 
-    `but` names members that may have changed. Further exchanges are evidence only.
+    Further exchanges are evidence only.
     """
     before, after = exchanges[0], exchanges[1]
     for look in (before, after):
@@ -300,10 +300,9 @@ def _single(what: str, through: str) -> str:
 
 @predicate(name="at-most-one", sentence=_single)
 def AtMostOne(exchanges: Sequence[Exchange], through: str = "acceptance") -> Outcome:
-    """At most one of the exchanges gets through.
+    """At most one of the exchanges passes "authentication", or "acceptance" (2xx).
 
-    `through` is "authentication" (not refused by it) or "acceptance" (2xx). Answers that say nothing do not
-    count; with fewer than two that do, it cannot be told.
+    Unusable answers do not count; with fewer than two usable ones it cannot be told.
     """
     answered = [at for at, exchange in enumerate(exchanges) if not unusable(exchange)]
     got_through = [at for at in answered if _through(exchanges[at], through)]
@@ -315,5 +314,5 @@ def AtMostOne(exchanges: Sequence[Exchange], through: str = "acceptance") -> Out
 def _through(exchange: Exchange, through: str) -> bool:
     if through == "acceptance":
         return exchange.succeeded
-    # 425: one with the same nonce is still under way.
+    # 425: a request with the same nonce is in progress.
     return not exchange.refused_authentication and exchange.status != 425

@@ -1,4 +1,4 @@
-"""Expectations, predicates, and their plain form in files."""
+"""Expectations, predicates, and their form in replay files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ P = ParamSpec("P")
 
 
 class ExpectationError(ValueError):
-    """Plain data that is not an expectation; the text says why."""
+    """Plain data is not an expectation."""
 
 
 class CannotTell(Exception):
-    """The exchanges do not show whether an expectation holds.
-
-    `cause` is the rule that the answer in the way breaks, if it breaks one.
-    """
+    """The exchanges do not show whether an expectation holds; `cause` is a rule whose violation may be
+    why."""
 
     def __init__(self, reason: str, cause: str = "") -> None:
         super().__init__(reason)
@@ -31,11 +29,11 @@ class CannotTell(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a judgement: it holds (`good` True), it does not (False; `got` says what was got
-    instead), or it cannot be told (None; `got` is the reason, and `cause` the rule in the way, if any).
+    """Result of a judgement. `good` True: it holds; False: it does not, and `got` says what was got instead;
+    None: it cannot be told, `got` is the reason, `cause` the rule whose violation caused that.
 
-    `shows` are the positions of the exchanges that show it, all if empty. `answer` is the answer that `got`
-    describes, where it describes a whole one.
+    `shows` are the positions of the exchanges that show it (empty: all). `answer` is the answer that `got`
+    describes, if it describes a whole one.
     """
 
     good: bool | None
@@ -47,30 +45,29 @@ class Outcome:
 
 HOLDS = Outcome(True)
 
-#: A function of exchanges and plain parameters: what was got, or "" where it holds.
+#: Function of exchanges and plain parameters: returns what was got, or "" if the expectation holds.
 Judge = Callable[Concatenate[Sequence[Exchange], P], str | Outcome]
 
 
 def outcome(got: str, *shows: int) -> Outcome:
-    """The outcome of a judgement that holds when nothing else was got."""
+    """Outcome of a judgement that holds if `got` is empty."""
     return Outcome(not got, got, shows=shows if got else ())
 
 
 def by_answer(good: bool, exchange: Exchange) -> Outcome:
-    """The outcome of a judgement about one answer as a whole."""
+    """Outcome of a judgement about a whole answer."""
     return HOLDS if good else Outcome(False, exchange.described(), answer=exchange)
 
 
 @dataclass(frozen=True, eq=False)
 class Predicate(Generic[P]):
-    """A registered judge: called with a sentence and parameters (JSON values, At or Sent) it gives the
+    """A registered judge: called with a sentence and parameters (JSON values, At or Sent) it makes an
     expectation.
 
-    The sentence of the expectation is `sentence`, a template or a function of `what` and all parameters;
-    without one it is `what`. `effects` marks a comparison of looks at something that the requests between
-    them may have changed; `walk`, that the last exchanges are pages of a list, which more may follow.
-    `besides` are parameters that hold ids of what may have come besides, left out by a replay where they do
-    not come again. `times` is the parameter with the number of times that a replay sends the judged request.
+    `sentence` is a template, or a function of `what` and all parameters. `effects`: it compares reads of what
+    the requests between them may have changed. `walk`: the last exchanges are pages of a list, and a replay
+    may have more. `besides` are parameters with ids of other resources, which a replay drops if it does not
+    meet them. `times` is the parameter with the number of times that a replay sends the judged request.
     """
 
     name: str
@@ -82,12 +79,12 @@ class Predicate(Generic[P]):
     times: str = ""
 
     def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
-        """The expectation. Raises TypeError for parameters that the judge does not have."""
+        """Makes an expectation. Raises TypeError for parameters that do not fit the judge."""
         defaults = self._defaults
         arguments = dict(zip(defaults, values, strict=False)) | parameters
         given_all = len(arguments) == len(values) + len(parameters)
         if not given_all or not self._needed <= arguments.keys() <= defaults.keys():
-            # It says what is wrong.
+            # Raises the TypeError.
             self.signature.bind(*values, **parameters)
         given = {name: value for name, value in arguments.items() if not _same(value, defaults[name])}
         compose = self.sentence.format if isinstance(self.sentence, str) else self.sentence
@@ -103,13 +100,13 @@ class Predicate(Generic[P]):
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        """The parameters of an expectation: those of the judge without the exchanges and the target."""
+        """Parameters of an expectation: those of the judge without exchanges and target."""
         _, *own = inspect.signature(self.judge).parameters.values()
         return inspect.Signature([parameter for parameter in own if parameter.name != "target"])
 
     @functools.cached_property
     def wants_target(self) -> bool:
-        """True if the judge goes by the target as well."""
+        """True if the judge takes the target."""
         return "target" in inspect.signature(self.judge).parameters
 
 
@@ -117,7 +114,7 @@ def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-#: Name -> predicate, in the order of their definition.
+#: Name -> predicate, in order of definition.
 PREDICATES: dict[str, Predicate[Any]] = {}
 
 
@@ -138,10 +135,10 @@ def predicate(
 
 
 def predicate(judge: Any = None, *, name: str = "", **options: Any) -> Any:
-    """Registers a function of exchanges and parameters as a predicate (see there for the options).
+    """Registers a function as a predicate, with the options of `Predicate`.
 
-    Its name is that of its module and function, unless given. A parameter called `target` is given the
-    target of the run. Raises KeyError where the name is taken."""
+    The default name is that of module and function. A parameter `target` receives the target of the run.
+    Raises KeyError if the name is taken."""
 
     def register(judge: Any) -> Predicate[Any]:
         module = judge.__module__.rpartition(".")[2].removeprefix("test_")
@@ -156,9 +153,9 @@ def predicate(judge: Any = None, *, name: str = "", **options: Any) -> Any:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Predicate with its parameters that must hold of the exchanges of one judgement.
+    """A predicate with parameters that must hold for exchanges.
 
-    `expected` is the sentence that completes "expected …" in a report."""
+    `expected` completes the sentence "expected …" in reports."""
 
     name: str
     expected: str
@@ -166,22 +163,22 @@ class Expectation:
 
     @property
     def predicate(self) -> Predicate[Any]:
-        """The predicate. Raises ExpectationError where none has the name."""
+        """The predicate. Raises ExpectationError for an unknown name."""
         if self.name not in PREDICATES:
             raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
         return PREDICATES[self.name]
 
     @property
     def times(self) -> int:
-        """Number of times that a judged request is sent in a replay: 1, unless only many of them show it."""
+        """Number of times that a replay sends the judged request: 1 unless the predicate has `times`."""
         return int(self.value(self.predicate.times)) if self.predicate.times else 1
 
     def value(self, parameter: str) -> Any:
-        """The value of a parameter, its default where it is not given."""
+        """Value of a parameter, or its default."""
         return self.parameters.get(parameter, self.predicate.signature.parameters[parameter].default)
 
     def judge(self, exchanges: Sequence[Exchange], target: Target | None = None) -> Outcome:
-        """Judges exchanges. Never raises for what a server answered; ExpectationError for an unknown name."""
+        """Judges exchanges; never raises because of an answer, but ExpectationError for an unknown name."""
         judged = self.predicate
         more = {"target": target} if judged.wants_target else {}
         try:
@@ -193,14 +190,14 @@ class Expectation:
         return got if isinstance(got, Outcome) else outcome(got)
 
     def to_plain(self) -> dict[str, Any]:
-        """The expectation as JSON data."""
+        """Converts the expectation to JSON data."""
         parameters = {name: _plain(value) for name, value in self.parameters.items()}
         return {"predicate": self.name, "expected": self.expected, "parameters": parameters}
 
 
 def from_plain(plain: Mapping[str, Any]) -> Expectation:
-    """The inverse of `to_plain`. Raises ExpectationError for parameters that a predicate does not have. An
-    unknown predicate is found out by judging: it may be one of a user's own."""
+    """The inverse of `to_plain`. Raises ExpectationError for parameters that do not fit the predicate; one
+    that is unknown, such as a user's own, raises when it judges."""
     expectation = Expectation(plain["predicate"], plain["expected"], _value(plain["parameters"]))
     if expectation.name in PREDICATES:
         try:
@@ -234,7 +231,7 @@ class Sent:
     of: int = 0
 
     def read(self, exchanges: Sequence[Exchange]) -> Any:
-        """The value. Raises CannotTell where the body is not a JSON object with it."""
+        """The value. Raises CannotTell if the body is not a JSON object with it."""
         try:
             return exchanges[self.of].call.document[self.name]
         except (ValueError, TypeError, KeyError):
@@ -242,7 +239,7 @@ class Sent:
 
 
 def read(operand: Any, exchanges: Sequence[Exchange]) -> Any:
-    """Value of an operand: a member of an answer or of a request, or the literal value that it is."""
+    """Value of an operand: a literal, or a member of an answer or a request."""
     return operand.read(exchanges) if isinstance(operand, (At, Sent)) else operand
 
 

@@ -1,4 +1,4 @@
-"""Statements of the specification about how a request is signed: section 5."""
+"""Demands on a request because of its signature and authentication headers (section 5)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from conformance.judge.oracle.reasons import Reason
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call
 
-#: Seconds that a timestamp may be off (section 8).
+#: Maximum skew of a timestamp, in seconds (section 8).
 WINDOW = 300
 
-#: The type of every error of authentication (section 7).
+#: Type of all authentication errors (section 7).
 TYPE = "authentication_error"
 
-#: The mistake that the specification leaves open (auth.signature-upper-case).
+#: The mistake that is open (auth.signature-upper-case).
 _UPPER_CASE = "upper-case hexadecimal"
 
 _INTEGER = re.compile("[0-9]+")
@@ -29,10 +29,10 @@ _NONCE = re.compile("[0-9A-Fa-f]{32}")
 
 def failures(call: Call, target: Target, now: float | None, nonces: Collection[str]) -> list[Reason]:
     """Reasons why a request must fail authentication. `now` is the server's time in Unix seconds (None:
-    unknown), `nonces` are those that were used in the last 300 seconds.
+    unknown), `nonces` are those used in the last 300 seconds.
 
-    Which of several failures is reported is open (auth.precedence), so that a header that is missing or
-    empty, an unknown key and a timestamp that is none hide those behind them."""
+    Which failure is reported is open (auth.precedence): a missing or empty header, an unknown key and a
+    malformed timestamp each exclude further reasons."""
     auth = call.auth
     if auth.omit:
         return list(_missing(call))
@@ -47,7 +47,7 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
             Reason("auth.unknown-key-status", "an unknown API key", (401,)),
         ]
     if auth.timestamp is not None and _NEGATIVE.fullmatch(auth.timestamp):
-        # Far outside the window; but who reads digits only takes it for no integer.
+        # Far outside the window, but some parsers take it for no integer.
         return [Reason("auth.timestamp-window", f"the timestamp {auth.timestamp[:40]}")]
     if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp.removeprefix("+")):
         return [Reason("auth.timestamp-integer", f"the timestamp {auth.timestamp[:40]}")]
@@ -56,16 +56,16 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
         if call.operation in RULES[rule].operations:
             found.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
     if _odd_form(call):
-        # A server may look at a media type or a transfer coding before it authenticates anybody, and what a
-        # bearer token beside a signature does is open (auth.bearer-beside).
+        # A server may judge media type and transfer coding before authentication, and a bearer token beside a
+        # signature is open (auth.bearer-beside).
         return [Reason(reason.rule, reason.what) for reason in found]
     return found
 
 
 def open_form(call: Call, now: float | None) -> bool:
-    """True if it is open that a request without a failure passes authentication."""
+    """True if it is open whether a request without failures passes authentication."""
     auth = call.auth
-    # A plus sign before the digits is an integer to the parsers of most languages, and no digit.
+    # Most parsers of integers accept a plus sign.
     unknown_time = auth.timestamp is not None and (now is None or auth.timestamp.startswith("+"))
     odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
     bearer = any(name.lower() == "authorization" for name, _ in call.headers)
@@ -77,7 +77,7 @@ def _missing(call: Call) -> Iterator[Reason]:
     omitted = call.auth.omit
     names = "all four headers" if set(omitted) == set(signing.HEADERS) else ", ".join(omitted)
     if any(name.lower() == "authorization" for name, _ in call.headers):
-        # The refusal of a bearer token beside some of the headers is for the server to name.
+        # With some of the four headers, the code of the refusal is open.
         code = "missing_headers" if set(omitted) == set(signing.HEADERS) else ""
         yield Reason("auth.bearer-only", f"a bearer token instead of {names}", (), TYPE, code)
         return
@@ -86,13 +86,13 @@ def _missing(call: Call) -> Iterator[Reason]:
 
 
 def _organization(target: Target, api_key: str | None) -> Organization | None:
-    """The organization of an API key (None: the one in whose name a client sends, which is known)."""
+    """The organization of an API key; None is the client's own, taken for the first."""
     known = [organization for organization in (target.primary, target.secondary) if organization]
     return next((found for found in known if api_key in (None, found.api_key)), None)
 
 
 def _offset(auth: Auth, now: float | None) -> float | None:
-    """The seconds between a timestamp and the server's time; None where that is not known."""
+    """Seconds between a timestamp and the server's time; None if unknown."""
     if auth.timestamp is None:
         return auth.timestamp_offset
     if now is None or not _INTEGER.fullmatch(auth.timestamp):
@@ -114,7 +114,7 @@ def _replayed(call: Call, nonces: Collection[str]) -> Iterator[Reason]:
 
 
 def _differences(call: Call, target: Target, organization: Organization) -> Iterator[tuple[str, str]]:
-    """Differences between the signed and the sent request: rule and description of each."""
+    """Yields the differences between signed and sent request: rule and description."""
     auth, body = call.auth, call.body or b""
     if auth.signature is not None:
         if auth.signature != _right_signature(call, target, organization):
@@ -144,15 +144,14 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
 
 
 def _right_signature(call: Call, target: Target, organization: Organization) -> str | None:
-    """The signature of a call whose timestamp and nonce are given; None where they are drawn when it is
-    sent."""
+    """Signature of a call with a fixed timestamp and nonce; None if either is drawn on sending."""
     if call.auth.timestamp is None or call.auth.nonce is None:
         return None
     return signing.signature(organization.secret, _parts(call, target, organization).string())
 
 
 def _parts(call: Call, target: Target, organization: Organization) -> Parts:
-    """The signed parts of a call; what is drawn when it is sent, timestamp and nonce, has stand-ins."""
+    """Signed parts of a call, with placeholders for a timestamp and nonce that are drawn on sending."""
     auth, address = call.auth, urlsplit(target.base_url)
     return Parts(
         call.method,

@@ -1,7 +1,6 @@
-"""Statements of the specification about a request body, from its bytes alone: sections 4.1 to 4.7 and 8.
+"""Demands on a request because of its body (sections 4.1 to 4.7 and 8).
 
-The generators' own idea of what they made is never asked: whatever made the bytes, and however a failure was
-shrunk since, the bytes are judged anew.
+Judged from the bytes alone, never from the intent of the generator, which shrinking may have changed.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from conformance.judge.field_values import (
 )
 from conformance.judge.oracle.reasons import Reason
 
-#: Those that name a person: a digit in them may be refused.
+#: Names of persons, in which a server may refuse digits.
 PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name", "display_name"})
 
-#: Characters that a text without a stated maximum may have to be plain.
+#: Maximum length of a plain text in a field without a stated maximum.
 UNSTATED_LENGTH = 100
 
-#: Currencies that a resource is surely not held in: virtual accounts are fiat, wallets are crypto.
+#: Currencies of the wrong kind: virtual accounts are fiat, wallets are crypto (section 1).
 OTHER_CURRENCIES = {
     "createPayoutDestination": ("BTC",),
     "createVirtualAccount": ("BTC", "USDC"),
@@ -49,7 +48,7 @@ FREE_ADDRESS = frozenset({"address_line", "city"})
 
 @dataclass(frozen=True)
 class ValidBody:
-    """A body that the server under test takes, and the optional fields that it may need (`pinned`)."""
+    """A body that the server accepts; `pinned` are optional fields that it may need."""
 
     operation: str
     body: dict[str, Any]
@@ -57,15 +56,14 @@ class ValidBody:
 
     @property
     def needed(self) -> frozenset[str]:
-        """The fields that a plain body has."""
+        """Fields that a plain body must have."""
         return self.pinned | frozenset(OPERATIONS[self.operation].required_fields)
 
 
 @dataclass
 class BodyVerdict:
-    """Reasons why a body must be refused; `plain` is True if every server must take it; the field that has
-    exactly its maximum length; and the document, None where it is not a JSON object that can be read in one
-    way only."""
+    """Reasons to refuse a body; `plain`: every server must accept it. `longest` is a field of exactly its
+    maximum length; `document` is None unless it is an unambiguous JSON object."""
 
     refusals: list[Reason] = dataclass_field(default_factory=list)
     plain: bool = False
@@ -74,7 +72,7 @@ class BodyVerdict:
 
 
 class _Duplicate(Exception):
-    """An object has a member twice: which one counts is open (body.legal-oddities)."""
+    """An object has a duplicate member, which is open (body.legal-oddities)."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -93,10 +91,10 @@ def _no_json(literal: str) -> Any:
 
 
 def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> BodyVerdict:
-    """Judges the body of an operation that takes one; `valid` says what this server is known to take."""
+    """Judges the body of an operation that takes one; `valid` is a body that this server accepts."""
     if not body:
         if TRAITS[operation].subset_of:
-            # As an empty object, or refused.
+            # Open: may count as an empty object.
             return BodyVerdict()
         return BodyVerdict([Reason("body.malformed", "an empty body")])
     try:
@@ -132,7 +130,7 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
     return verdict
 
 
-# ---------------------------------------------------------------------- what must be refused
+# ---------------------------------------------------------------------- refusals
 
 
 def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
@@ -150,7 +148,7 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
             yield from _wrong_text(operation, field, value, document)
         elif isinstance(value, dict):
             for name in field.members:
-                # A member that is null is one that is missing, which is open (fields.address-members).
+                # Missing and null members are open (fields.address-members).
                 if value.get(name) is not None and not isinstance(value[name], str):
                     yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
     if create:
@@ -175,7 +173,7 @@ def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
     if field.required:
         yield Reason("fields.type", what)
     elif value not in ("", 0, False):
-        # What a lenient server could read as null is left to it.
+        # A lenient server may read these as null.
         yield Reason("fields.optional-type", what)
 
 
@@ -220,7 +218,7 @@ def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
         yield Reason("fields.network", "a wallet destination without network")
 
 
-# ---------------------------------------------------------------------- what must be accepted
+# ---------------------------------------------------------------------- acceptance
 
 
 def _plain_document(operation: str, document: dict[str, Any], valid: ValidBody) -> bool:

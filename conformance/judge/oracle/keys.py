@@ -1,4 +1,4 @@
-"""Statements of the specification about an Idempotency-Key, from its text alone: section 4.0."""
+"""Demands on a request because of its Idempotency-Key (section 4.0)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from conformance.judge.oracle.reasons import Reason
 #: The usual form: a version 4 UUID in lower case.
 _USUAL = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
-#: Any other well-formed UUID of 36 characters (RFC 9562): versions 1 to 8, in either letter case.
+#: Any other UUID of 36 characters (RFC 9562): versions 1 to 8, in either letter case.
 _OTHER = re.compile(
     "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[1-8][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 )
 
-#: 32 hexadecimal digits, with hyphens, braces or a URN's prefix: lenient readers take them for a UUID.
+#: What lenient parsers accept as a UUID once hyphens, braces and a URN's prefix are removed.
 _DIGITS = re.compile("[0-9A-Fa-f]{32}")
 
 
 def refusals(operation: str, key: str | None) -> list[Reason]:
-    """Reasons why a POST must be refused for its Idempotency-Key (None: it has none)."""
+    """Reasons to refuse a POST for its Idempotency-Key (None: no such header)."""
     if key is None:
         rules = ("idempotency.key-required", "idempotency.payout-key-required")
         return [Reason(rule, "no Idempotency-Key") for rule in rules if operation in RULES[rule].operations]
@@ -38,7 +38,7 @@ def refusals(operation: str, key: str | None) -> list[Reason]:
 
 
 def accepted_by(key: str) -> str:
-    """The rule by which a key must be accepted; empty where that is open, or where it must be refused."""
+    """The rule that requires a key to be accepted; empty if none does."""
     if _USUAL.fullmatch(key):
         return "idempotency.key-accepted"
     return "idempotency.key-other-uuids" if _OTHER.fullmatch(key) else ""

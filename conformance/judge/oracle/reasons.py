@@ -1,5 +1,4 @@
-"""Reasons why a request must be refused, accepted or let through authentication: what the oracle answers
-in."""
+"""Reasons why a request must be refused, accepted, or pass authentication."""
 
 from __future__ import annotations
 
@@ -14,12 +13,11 @@ from conformance.judge.expectations.expectation import Predicate
 
 @dataclass(frozen=True)
 class Reason:
-    """A rule that says something of a request's answer, and the request in a few words.
+    """A rule's demand on the answer to a request, described by `what`.
 
     `demand` is the predicate: Refused, Accepted, Authenticated (any answer but an authentication error) or
-    Answered (any status below 500). `statuses` are those that a refusal may have (any 4xx if empty), or that
-    an answer may have beside those below 500; `type` and `code` are those of the refusal's error (any if
-    empty).
+    Answered (any status below 500). `statuses` are those of a refusal (empty: any 4xx), or allowed in
+    addition to those below 500; `type` and `code` are the refusal's (empty: any).
     """
 
     rule: str
@@ -35,17 +33,17 @@ class Reason:
 
     @property
     def section(self) -> tuple[str, ...]:
-        """The sections of the specification that state the rule."""
+        """Sections of the specification that state the rule."""
         return RULES[self.rule].section
 
     @property
     def expectation(self) -> Expectation:
-        """The expectation that judges the answer."""
+        """Expectation that judges the answer."""
         return _expectation(self)
 
     @property
     def sentence(self) -> str:
-        """Sentence for people about the expected answer."""
+        """The expected answer in words."""
         return self.expectation.expected
 
 

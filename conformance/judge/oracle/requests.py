@@ -1,4 +1,4 @@
-"""Statements of the specification about a request as a whole: signature, path, key, query and body."""
+"""Demands on a request as a whole: signature, path, key, query and body."""
 
 from __future__ import annotations
 
@@ -18,32 +18,30 @@ from conformance.judge.oracle.reasons import Reason
 from conformance.target.file import Target
 from conformance.wire.messages import Call
 
-#: Owners of a resource that a path parameter, or a reference in a body, names: the caller's own account,
-#: another account of the same customer, an account of the organization's other customer, another
-#: organization, nobody.
+#: Owners of a resource in a path or body: the caller's account, another account of its customer, an account
+#: of the organization's other customer, another organization, nobody.
 OWN, SIBLING, COUSIN, FOREIGN, UNKNOWN = "own", "sibling", "cousin", "foreign", "unknown"
 
-#: An own id, one of its letters percent-encoded, with hexadecimal digits in upper or in lower case.
+#: An own id with one letter percent-encoded, in upper- or lower-case digits.
 ENCODED, ENCODED_LOWER = "own, percent-encoded", "own, percent-encoded in lower case"
 
-#: A path parameter that is raw text: "raw:" and the text as it stands in the path.
+#: Prefix of raw text in a path.
 RAW = "raw:"
 
-#: An id that nobody has as such a resource's, but almost: "near:" and the id. It differs from an own one by a
-#: character, its letter case or padding, or is that of another kind of resource.
+#: Prefix of an unknown id that resembles an own one: another character, letter case or padding, or the id of
+#: another kind of resource.
 NEAR = "near:"
 
-#: A path parameter and whose resource it names, in the order of the path.
+#: Path parameters and the owners of their resources, in order.
 Path = tuple[tuple[str, str], ...]
 
-#: Owner of a resource -> rule, description and statuses of the refusal, for the parameter that comes first in
-#: the path.
+#: Owner -> rule, description and statuses of the refusal, for the first parameter of a path.
 _PARENTS = {
     FOREIGN: ("tenancy.foreign-parent", "another organization's", (403,)),
     UNKNOWN: ("tenancy.unknown-parent", "an unknown", (404,)),
 }
 
-#: The same for the children.
+#: The same for further parameters.
 _CHILDREN = {
     FOREIGN: ("tenancy.foreign-child", "another organization's", (404,)),
     UNKNOWN: ("tenancy.missing-child", "an unknown", (404,)),
@@ -51,25 +49,23 @@ _CHILDREN = {
     COUSIN: ("tenancy.sibling-child", "another customer's account's", (404,)),
 }
 
-#: The same for an account that is a child, where it differs.
+#: Exceptions for an account below a customer.
 _ACCOUNTS = {
     FOREIGN: ("tenancy.foreign-account", "another organization's", (403, 404)),
     COUSIN: ("tenancy.other-customer-account", "another customer's", (404,)),
 }
 
-
-#: The characters of a query (RFC 3986), and escapes.
+#: A query by RFC 3986.
 _QUERY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
 
 
 @dataclass(frozen=True)
 class Known:
-    """Facts known of a request beside its bytes.
+    """Facts about a request that are not in its bytes.
 
-    `path` says whose resource each path parameter names; None where that is not known. `payee` says whose the
-    beneficiary and the destination are that a payout names. `valid` is a body of the operation that the
-    server takes. `now` is the server's time in Unix seconds; `nonces` were used in the last 300 seconds,
-    `keys` are Idempotency-Keys that were used before.
+    `path` has the owner of each path parameter's resource (None: unknown), `payee` that of a payout's
+    beneficiary and destination. `valid` is a body that the server accepts. `now` is the server's time in Unix
+    seconds; `nonces` were used in the last 300 seconds, `keys` are used Idempotency-Keys.
     """
 
     path: Path | None = None
@@ -81,17 +77,17 @@ class Known:
 
     @property
     def own_path(self) -> bool:
-        """True if all resources that the path names are the caller's own and exist."""
+        """True if all resources in the path are the caller's own."""
         return self.path is not None and all(kind == OWN for _, kind in self.path)
 
 
 @dataclass
 class ExpectedAnswer:
-    """Statements of the specification about one request's answer.
+    """Demands on the answer to a request.
 
-    Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither
-    it is open. `passes` are the rules by which the request must pass authentication, the most specific first;
-    none where that is open, too. `answered` holds of every request. `body` is what its body is by itself."""
+    Any of `refusals` is a reason to refuse it; without one, `accepted` may require success, else the answer
+    is open. `passes` are rules that require it to pass authentication, the most specific first. `answered`
+    applies to every request. `body` is the verdict on the body alone."""
 
     answered: Reason
     refusals: list[Reason] = field(default_factory=list)
@@ -101,12 +97,13 @@ class ExpectedAnswer:
 
     @property
     def reasons(self) -> list[Reason]:
-        """Every rule that says something of the answer."""
+        """All demands on the answer."""
         return [*self.refusals, *([self.accepted] if self.accepted else []), *self.passes, self.answered]
 
     @property
     def refusal(self) -> Reason | None:
-        """The reason to judge a refusal by: the firmest, and the only one that may name status and error."""
+        """The reason to judge a refusal by: of the strictest level; status and error count if it is the only
+        one."""
         if not self.refusals:
             return None
         first = min(self.refusals, key=lambda reason: list(Level).index(reason.level))
@@ -115,33 +112,33 @@ class ExpectedAnswer:
         return Reason(first.rule, first.what)
 
     def by(self, rule: str) -> Reason | None:
-        """Demand of a rule on the answer; None without one."""
+        """The demand of a rule on the answer; None without one."""
         return next((reason for reason in self.reasons if reason.rule == rule), None)
 
 
 def own_path(operation: str) -> Path:
-    """The path of an operation in which every resource is the caller's own."""
+    """Path of an operation with own resources only."""
     return tuple((name, OWN) for name in OPERATIONS[operation].path_parameters)
 
 
 def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAnswer:
-    """Statements about the answer of a target to a call. Raises KeyError for a call of no operation."""
+    """Demands on a target's answer to a call. Raises KeyError for an unknown operation."""
     known = known or Known()
     assert call.operation is not None
     operation, described = call.operation, OPERATIONS[call.operation]
     query = queries.read(call.query)
-    # What is said in another media type is the server's to say.
+    # Other media types are open.
     is_json = call.content_type == "application/json"
     verdict = BodyVerdict(plain=not call.body)
     if described.request_schema is not None:
         verdict = judge_body(operation, call.body, known.valid) if is_json else BodyVerdict()
-    # 501 is allowed where the specification calls an operation one under development.
+    # 501 is allowed for operations under development.
     also = (501,) if TRAITS[operation].under_development else ()
     answered = Reason("http.no-server-error", "any request", also, demand=Answered)
     expected = ExpectedAnswer(answered, body=verdict)
     places = list(_path_refusals(known.path or ()))
     if TRAITS[operation].subset_of and verdict.document == {}:
-        # That an update of nothing is accepted is implied; who refuses it may do so first.
+        # A server that refuses an empty update may do so before it looks for the resource.
         places = [Reason(reason.rule, reason.what) for reason in places]
     refusals = [
         *places,
@@ -164,8 +161,8 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
 
 
 def _comes_first(failures: list[Reason]) -> list[Reason]:
-    """Authentication comes before whatever else may be wrong with a request; the status of the refusal is
-    what it is of these failures anyhow. Those that name no type of error may be refused by any 4xx."""
+    """Reason that requires an authentication error whatever else is wrong with the request; none for failures
+    without an error type."""
     typed = [reason for reason in failures if reason.type]
     if not typed:
         return []
@@ -175,7 +172,7 @@ def _comes_first(failures: list[Reason]) -> list[Reason]:
     return [Reason("auth.comes-first", what, both, auth_rules.TYPE)]
 
 
-# ---------------------------------------------------------------------- whose resources
+# ---------------------------------------------------------------------- tenancy
 
 
 def _path_refusals(path: Path) -> Iterator[Reason]:
@@ -186,12 +183,12 @@ def _path_refusals(path: Path) -> Iterator[Reason]:
                 yield Reason("tenancy.unknown-parent", f"the {what} id {kind.removeprefix(RAW)[:40]}")
             return
         if kind.startswith(NEAR):
-            # Nobody's; but a server may find the form of such an id wrong before it looks for it.
+            # No status: a server may refuse a malformed id before it looks for it.
             rule = "tenancy.missing-child" if at else "tenancy.unknown-parent"
             yield Reason(rule, f"an {what} id almost like an own one")
             return
         if kind in (ENCODED, ENCODED_LOWER):
-            # What an encoded letter means is clear enough, but not stated: nothing more is judged.
+            # The specification does not state how encoded letters are read.
             return
         known = _PARENTS if at == 0 else _CHILDREN | _ACCOUNTS if name == "account_id" else _CHILDREN
         if kind in known:
@@ -201,7 +198,7 @@ def _path_refusals(path: Path) -> Iterator[Reason]:
 
 
 def _certainly_unknown(text: str) -> bool:
-    """True if raw text in a path is one segment that names nothing, however it is decoded."""
+    """True if raw text is one path segment that names nothing, however it is decoded."""
     try:
         plain = unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError:
@@ -218,11 +215,11 @@ def _payee_refusals(known: Known) -> Iterator[Reason]:
         yield Reason("tenancy.payout-references-status", what, (404,))
 
 
-# ---------------------------------------------------------------------- what must be let through
+# ---------------------------------------------------------------------- acceptance
 
 
 def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
-    """The rules by which the request must pass authentication."""
+    """Yields the rules that require a request to pass authentication."""
     kinds = [kind for _, kind in known.path or ()]
     odd = any(kind.startswith(RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(RAW)) for kind in kinds)
     if odd or not (query.readable or _plain(call.query)) or auth_rules.open_form(call, known.now):
@@ -240,8 +237,8 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
 
 
 def _plain(query: str) -> bool:
-    """True if a query, which need not be understood, holds nothing that a front end could refuse: characters
-    of RFC 3986 and escapes of printable text, in pieces of which none is empty."""
+    """True if no front end could refuse a query: printable text in the grammar of RFC 3986, without empty
+    parameters."""
     try:
         text = unquote_to_bytes(query).decode("utf-8")
     except UnicodeDecodeError:
@@ -250,7 +247,7 @@ def _plain(query: str) -> bool:
 
 
 def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Target) -> str:
-    """The rule by which a call without a reason for refusal must be accepted; empty where that is open."""
+    """The rule that requires a call without reasons for refusal to be accepted; empty if it is open."""
     assert call.operation is not None
     operation, described = call.operation, OPERATIONS[call.operation]
     if described.is_list:
@@ -259,7 +256,7 @@ def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Ta
     if call.query or not verdict.plain or (takes_body and call.content_type != "application/json"):
         return ""
     if TRAITS[operation].draws_on_funds or (not described.is_post and not takes_body):
-        # Funds are the server's to judge (payout.insufficient-funds); reads have no rule of their own.
+        # Funds may be insufficient (payout.insufficient-funds); reads have no rule of their own.
         return ""
     accepted = keys.accepted_by(call.idempotency_key or "") if described.is_post else ""
     if described.is_post and accepted != "idempotency.key-accepted":

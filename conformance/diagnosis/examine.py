@@ -54,34 +54,30 @@ def examine(
 
     Without a transport it makes one and closes it. Requests count toward `budget`.
     """
-    own = Transport(target.tls) if transport is None else None
+    used = transport or Transport(target.tls)
+    examination = Examination(target, used, budget=budget, read_only=read_only)
     try:
-        used = transport or own
-        assert used is not None
-        examination = Examination(target, used, budget=budget, read_only=read_only)
         _examine(examination, thorough)
     finally:
-        if own is not None:
-            own.close()
+        if transport is None:
+            used.close()
     return examination
 
 
 def _examine(examination: Examination, thorough: bool) -> None:
     target = examination.target
-    created: dict[str, Exchange] = {}
+    created = []
     for organization in examination.organizations:
-        answer = _organization(examination, organization, thorough)
+        created.append(_organization(examination, organization, thorough))
         if examination.stopped:
             return
-        if answer is not None:
-            created[organization.name] = answer
     named_resources.funded_account(examination)
     if not thorough or examination.stopped:
         return
     named_resources.organizations_are_one(examination)
     named_resources.other_customer(examination)
     query_is_rewritten(examination, target.primary)
-    first = created.get("primary")
+    first = created[0]
     if first is not None:
         named_resources.stateless_mock(examination, first, examination.created(target.primary))
         account = first.get("id")
@@ -109,11 +105,11 @@ def _organization(examination: Examination, organization: Organization, thorough
         if created.error_code == "invalid_signature":
             body_is_rewritten(examination, organization, created)
         return None
-    _refused(examination, organization, listed, created)
+    _both_failed(examination, organization, listed, created)
     return None
 
 
-def _refused(
+def _both_failed(
     examination: Examination, organization: Organization, listed: Exchange, created: Exchange
 ) -> None:
     """Diagnoses why list and create both fail, if they fail alike."""
@@ -126,11 +122,9 @@ def _refused(
     elif connection.elsewhere(examination, listed, created):
         return
     elif all(answer.refused_authentication for answer in both):
-        refused(examination, organization, listed)
-    elif all(answer.status == 403 for answer in both):
-        named_resources.customer_refused(examination, organization, answers, 403)
-    elif all(answer.status == 404 for answer in both):
-        named_resources.customer_refused(examination, organization, answers, 404)
+        unauthenticated(examination, organization, listed)
+    elif listed.status == created.status and listed.status in (403, 404):
+        named_resources.customer_refused(examination, organization, answers, listed.status)
 
 
 def latency(examination: Examination) -> float:
@@ -158,7 +152,7 @@ def sentences(examination: Examination) -> list[Diagnosis]:
     ]
 
 
-def refused(examination: Examination, organization: Organization, exchange: Exchange) -> None:
+def unauthenticated(examination: Examination, organization: Organization, exchange: Exchange) -> None:
     """Diagnoses why authentication refuses an organization's requests."""
     name = organization.name
     start = f"The server refuses every request signed for [{name}] ({exchange.described()}). "
@@ -200,7 +194,7 @@ def query_is_rewritten(examination: Examination, organization: Organization) -> 
 
 def body_is_rewritten(examination: Examination, organization: Organization, created: Exchange) -> None:
     """Diagnoses a POST that is refused for its signature while a GET is accepted."""
-    mistake = _used(examination, organization, post=True)
+    mistake = _accepted_mistake(examination, organization, post=True)
     named = f" It seems that it {mistake.text}." if mistake else ""
     examination.found(
         "body is rewritten",
@@ -225,7 +219,7 @@ def _clock(examination: Examination) -> str:
 
 
 def _signature(examination: Examination, organization: Organization, exchange: Exchange) -> str:
-    mistake = _used(examination, organization)
+    mistake = _accepted_mistake(examination, organization)
     if mistake is not None:
         return (
             "It accepts one that is built otherwise: the server seems to verify a signature that "
@@ -239,7 +233,9 @@ def _signature(examination: Examination, organization: Organization, exchange: E
     )
 
 
-def _used(examination: Examination, organization: Organization, *, post: bool = False) -> Mistake | None:
+def _accepted_mistake(
+    examination: Examination, organization: Organization, *, post: bool = False
+) -> Mistake | None:
     """Finds a common signing mistake that the server accepts instead of the right signature."""
     ids = {"customer_id": organization.customer_id}
     address = urlsplit(examination.target.base_url)

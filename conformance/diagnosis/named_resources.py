@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import traits_of
+from conformance.contract.traits import TRAITS, traits_of
 from conformance.diagnosis.examination import Examination
+from conformance.judge.effects import amounts
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
 from conformance.world.account import call
-
-#: Kind of sample -> the operation that creates it.
-_SAMPLES = {
-    "beneficiary": "createBeneficiary",
-    "virtual_account": "createVirtualAccount",
-    "wallet": "createWallet",
-}
 
 
 def customer_refused(examination: Examination, organization: Organization, answers: str, status: int) -> None:
@@ -123,36 +116,31 @@ def _shows(examination: Examination, account: str) -> bool:
 
 
 def _available(answer: Exchange) -> bool:
-    balances = answer.get("balances")
-    for balance in balances if isinstance(balances, list) else ():
-        try:
-            if isinstance(balance, dict) and Decimal(str(balance.get("available_balance"))) > 0:
-                return True
-        except InvalidOperation:
-            continue
-    return False
+    found = amounts(answer.get("balances")) or {}
+    return any(amount > 0 for (_, member), amount in found.items() if member == "available_balance")
 
 
 def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
     """Sends the sample of each kind once, and diagnoses refusals; returns the answers by kind."""
     primary, made = examination.target.primary, examination.samples
     bodies: dict[str, Any] = {
-        "beneficiary": made.beneficiary(),
-        "virtual_account": made.virtual_account(),
-        "wallet": made.wallet(),
+        "createBeneficiary": made.beneficiary(),
+        "createVirtualAccount": made.virtual_account(),
+        "createWallet": made.wallet(),
     }
     answers = {}
-    for kind, body in bodies.items():
-        ids = {"account_id": account_id}
-        answers[kind] = answer = examination.send(primary, call(_SAMPLES[kind], ids, body))
+    for operation, body in bodies.items():
+        kind = TRAITS[operation].creates
+        answer = examination.send(primary, call(operation, {"account_id": account_id}, body))
+        answers[kind] = answer
         if answer.refused and answer.status not in (404, 405, 429):
             told = answer.get("error", "message")
             why = f": {told[:150]}" if isinstance(told, str) else ""
             examination.found(
                 f"sample refused: {kind}",
                 f"The server refuses the sample {kind.replace('_', ' ')} ({answer.described()}{why}). If it "
-                "is right "
-                f"to, say in [samples.{kind}] what it accepts; else {_SAMPLES[kind]} will fail its checks.",
+                f"is right to, say in [samples.{kind}] what it accepts; else {operation} will fail its "
+                "checks.",
                 stops=False,
             )
     return answers

@@ -19,6 +19,7 @@ from typing import Any
 
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, differences, objects, sent_document, show
+from conformance.judge.field_values import plain_amount
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import identity
 
@@ -36,7 +37,6 @@ _PASSED_ON = MOVING | {"is_default"}
 #: Arithmetic without rounding or exceptions.
 EXACT = Context(prec=500, traps=[])
 
-_PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?")
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 _BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
@@ -194,9 +194,7 @@ def movement(operation: str, before: Money, after: Money) -> Money:
 
 def plain(value: Any) -> Decimal | None:
     """Value of a positive decimal string in ASCII digits without exponent; None for anything else."""
-    if not isinstance(value, str) or not _PLAIN.fullmatch(value):
-        return None
-    return Decimal(value) or None
+    return Decimal(value) or None if plain_amount(value) else None
 
 
 def sent_amount(call: Call) -> Decimal | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from conformance.contract import signing
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
-from conformance.contract.schemas import Problem
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
 from conformance.judge.expectations import CannotTell, Outcome, predicate
@@ -99,13 +98,18 @@ def NoSecrets(
     exchange = exchanges[0]
     if exchange.status is None:
         raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
-    text = exchange.response_body.decode("utf-8", "replace")
-    text += "\n".join(value for _, value in exchange.response_headers)
+    text = _text(exchange)
     if target is not None and any(secret in text for secret in telling_secrets(target)):
         return Outcome(False, "a signing secret")
     plain = squeezed(text)
     shown = next((name for name, value in numbers if value in plain), "")
     return Outcome(not shown, f"the full {shown} of a destination")
+
+
+def _text(exchange: Exchange) -> str:
+    """Body and header values of an answer."""
+    body = exchange.response_body.decode("utf-8", "replace")
+    return body + "\n".join(value for _, value in exchange.response_headers)
 
 
 class Invariants:
@@ -141,7 +145,8 @@ class Invariants:
     def _judge(
         self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
     ) -> None:
-        """Counts a judgement; `beside` is the number of an earlier exchange that proves a violation."""
+        """Counts a judgement; `expected` is the rule's statement by default, `beside` the number of an
+        earlier exchange that proves a violation."""
         operation = exchange.operation
         if operation is None or operation not in RULES[rule].operations:
             return
@@ -155,7 +160,7 @@ class Invariants:
             what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
             witnesses = tuple(dict.fromkeys([beside or exchange.number, exchange.number]))
             outcome = Outcome(False, broken, shows=(len(witnesses) - 1,))
-            expectation = Invariant(what + expected, rule, operation)
+            expectation = Invariant(what + (expected or RULES[rule].statement), rule, operation)
             tally.violations.append(Judgement(expectation, witnesses, outcome))
 
     # ------------------------------------------------------------------ judging
@@ -237,7 +242,7 @@ class Invariants:
             or exchange.error_type in ("authentication_error", "idempotency_error")
             or exchange.error_code == "invalid_idempotency_key"
         ):
-            self._problems(exchange, "error.shape", lambda: error_problems(exchange.document))
+            self._error_shape(exchange)
 
     def _success(self, exchange: Exchange) -> None:
         operation = exchange.operation
@@ -253,12 +258,7 @@ class Invariants:
         for rule in response_rules(operation, exchange.document) - broken:
             self._judge(rule, exchange)
         for problem in problems:
-            self._judge(
-                problem.rule,
-                exchange,
-                f"{problem.pointer or 'the body'}: {problem.message}",
-                RULES[problem.rule].statement,
-            )
+            self._judge(problem.rule, exchange, f"{problem.pointer or 'the body'}: {problem.message}")
         found = str(exchange.get("id")) in self._ids
         self._unique(exchange)
         key = exchange.call.idempotency_key
@@ -267,26 +267,17 @@ class Invariants:
             return
         if key is not None:
             self._keys.add((exchange.organization, key.lower()))
-        rule = "format.timestamp-current"
-        self._judge(rule, exchange, untimely(exchange), RULES[rule].statement)
+        self._judge("format.timestamp-current", exchange, untimely(exchange))
         if TRAITS[operation].creates and not found and not problems and not was_changed(exchange):
-            rule = "create.initial-state"
-            self._judge(rule, exchange, _begins_otherwise(exchange), RULES[rule].statement)
+            self._judge("create.initial-state", exchange, _not_initial(exchange))
 
-    def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list[Problem]]) -> None:
-        problems = find() if exchange.document is not MISSING else None
-        if problems is None:
-            self._judge(rule, exchange, f"{exchange.status} with {exchange.unread}", RULES[rule].statement)
-        elif problems:
-            first = problems[0]
-            self._judge(
-                rule,
-                exchange,
-                f"{exchange.status}, {first.pointer or 'the body'}: {first.message}",
-                RULES[rule].statement,
-            )
-        else:
-            self._judge(rule, exchange)
+    def _error_shape(self, exchange: Exchange) -> None:
+        broken = ""
+        if exchange.document is MISSING:
+            broken = f"{exchange.status} with {exchange.unread}"
+        elif problems := error_problems(exchange.document):
+            broken = f"{exchange.status}, {problems[0].pointer or 'the body'}: {problems[0].message}"
+        self._judge("error.shape", exchange, broken)
 
     def _unique(self, exchange: Exchange) -> None:
         if exchange.operation not in RULES["format.id-unique"].operations:
@@ -299,17 +290,14 @@ class Invariants:
         key = call.idempotency_key and call.idempotency_key.lower()
         origin = (exchange.organization, key, None if key else call.body)
         known, first = self._ids.setdefault(value, (origin, exchange))
-        broken = "" if known == origin else f"id {value[:60]!r} was already given to another resource"
-        if broken and found_again(exchange, first):
-            broken = ""
+        again = known == origin or found_again(exchange, first)
+        broken = "" if again else f"id {value[:60]!r} was already given to another resource"
         self._judge("format.id-unique", exchange, broken, "an id that no other resource has", first.number)
 
     # ------------------------------------------------------------------ secrets
 
     def _secrets_hidden(self, exchange: Exchange) -> None:
-        text = exchange.response_body.decode("utf-8", "replace")
-        text += "\n".join(value for _, value in exchange.response_headers)
-        broken, maker = "", 0
+        text, broken, maker = _text(exchange), "", 0
         if any(secret in text for secret in self._secrets):
             broken = "the response shows a signing secret"
         elif self._hidden.known(exchange):
@@ -368,7 +356,7 @@ def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | O
     return ""
 
 
-def _begins_otherwise(exchange: Exchange) -> str:
+def _not_initial(exchange: Exchange) -> str:
     """The first member of a new resource that is not in its initial state; "" without one, or if the request
     has undocumented members (create.server-owned)."""
     operation = str(exchange.operation)

@@ -26,15 +26,18 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_
 DEFAULTS = {"page": 1, "size": DEFAULT_SIZE}
 
 
+def _page(exchange: Exchange) -> Page:
+    """Reads an exchange as a page. Raises CannotTell if it is not one."""
+    page = page_of(exchange)
+    if page is None:
+        reason = f"{exchange.operation} was answered {exchange.described()}, not with a page"
+        raise CannotTell(reason, "list.envelope")
+    return page
+
+
 def pages(exchanges: Sequence[Exchange]) -> list[Page]:
     """Reads exchanges as pages. Raises CannotTell if an answer is not a page."""
-    found = [page_of(exchange) for exchange in exchanges]
-    for exchange, page in zip(exchanges, found, strict=True):
-        if page is None:
-            raise CannotTell(
-                f"{exchange.operation} was answered {exchange.described()}, not with a page", "list.envelope"
-            )
-    return [page for page in found if page is not None]
+    return [_page(exchange) for exchange in exchanges]
 
 
 def ids_of(read: Iterable[Page]) -> list[str]:
@@ -84,7 +87,7 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
 @predicate(sentence="{what}: {name} {value}")
 def number_is(exchanges: Sequence[Exchange], name: str, value: int) -> str:
     """A number of the envelope has this value."""
-    shown = _number(pages(exchanges[:1])[0], name)
+    shown = _number(_page(exchanges[0]), name)
     return "" if shown == value else f"{name} {shown}"
 
 
@@ -93,21 +96,21 @@ def echoes(exchanges: Sequence[Exchange], name: str, value: int) -> str:
     """The page or size of the envelope is the requested one: `value`, unless a replay requests another page
     because the list has grown."""
     asked = queries.read(exchanges[0].call.query).number(name)
-    shown = _number(pages(exchanges[:1])[0], name)
+    shown = _number(_page(exchanges[0]), name)
     return "" if shown == (value if asked is None else asked) else f"{name} {shown}"
 
 
 @predicate
 def number_from(exchanges: Sequence[Exchange], name: str, lowest: int, highest: int | None = None) -> str:
     """A number of the envelope is at least `lowest`, and at most `highest` if given."""
-    value = _number(pages(exchanges[:1])[0], name)
+    value = _number(_page(exchanges[0]), name)
     return "" if value >= lowest and (highest is None or value <= highest) else f"{name} {value}"
 
 
 @predicate
 def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str:
     """A page has at most `most` items, by default its own size."""
-    page = pages(exchanges[:1])[0]
+    page = _page(exchanges[0])
     limit = _number(page, "size") if most is None else most
     good = len(page.items) <= limit or (most is None and limit < 1)
     return "" if good else count(len(page.items), "item") + (f" with size {limit}" if most is None else "")
@@ -117,7 +120,7 @@ def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str
 def count_of_pages(exchanges: Sequence[Exchange], size: int | None = None, known: int | None = None) -> str:
     """`pages` follows from the answer's total or the `known` number of elements, and from its size or the
     requested one; for an empty list it may be 0 or 1."""
-    page = pages(exchanges[:1])[0]
+    page = _page(exchanges[0])
     totals = {value for value in (page.total, known) if value is not None and value >= 0}
     sizes = {value for value in (page.size, size) if value is not None and value > 0}
     if not totals or not sizes:
@@ -131,7 +134,7 @@ def count_of_pages(exchanges: Sequence[Exchange], size: int | None = None, known
 @predicate
 def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
     """A page beyond the last, by its own numbers, has no items."""
-    page = pages(exchanges[:1])[0]
+    page = _page(exchanges[0])
     at, size, total = (_number(page, name) for name in ("page", "size", "total"))
     beyond = size >= 1 and (at - 1) * size >= total
     return f"{count(len(page.items), 'item')} on page {at}, total {total}" if beyond and page.items else ""
@@ -140,7 +143,7 @@ def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
 @predicate
 def only_passing(exchanges: Sequence[Exchange], name: str, value: str) -> str:
     """Each element of a page passes a filter, if it shows the filter's member precisely enough."""
-    for item in objects(pages(exchanges[:1])[0].items):
+    for item in objects(_page(exchanges[0]).items):
         if tells(item, name, value) and not passes(item, name, value):
             member = queries.MEMBERS[name]
             return f"{member} {show(item.get(member))}"
@@ -156,7 +159,7 @@ def size_in_range(exchanges: Sequence[Exchange], filled: bool) -> str:
     elements."""
     if exchanges[0].refused:
         return ""
-    page = pages(exchanges[:1])[0]
+    page = _page(exchanges[0])
     count = len(page.items)
     good = page.size is not None and 1 <= page.size <= MAX_SIZE and count <= page.size
     # An empty page of a filled list: a size of 0 was obeyed, whatever the answer says.
@@ -169,7 +172,7 @@ def page_from_one(exchanges: Sequence[Exchange]) -> str:
     """The page's number is at least 1, or the request is refused."""
     if exchanges[0].refused:
         return ""
-    number = pages(exchanges[:1])[0].page
+    number = _page(exchanges[0]).page
     return "" if number is not None and number >= 1 else f"page {show(exchanges[0].get('page'))}"
 
 
@@ -178,7 +181,7 @@ def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusab
     """The page has no items, or a number that is none of `numbers`; if `refusable`, a refusal will do."""
     if refusable and exchanges[0].refused:
         return ""
-    page = pages(exchanges[:1])[0]
+    page = _page(exchanges[0])
     if not page.items or (numbers and page.page not in numbers):
         return ""
     return f"{len(page.items)} items"

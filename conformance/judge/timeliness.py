@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conformance.contract import timestamps
 from conformance.contract.timestamps import http_date
-from conformance.contract.traits import TRAITS, traits_of
+from conformance.contract.traits import traits_of
 from conformance.judge.comparison import objects, same_account, same_instant, show
 from conformance.judge.expectations import predicate
 from conformance.wire.messages import Exchange
@@ -51,40 +51,32 @@ def untimely(exchange: Exchange) -> str:
     must be the original: an idempotent replay is older."""
     now, margin = _clock(exchange)
     if traits_of(exchange.operation).shows_balances:
-        return _untimely_balances(exchange, now, margin)
+        stamps = [balance.get("updated_at") for balance in objects(exchange.get("balances"))]
+        late = [stamp for stamp in stamps if _ahead(stamp, now) > margin]
+        return _told("updated_at", late[0], now) if late else ""
     created = timestamps.parse(exchange.get("created"))
     if created is None:
         return ""
-    if exchange.operation is not None and TRAITS[exchange.operation].creates:
+    if traits_of(exchange.operation).creates:
         for name in _SET:
-            if abs(off := _off(exchange, name, now)) > margin:
-                return _told(name, exchange.get(name), off)
-    if (ahead := _off(exchange, "updated", now)) > margin:
-        return _told("updated", exchange.get("updated"), ahead)
+            if abs(_ahead(exchange.get(name), now)) > margin:
+                return _told(name, exchange.get(name), now)
     updated, shown = timestamps.parse(exchange.get("updated")), exchange.get("updated")
+    if _ahead(shown, now) > margin:
+        return _told("updated", shown, now)
     if updated is None or updated >= created or same_instant(shown, exchange.get("created")):
         return ""
     return f"updated {show(shown)}, before created {show(exchange.get('created'))}"
 
 
-def _untimely_balances(exchange: Exchange, now: float, margin: float) -> str:
-    """Describes a balance whose `updated_at` is in the future; "" without one."""
-    for balance in objects(exchange.get("balances")):
-        shown = balance.get("updated_at")
-        instant = timestamps.parse(shown)
-        if instant is not None and (ahead := float(instant) - now) > margin:
-            return _told("updated_at", shown, ahead)
-    return ""
-
-
-def _off(exchange: Exchange, name: str, now: float) -> float:
+def _ahead(stamp: object, now: float) -> float:
     """Seconds by which a timestamp is ahead of `now`; 0 if it is none."""
-    instant = timestamps.parse(exchange.get(name))
+    instant = timestamps.parse(stamp)
     return 0.0 if instant is None else float(instant) - now
 
 
-def _told(name: str, value: object, off: float) -> str:
-    minutes = round(off / 60)
+def _told(name: str, value: object, now: float) -> str:
+    minutes = round(_ahead(value, now) / 60)
     return f"{name} {show(value)}, {abs(minutes)} minutes {'ahead' if minutes > 0 else 'ago'}"
 
 

@@ -109,8 +109,7 @@ def read(number: int, request: Request, prefix: bytes, now: float, target: Targe
     found = match(path.removeprefix(prefix)) if path.startswith(prefix) else None
     operation = found.methods.get(request.method, "") if found else ""
     api_key = headers.get(signing.API_KEY.lower())
-    known = (target.primary, target.secondary)
-    organization = next((one for one in known if one and one.api_key == api_key), None)
+    organization = next((one for one in target.organizations if one.api_key == api_key), None)
     try:
         text = request.target[len(prefix) :].decode("utf-8")
     except UnicodeDecodeError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 import httpx
@@ -101,10 +100,3 @@ class Examination:
     def stopped(self) -> Diagnosis | None:
         """The first diagnosis that keeps all checks from a verdict."""
         return next((diagnosis for diagnosis in self.diagnoses if diagnosis.stops), None)
-
-    @property
-    def organizations(self) -> Iterator[Organization]:
-        """Organizations in the target file."""
-        yield self.target.primary
-        if self.target.secondary is not None:
-            yield self.target.secondary

@@ -67,7 +67,7 @@ def examine(
 def _examine(examination: Examination, thorough: bool) -> None:
     target = examination.target
     created = []
-    for organization in examination.organizations:
+    for organization in target.organizations:
         created.append(_organization(examination, organization, thorough))
         if examination.stopped:
             return

@@ -121,11 +121,7 @@ class Invariants:
         self.broken: set[tuple[str, str]] = set()
         self._secrets = telling_secrets(target)
         #: API key -> its secret.
-        self._secret_of = {
-            organization.api_key: organization.secret
-            for organization in (target.primary, target.secondary)
-            if organization is not None
-        }
+        self._secret_of = {each.api_key: each.secret for each in target.organizations}
         self._hidden = HiddenNumbers()
         #: Operation -> number of its lost requests.
         self._lost: dict[str, int] = {}

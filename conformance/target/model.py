@@ -75,14 +75,19 @@ class Target:
     samples: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def secrets(self) -> tuple[str, ...]:
-        """Signing secrets, which no output may show."""
-        return tuple(org.secret for org in (self.primary, self.secondary) if org)
+    def organizations(self) -> list[Organization]:
+        """The first organization, and the second if there is one."""
+        return [self.primary] if self.secondary is None else [self.primary, self.secondary]
 
     @property
-    def api_keys(self) -> tuple[str, ...]:
+    def secrets(self) -> list[str]:
+        """Signing secrets, which no output may show."""
+        return [organization.secret for organization in self.organizations]
+
+    @property
+    def api_keys(self) -> list[str]:
         """API keys, which output shows abbreviated."""
-        return tuple(org.api_key for org in (self.primary, self.secondary) if org)
+        return [organization.api_key for organization in self.organizations]
 
     def to_plain(self) -> dict[str, Any]:
         """Plain data with secrets, for worker processes; never for output."""

@@ -40,8 +40,9 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
     empty = [*auth.empty, *(name for name, value in stated.items() if value == "")]
     if empty:
         return [Reason("auth.empty-header", f"an empty {empty[0]}")]
-    organization = _organization(target, auth.api_key)
-    if organization is None:
+    # Without an API key of its own, a call has that of a known organization.
+    known = [each for each in target.organizations if auth.api_key in (None, each.api_key)]
+    if not known:
         return [
             Reason("auth.unknown-key", "an unknown API key"),
             Reason("auth.unknown-key-status", "an unknown API key", (401,)),
@@ -58,7 +59,7 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
         found.append(Reason("auth.timestamp-window", what, (401,), TYPE, "timestamp_too_old"))
     if auth.nonce in nonces:
         found.append(Reason("auth.nonce-replay", "a nonce used before", (401,), TYPE, "nonce_replay"))
-    for rule, what in _differences(call, target, organization):
+    for rule, what in _differences(call, target, known[0]):
         if call.operation in RULES[rule].operations:
             found.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
     if _odd_form(call):
@@ -89,12 +90,6 @@ def _missing(call: Call) -> Iterator[Reason]:
         return
     yield Reason("auth.missing-header", f"a request without {names}", (), TYPE, "missing_headers")
     yield Reason("auth.missing-header-status", f"a request without {names}", (401,))
-
-
-def _organization(target: Target, api_key: str | None) -> Organization | None:
-    """The organization of an API key; None is the client's own, taken for the first."""
-    known = [organization for organization in (target.primary, target.secondary) if organization]
-    return next((found for found in known if api_key in (None, found.api_key)), None)
 
 
 def _offset(auth: Auth, now: float | None) -> float | None:

@@ -80,23 +80,13 @@ class Predicate(Generic[P]):
 
     def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
         """Makes an expectation. Raises TypeError for parameters that do not fit the judge."""
-        defaults = self._defaults
-        arguments = dict(zip(defaults, values, strict=False)) | parameters
-        given_all = len(arguments) == len(values) + len(parameters)
-        if not given_all or not self._needed <= arguments.keys() <= defaults.keys():
-            # Raises the TypeError.
-            self.signature.bind(*values, **parameters)
-        given = {name: value for name, value in arguments.items() if not _same(value, defaults[name])}
+        bound, known = self.signature.bind(*values, **parameters), self.signature.parameters
+        given = {
+            name: value for name, value in bound.arguments.items() if not _same(value, known[name].default)
+        }
+        bound.apply_defaults()
         compose = self.sentence.format if isinstance(self.sentence, str) else self.sentence
-        return Expectation(self.name, compose(what=what, **{**defaults, **arguments}), given)
-
-    @functools.cached_property
-    def _defaults(self) -> dict[str, Any]:
-        return {name: parameter.default for name, parameter in self.signature.parameters.items()}
-
-    @functools.cached_property
-    def _needed(self) -> set[str]:
-        return {name for name, default in self._defaults.items() if default is inspect.Parameter.empty}
+        return Expectation(self.name, compose(what=what, **bound.arguments), given)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:

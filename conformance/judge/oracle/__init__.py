@@ -4,7 +4,7 @@
 
     known = Known(path=own_path("createWallet"), valid=ValidBody("createWallet", body), now=time.time())
     for reason in expect(call, target, known).reasons:
-        print(reason.rule, reason.section, reason.sentence, reason.expectation.judge([exchange]))
+        print(reason.rule, reason.expectation.expected, reason.expectation.judge([exchange]))
 
 `expect` takes a call, a target (credentials, list style) and facts that are not in the request: owners of the
 resources in the path, a body that the server accepts, the server's time, used nonces. It is pure: it sends

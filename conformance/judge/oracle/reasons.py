@@ -32,19 +32,9 @@ class Reason:
         return RULES[self.rule].level
 
     @property
-    def section(self) -> tuple[str, ...]:
-        """Sections of the specification that state the rule."""
-        return RULES[self.rule].section
-
-    @property
     def expectation(self) -> Expectation:
         """Expectation that judges the answer."""
         return _expectation(self)
-
-    @property
-    def sentence(self) -> str:
-        """The expected answer in words."""
-        return self.expectation.expected
 
 
 @functools.lru_cache(1024)

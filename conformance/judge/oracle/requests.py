@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Level
 from conformance.contract.traits import TRAITS
 from conformance.judge import queries
@@ -148,9 +148,9 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
     ]
     refusals = [reason for reason in refusals if operation in RULES[reason.rule].operations]
     if known.own_path and not refusals and not call.headers and call.idempotency_key not in known.keys:
-        rule = _accepted(call, query, verdict, target)
+        rule = _accepted(described, call, query, verdict, target)
         if rule and operation in RULES[rule].operations:
-            expected.accepted = Reason(rule, _named(call, verdict), demand=Accepted)
+            expected.accepted = Reason(rule, _named(described, call, verdict), demand=Accepted)
     if failures := auth_rules.failures(call, target, known.now, known.nonces):
         first = [] if expected.accepted else _comes_first(failures)
         expected.refusals, expected.accepted = [*failures, *first], None
@@ -246,16 +246,16 @@ def _plain(query: str) -> bool:
     return bool(_QUERY.fullmatch(query)) and text.isprintable() and all(query.split("&"))
 
 
-def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Target) -> str:
+def _accepted(
+    described: Operation, call: Call, query: queries.Query, verdict: BodyVerdict, target: Target
+) -> str:
     """The rule that requires a call without reasons for refusal to be accepted; empty if it is open."""
-    assert call.operation is not None
-    operation, described = call.operation, OPERATIONS[call.operation]
     if described.is_list:
-        return queries.plain_query(operation, query, target.array_style)
+        return queries.plain_query(described.id, query, target.array_style)
     takes_body = described.request_schema is not None
     if call.query or not verdict.plain or (takes_body and call.content_type != "application/json"):
         return ""
-    if TRAITS[operation].draws_on_funds or (not described.is_post and not takes_body):
+    if described.traits.draws_on_funds or (not described.is_post and not takes_body):
         # Funds may be insufficient (payout.insufficient-funds); reads have no rule of their own.
         return ""
     accepted = keys.accepted_by(call.idempotency_key or "") if described.is_post else ""
@@ -263,14 +263,12 @@ def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Ta
         return accepted
     if not takes_body:
         return "idempotency.key-accepted"
-    if verdict.longest and operation in RULES["fields.max-length-accepted"].operations:
+    if verdict.longest and described.id in RULES["fields.max-length-accepted"].operations:
         return "fields.max-length-accepted"
     return "fields.accepts-valid"
 
 
-def _named(call: Call, verdict: BodyVerdict) -> str:
-    assert call.operation is not None
-    described = OPERATIONS[call.operation]
+def _named(described: Operation, call: Call, verdict: BodyVerdict) -> str:
     key = call.idempotency_key or ""
     if described.is_post and keys.accepted_by(key) != "idempotency.key-accepted":
         return f"the Idempotency-Key {key[:40]}"

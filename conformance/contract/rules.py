@@ -119,20 +119,20 @@ def chapter(section: str) -> str:
     return ".".join(section.split(".")[:2])
 
 
-_catalogue = _rules(_CATALOGUE)
-_known = {name: rule for name, rule in _catalogue.items() if Side.SERVER in rule.sides}
+_by_id = _rules(_CATALOGUE)
+_of_servers = {name: rule for name, rule in _by_id.items() if Side.SERVER in rule.sides}
 
 #: Rules that bind servers by id, in catalogue order, then those of the user's own files.
-RULES: Mapping[str, Rule] = MappingProxyType(_known)
+RULES: Mapping[str, Rule] = MappingProxyType(_of_servers)
 
 #: Rules that bind clients, judged by `conformance serve --judge`.
 CLIENT_RULES: Mapping[str, Rule] = MappingProxyType(
-    {name: rule for name, rule in _catalogue.items() if Side.CLIENT in rule.sides}
+    {name: rule for name, rule in _by_id.items() if Side.CLIENT in rule.sides}
 )
 
 #: RULES, then the rules that bind clients only.
 ALL_RULES: Mapping[str, Rule] = MappingProxyType(
-    ChainMap({name: rule for name, rule in _catalogue.items() if name not in _known}, _known)
+    ChainMap({name: rule for name, rule in _by_id.items() if name not in _of_servers}, _of_servers)
 )
 
 #: Version of the catalogue; a release that adds rules raises the minor number.
@@ -195,7 +195,7 @@ def add_rules(path: Path) -> list[Rule]:
             )
         if unknown := set(rule.operations) - set(OPERATION_SETS["all"]):
             raise InputError(f"{path}: {rule.id}: there is no operation {min(unknown)}.")
-    _known.update(added)
+    _of_servers.update(added)
     return list(added.values())
 
 

@@ -21,8 +21,6 @@ IMPATIENT_TIMEOUT = 5.0
 #: Retries that wait exactly Retry-After; later ones back off exponentially if that is longer.
 TRUSTING = 3
 
-OVER = "the run's time was over"
-
 
 class Quantity(StrEnum):
     """Quantities that a budget limits; a request counts each time it is transmitted."""
@@ -44,7 +42,7 @@ class Budget:
         *,
         most: dict[Quantity, tuple[int, str]] | None = None,
         end: float | None = None,
-        over: str = OVER,
+        over: str = "the run's time was over",
         requests_per_second: float = 0.0,
     ) -> None:
         self.used: Counter[Quantity] = Counter()

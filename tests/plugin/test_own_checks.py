@@ -127,8 +127,8 @@ rules:
 def catalogue_as_it_was() -> Iterator[None]:
     before = dict(RULES)
     yield
-    rules._known.clear()
-    rules._known.update(before)
+    rules._of_servers.clear()
+    rules._of_servers.update(before)
 
 
 def write(tmp_path: Path, text: str) -> Path:

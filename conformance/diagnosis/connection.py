@@ -156,7 +156,7 @@ def _instead(exchange: Exchange) -> str:
     body = one_line(exchange.response_body[:_SEEN].decode("utf-8", "replace"))
     seen = f'that begins "{body}"'
     if kind.partition(";")[0].strip().lower() == "application/json":
-        return f"says {kind}, but answers what is no JSON and {seen[5:]}"
+        return f"says {kind}, but answers a body that is not JSON and {seen.removeprefix('that ')}"
     return f"answers {kind} {seen}"
 
 

@@ -85,11 +85,9 @@ class Examination:
         ids = {"customer_id": organization.customer_id}
         return self.send(organization, call("createAccount", ids, self.samples.account()))
 
-    def found(self, name: str, text: str, *, stops: bool = True) -> Diagnosis:
+    def found(self, name: str, text: str, *, stops: bool = True) -> None:
         """Adds a diagnosis."""
-        diagnosis = Diagnosis(name, text, stops)
-        self.diagnoses.append(diagnosis)
-        return diagnosis
+        self.diagnoses.append(Diagnosis(name, text, stops))
 
     @property
     def waits(self) -> int:

@@ -28,7 +28,7 @@ ROUND = SINGLE + TOGETHER + 3
 #: like that in 1 of 243 runs.
 LOST = 5
 
-#: Rounds disturbed by other movements after which no more follow.
+#: Rounds with other movements of the balance after which no more rounds follow.
 MOST_DISTURBED = 4
 
 

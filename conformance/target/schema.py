@@ -35,7 +35,7 @@ def keys(table: str = "") -> Mapping[str, Any]:
 
 
 def mistake(tables: Mapping[str, Any]) -> str:
-    """The most relevant mistake in the tables, as `key: sentence` without secrets; empty if there is none."""
+    """The most relevant mistake in the tables, as `key: sentence` without secrets; empty without one."""
     validator = _validator()
     if validator.allows(tables):
         return ""

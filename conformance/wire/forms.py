@@ -42,7 +42,7 @@ def sparse(identifier: str) -> bool:
 def _sparse(text: str, argument: str) -> str:
     """Returns the text. Raises SameText if near-identical ids may exist."""
     if not sparse(text):
-        raise SameText(f"ids that resemble {text[:60]!r} may exist as well")
+        raise SameText(f"ids similar to {text[:60]!r} may exist")
     return text
 
 
@@ -69,7 +69,7 @@ def _set(text: str, argument: str) -> str:
 
 
 def _other(text: str, argument: str) -> str:
-    """Replaces the character at a position by 0, or by 1 where it is 0."""
+    """Replaces the character at a position by 0, or 0 by 1."""
     at = _position(text, argument)
     return text[:at] + ("1" if text[at] == "0" else "0") + text[at + 1 :]
 

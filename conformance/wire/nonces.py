@@ -36,7 +36,7 @@ class Nonces:
                 self._seen[nonce] = self._seen.get(nonce, 0) + 1
 
     def renewed(self, call: Call, exchange: Exchange) -> Call:
-        """The call to retry: with a fresh nonce of the same form if the call fixes one that is its own."""
+        """The call to retry, with a fresh nonce if it fixes one that no other request has had."""
         nonce = call.auth.nonce
         if not nonce or self._seen.get(exchange.nonce or "", 0) != 1:
             return call

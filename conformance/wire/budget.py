@@ -57,7 +57,7 @@ class Budget:
         self._ended = ""
 
     def limit(self, rate: float, requests: int | None, reason: str) -> None:
-        """Limits requests a second (0: no limit) and in all (None: as before, else with a `reason`)."""
+        """Limits requests a second (0: no limit) and in all (None: unchanged); `reason` is given then."""
         self.interval = 1.0 / rate if rate else 0.0
         if requests is not None:
             self._most[Quantity.REQUESTS] = requests, reason
@@ -103,7 +103,7 @@ class Budget:
         return self._ended
 
     def _turn(self, number: int) -> float:
-        """Reserves a number of requests with the rate limiter; seconds until they may be sent."""
+        """Reserves a number of requests with the rate limiter; seconds until the last of them is due."""
         if not self.interval:
             return 0.0
         with self._lock:

@@ -195,8 +195,8 @@ def walk(
 
 
 def newest(send: Send, call: Call, since: int, place: str) -> Walk:
-    """Reads the elements added to a list since it had `since`: a few pages at its start or end if `place`
-    says that elements are added there, else the whole list. It is `cut` if some may have been missed."""
+    """Reads the elements added to a list since it had `since` elements: a few pages at its start or end if
+    `place` says that they are added there, else the whole list. `cut`: some may have been missed."""
     if place not in ("start", "end"):
         done = walk(send, call)
         done.cut |= done.broken is not None

@@ -16,7 +16,7 @@ except that authentication comes first.
 
 The engine (`conformance.checks.engine`) sends the case of a table's row, and judges the answer by what the
 oracle says of the row's rule; a rule that it does not name raises InternalError. Generated requests, and
-those of clients under test, are judged by the same `Call`.
+those of clients under test, are judged alike.
 
 Modules: `requests` (path, query, and all parts together), `auth_rules` (section 5), `keys` (section 4.0),
 `body_rules` (sections 4.1 to 4.7), `reasons` (types).

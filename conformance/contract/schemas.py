@@ -152,25 +152,19 @@ def _dialect() -> Any:
     from jsonschema import Draft202012Validator, ValidationError, validators
 
     def required(
-        validator: Any,
-        names: list[str],
-        instance: Any,
-        schema: Mapping[str, Any],
+        validator: Any, names: list[str], instance: Any, schema: Mapping[str, Any]
     ) -> Iterator[ValidationError]:
         if not validator.is_type(instance, "object"):
             return
         for name in names:
             if name not in instance:
                 member = schema.get("properties", {}).get(name, True)
-                nullable = next(iter(validator.descend(None, member)), None) is None
-                keyword = _MISSING_NULLABLE if nullable else "required"
+                allows_null = next(iter(validator.descend(None, member)), None) is None
+                keyword = _MISSING_NULLABLE if allows_null else "required"
                 yield ValidationError(name, validator=keyword, path=[name])
 
     def pattern(
-        validator: Any,
-        text: str,
-        instance: Any,
-        schema: Mapping[str, Any],
+        validator: Any, text: str, instance: Any, schema: Mapping[str, Any]
     ) -> Iterator[ValidationError]:
         if validator.is_type(instance, "string") and not _compiled(text).search(instance):
             yield ValidationError(text)

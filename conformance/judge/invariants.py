@@ -9,7 +9,7 @@ from conformance.contract import signing
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
 from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.judge.findings import EVERY_RESPONSE, Judgement
@@ -185,9 +185,7 @@ class Invariants:
             return False
         if status is None:
             broken = f"no answer: {exchange.error}"
-        elif status >= 500 and not (
-            status == 501 and exchange.operation and TRAITS[exchange.operation].under_development
-        ):
+        elif status >= 500 and not (status == 501 and traits_of(exchange.operation).under_development):
             broken = f"status {status}"
         self._judge("http.no-server-error", exchange, broken, "an answer with a status below 500")
         return not broken

@@ -316,11 +316,7 @@ class Exchange:
             return writable(f"{self.status} {kind[:60]}/{code[:60]}")
         if self.document is MISSING:
             return f"{self.status} with {self.unread}"
-        return (
-            f"{self.status} with a JSON body"
-            if self.succeeded
-            else f"{self.status} without error type and code"
-        )
+        return f"{self.status} " + ("with a JSON body" if self.succeeded else "without error type and code")
 
 
 def _header(headers: list[tuple[str, str]], name: str) -> str | None:

@@ -182,39 +182,32 @@ def _wrong_text(operation: str, field: Field, value: str, document: dict[str, An
         yield Reason(
             "fields.max-length", f"{field.name} of {len(value)} characters (at most {field.max_length})"
         )
+    what = f"{field.name} {show(value)}"
     if field.choices and surely_no_choice(value, field.choices):
-        yield Reason("fields.enum", f"{field.name} {show(value)}")
+        yield Reason("fields.enum", what)
     if field.code == "country" and surely_no_code(value, 2):
-        yield Reason("fields.country-code", f"{field.name} {show(value)}")
-    if (
-        field.code == "currency"
-        and surely_no_code(value, 3)
-        and document.get("type", "bank_account") == "bank_account"
-    ):
-        yield Reason("fields.currency-code", f"{field.name} {show(value)}")
+        yield Reason("fields.country-code", what)
+    bank = document.get("type", "bank_account") == "bank_account"
+    if field.code == "currency" and bank and surely_no_code(value, 3):
+        yield Reason("fields.currency-code", what)
     fiat = field.code != "currency" or document.get("type") != "wallet"
     if field.code and fiat and value == UNASSIGNED_CODES[field.code]:
-        yield Reason("fields.unassigned-code", f"{field.name} {show(value)}")
+        yield Reason("fields.unassigned-code", what)
     wallet = TRAITS[operation].creates == "payout_destination" and document.get("type") != "bank_account"
     if field.name == "currency" and not wallet and value in OTHER_CURRENCIES.get(operation, ()):
         yield Reason("fields.currency-kind", f"currency {value}")
     if field.name == "amount" and surely_no_amount(value):
         implied = TRAITS[operation].creates == "payin" and not_positive(value)
-        yield Reason("fields.payin-amount-positive" if implied else "fields.amount", f"amount {show(value)}")
+        yield Reason("fields.payin-amount-positive" if implied else "fields.amount", what)
 
 
 def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
-    if (
-        TRAITS[operation].creates == "beneficiary"
-        and document.get("beneficiary_type") == "business"
-        and document.get("company_name") is None
-    ):
+    creates = TRAITS[operation].creates
+    business = creates == "beneficiary" and document.get("beneficiary_type") == "business"
+    wallet = creates == "payout_destination" and document.get("type") == "wallet"
+    if business and document.get("company_name") is None:
         yield Reason("fields.company-name", "a business without company_name")
-    if (
-        TRAITS[operation].creates == "payout_destination"
-        and document.get("type") == "wallet"
-        and document.get("network") is None
-    ):
+    if wallet and document.get("network") is None:
         yield Reason("fields.network", "a wallet destination without network")
 
 

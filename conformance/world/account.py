@@ -1,4 +1,4 @@
-"""Resources that a check works on: created through the API, in a new account unless checks may share one."""
+"""Fixtures: an account and the resources under it that a check works on, created through the API."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from conformance.world.cache import Key, RunCache
 if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
-#: Members of a body that are to differ from the sample, made from it.
+#: Sample body -> members to replace in it.
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
-#: Path parameter -> the fixture attribute that provides it.
+#: Path parameters in the order of their nesting; each is an attribute of AccountFixture.
 _PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
 
 
@@ -29,7 +29,7 @@ _NOBODY = Key[str]("nobody")
 
 
 def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: Any) -> Call:
-    """A call of an operation with path parameters filled in, a JSON body and, on POST, a fresh key."""
+    """Builds a call: path parameters filled in, a JSON body, and a new Idempotency-Key on POST."""
     described = OPERATIONS[operation]
     return Call(
         operation=operation,
@@ -42,36 +42,35 @@ def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: An
 
 
 def renewed(call: Call) -> Call:
-    """The same call under a key that was not used yet, where it has one."""
+    """Copies a call, with a new Idempotency-Key where it has one."""
     return call.but(idempotency_key=new_key()) if call.idempotency_key else call
 
 
 def quoted(identifier: str) -> str:
-    """Percent-encodes an id as a path segment (RFC 3986); an id that is encoded already stays as it is."""
+    """Percent-encodes an id as a path segment (RFC 3986), unless it is encoded already."""
     return derive(identifier, "segment")
 
 
 class Place(enum.Enum):
-    """The account a fixture shares when the server refuses to open another one."""
+    """The account that a fixture falls back to when the server refuses to create another one."""
 
-    #: An account without resources.
+    #: An unused account.
     EMPTY = enum.auto()
-    #: An account without resources, of those reserved for the run's shared fixtures.
+    #: An unused account, the one reserved for cached fixtures included.
     KEPT = enum.auto()
-    #: The first account opened for a COMMON fixture, with any resources in it.
+    #: The first account created for a COMMON fixture, whatever it holds.
     COMMON = enum.auto()
-    #: The same; its own account is never shared.
+    #: As COMMON, but the fixture's own account is no fallback of others.
     BELOW = enum.auto()
-    #: The first, or the second, account of its customer opened for a COMMON fixture; its own account is
-    #: never shared.
+    #: As BELOW, but the first or the second such account of the same customer.
     FIRST = enum.auto()
     SECOND = enum.auto()
 
 
 class AccountFixture:
-    """One account of one organization and what stands under it; each part is created when first asked for.
+    """An account of one organization and the resources under it, each created on first access.
 
-    A part that the server refuses to create raises Inconclusive, each time it is asked for.
+    Access to a resource that the server refuses to create raises Inconclusive, each time.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class AccountFixture:
         self._restyle = restyle
         self.client = run.client(organization)
         self._organization = organization
-        #: The id of the customer of which its account is made.
+        #: The customer that owns the account.
         self.home = customer_id or self.client.organization.customer_id
         self._parts = RunCache()
         self._account_id = account_id
@@ -100,7 +99,7 @@ class AccountFixture:
 
     @property
     def customer_id(self) -> str:
-        """The id of the customer of which it makes and lists accounts."""
+        """The customer whose accounts are created and listed; `Accounts.elsewhere` may replace it."""
         if self.place in (Place.FIRST, Place.SECOND):
             return self.home
         return self.run.accounts.instead.get(self.home, self.home)
@@ -118,7 +117,7 @@ class AccountFixture:
         return self._account_id or identifier(self.account)
 
     def works_in(self, account_id: str) -> bool:
-        """True if this is its account; a fixture that has none yet works in no account."""
+        """True if the fixture has an account and this is its id."""
         made = self._parts.find(Key[Exchange]("account"))
         return account_id in (self._account_id, made and made.get("id"))
 
@@ -142,7 +141,7 @@ class AccountFixture:
 
     @property
     def payee(self) -> tuple[str, str, str]:
-        """Beneficiary, destination and currency of a payout to a payee of this fixture."""
+        """Beneficiary id, destination id and currency of a payout within this fixture."""
         currency = self.destination.get("currency")
         return self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
 
@@ -175,8 +174,7 @@ class AccountFixture:
 
     @property
     def _nobody(self) -> str:
-        """The id of a beneficiary that does not exist, for requests that must be refused by a run that only
-        reads: no list shows one."""
+        """The id of a beneficiary that does not exist: a read-only run cannot create one, nor list one."""
         return self._parts.get(_NOBODY, lambda: f"bene_{secrets.token_hex(12)}")
 
     def call(self, operation: str, body: Any = None) -> Call:
@@ -186,13 +184,12 @@ class AccountFixture:
         return call(operation, self.ids(operation), body)
 
     def body(self, operation: str) -> dict[str, Any]:
-        """A valid body of an operation in this fixture: the sample, restyled where the target file says
-        nothing of a member."""
+        """A valid body: the sample, restyled except for members that the target file sets."""
         body = self._sample(operation)
         if self._restyle is None:
             return body
-        told = {name for sample in self.run.target.samples.values() for name in sample}
-        return {**body, **{name: value for name, value in self._restyle(body).items() if name not in told}}
+        fixed = {name for sample in self.run.target.samples.values() for name in sample}
+        return {**body, **{name: value for name, value in self._restyle(body).items() if name not in fixed}}
 
     def _sample(self, operation: str) -> dict[str, Any]:
         samples = self.run.samples
@@ -244,12 +241,10 @@ def parameters(operation: str) -> tuple[str, ...]:
 
 
 def unknown_like(known: str) -> str:
-    """An id of the same shape as a known one that almost certainly does not exist.
+    """Derives an id that almost certainly does not exist and has the syntax of a known one.
 
-    The prefix stays; every digit becomes another digit and every letter another letter of its
-    kind (hexadecimal where all are), so that servers which look at the shape of an id accept it.
+    The prefix stays; digits are replaced by digits, letters by letters (hexadecimal where all are).
     """
-
     prefix, separator, rest = known.partition("_")
     if not separator:
         prefix, rest = "", known
@@ -268,7 +263,7 @@ def unknown_like(known: str) -> str:
             return secrets.choice(letters.upper())
         return character
 
-    # The first characters may carry a version, a time or a shard: keep them where enough is left.
+    # The first characters may encode a version, a time or a shard: they stay where 12 others are left.
     keep = len(rest) - 12 if len(rest) > 16 else 0
     while True:
         candidate = rest[:keep] + "".join(map(other, rest[keep:]))

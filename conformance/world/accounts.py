@@ -1,4 +1,4 @@
-"""Accounts to work in, by purpose: checks that name one purpose share an account and see its contents."""
+"""Accounts by purpose: checks that name the same purpose share an account and its contents."""
 
 from __future__ import annotations
 
@@ -19,69 +19,69 @@ if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
 
-#: Purpose -> the account to share when the server refuses to open another. A part may follow a slash:
-#: "authentication/createWallet" is another account than "authentication".
+#: Purpose -> the fallback when the server refuses to create another account. A suffix after a slash makes
+#: another account: "authentication/createWallet" is not that of "authentication".
 PURPOSES: Mapping[str, Place] = {
     # Requests that read, or that must be refused.
     "shared": Place.COMMON,
-    # Payouts: the account with funds that the target names, else the shared one.
+    # Payouts: the target's funded account, else the shared one.
     "payouts": Place.EMPTY,
-    # Resources whose number does not matter.
+    # Any number of resources.
     "created": Place.COMMON,
-    # Lists of which all elements are known.
+    # Lists whose elements are all known.
     "lists": Place.KEPT,
-    # Reads that must have something to show.
+    # Reads of lists with elements.
     "populated": Place.COMMON,
     # Requests of section 5.
     "authentication": Place.COMMON,
     # Bodies with one defect.
     "invalid bodies": Place.COMMON,
-    # Odd requests, some of which may be accepted.
+    # Odd requests, of which some may be accepted.
     "hostile": Place.COMMON,
-    # Resources that other organizations and accounts must not see.
+    # Isolation between organizations and accounts (section 5.5).
     "tenant": Place.FIRST,
     "sibling tenant": Place.SECOND,
 }
 
-#: Purposes for which a run that creates nothing takes the shared account.
+#: Purposes for which a read-only run uses the shared account.
 _SHAREABLE = ("authentication", "hostile", "invalid bodies")
 
-#: Places in which the customer matters.
+#: Fallbacks that must belong to the same customer.
 _TENANTS = (Place.FIRST, Place.SECOND)
 
-#: Purposes of accounts whose texts carry random words.
+#: Purposes of accounts whose free texts all get random markers.
 _MARKED = ("tenant", "sibling tenant")
 
-#: Number of accounts without resources that are reserved for the run's shared fixtures.
+#: Number of unused accounts that are reserved for cached fixtures.
 _RESERVED = 1
 
 
 class Accounts:
-    """The accounts of a run, each made when first asked for."""
+    """The accounts of a run, each created on first use."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._kept: dict[tuple[str, str], AccountFixture] = {}
-        #: The accounts that fixtures can share, in the order of opening.
+        #: Fallback accounts, in the order of creation.
         self._common: list[Exchange] = []
-        #: Id of an account that a fixture works in -> id of its customer.
+        #: Account id of a fixture -> id of its customer.
         self._customers: dict[str, str] = {}
-        #: The numbers of the exchanges that created accounts in runs that have ended.
+        #: Numbers of the exchanges that created accounts in included runs.
         self._others: set[int] = set()
-        #: Customers that take no more accounts.
+        #: Customers that have reached a quota of accounts.
         self._refusing: set[str] = set()
-        #: Customer -> the one of which a check makes and lists accounts in its place.
+        #: Customer -> the customer that replaces it.
         self.instead: Mapping[str, str] = {}
 
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
     ) -> AccountFixture:
-        """The fixture of a purpose in an account of an owner: "primary" or "secondary" organization, or
-        "cousin", the other customer of the primary one. A `fresh` one is in a new account and not kept; for
-        payouts, in the account with funds. `below`: the check works below a beneficiary of its own, so that
-        it can share an account when the server refuses to open another.
+        """Returns the fixture of a purpose and an owner: the "primary" or "secondary" organization, or
+        "cousin", the other customer of the primary one.
 
-        Raises KeyError for an unknown purpose, LeftOut where the run creates nothing."""
+        A `fresh` fixture has a new account (for payouts: the funded one) and is not cached. `below`: the
+        check works below a beneficiary of its own, so it may fall back to a shared account. Raises KeyError
+        for an unknown purpose, LeftOut in a read-only run."""
         whole, _, part = purpose.partition("/")
         place = PURPOSES[whole]
         if part and whole != "authentication":
@@ -111,15 +111,15 @@ class Accounts:
         return AccountFixture(self._run, owner, restyle=restyle, place=place)
 
     def opened(self, fixture: AccountFixture) -> Exchange:
-        """The exchange that created the account of a fixture; when the server refuses to open another, that
-        of an earlier account which the fixture may share. Raises Inconclusive when there is none."""
+        """The exchange that created a fixture's account, or its fallback where the server refuses to create
+        one. Raises Inconclusive without a fallback."""
         opening = call("createAccount", {"customer_id": fixture.home}, fixture.body("createAccount"))
         try:
             made = fixture.run.accept(fixture.client, opening, "an account to work in")
         except Inconclusive:
             found = self._sharable(fixture, opening)
             self.refuses_another(fixture.client, fixture.home)
-            # A check that runs again with the other customer has used the keys of those in the first.
+            # A check that runs again with the other customer has used its keys in the fallback accounts.
             if not found or self.instead:
                 raise
             made = found[0]
@@ -129,7 +129,7 @@ class Accounts:
         return made
 
     def refuses_another(self, client: Client, customer_id: str) -> bool:
-        """True if a customer takes no more accounts: it refuses a plain one, now or before."""
+        """True if a quota of accounts is reached: a valid create is refused, now or before."""
         if customer_id not in self._refusing:
             create = call("createAccount", {"customer_id": customer_id}, self._run.samples.account())
             answer = self._run.send(client, create, "is there room for one more?")
@@ -138,8 +138,8 @@ class Accounts:
         return customer_id in self._refusing
 
     def _sharable(self, fixture: AccountFixture, opening: Call) -> list[Exchange]:
-        """The exchanges that created accounts which a fixture may share, the best first: of tenants those of
-        its customer in this run, else of its organization."""
+        """The exchanges that created the possible fallback accounts of a fixture, the best first: for tenants
+        those of its customer in this run, else those of its organization."""
 
         def near(made: Exchange) -> bool:
             if fixture.place in _TENANTS and (made.call.path != opening.path or made.number in self._others):
@@ -162,22 +162,21 @@ class Accounts:
         first: dict[str, Exchange] = {}
         for made in list(self._run.accepted):
             if made.operation == "createAccount" and isinstance(made.get("id"), str):
-                # Later ones with its id are replays.
+                # Later ones with the same id are idempotent replays.
                 first.setdefault(str(made.get("id")), made)
         return [made for made in first.values() if customer_id in (None, customer_of(made))]
 
     def customer_of(self, account_id: str, otherwise: str) -> str:
-        """The id of the customer of an account that a fixture opened, else another."""
+        """The customer of a fixture's account; `otherwise` for other accounts."""
         return self._customers.get(account_id, otherwise)
 
     @property
     def scarce(self) -> bool:
-        """True where the primary organization's first customer takes no more accounts."""
+        """True if the primary customer has reached a quota of accounts."""
         return self._run.target.primary.customer_id in self._refusing
 
     def include(self, other: Accounts) -> None:
-        """Takes over the accounts of a run that has ended. Those that its fixtures worked in are for fixtures
-        that may find any resources."""
+        """Adds the accounts of a run that has ended; those of its fixtures become COMMON fallbacks."""
         theirs = other.created()
         self._customers |= other._customers
         self._common += [made for made in theirs if made.get("id") in other._customers]
@@ -185,7 +184,7 @@ class Accounts:
 
     @contextlib.contextmanager
     def elsewhere(self) -> Iterator[None]:
-        """Lets a check make and list accounts of the primary organization's other customer meanwhile."""
+        """Swaps the two customers of the primary organization where accounts are created and listed."""
         first, other = self._run.target.primary.customer_id, self._run.target.primary.other_customer_id
         self.instead = {} if other is None else {first: other, other: first}
         try:
@@ -194,16 +193,16 @@ class Accounts:
             self.instead = {}
 
     def forget(self, purpose: str) -> None:
-        """Lets the next request for a purpose make another account."""
+        """Removes a purpose's fixtures from the cache."""
         self._kept = {key: fixture for key, fixture in self._kept.items() if key[0] != purpose}
 
     def leave(self, account_id: str) -> None:
-        """Replaces the shared fixtures of an account when they are next asked for."""
+        """Removes an account's fixtures from the cache."""
         self._kept = {key: each for key, each in self._kept.items() if not each.works_in(account_id)}
 
 
 def customer_of(made: Exchange) -> str:
-    """The id of the customer in the path of a createAccount."""
+    """The customer id in the path of a createAccount; "" without one."""
     called = match(made.method, made.call.path)
     return called[1]["customer_id"] if called else ""
 

@@ -1,4 +1,4 @@
-"""Addresses of beneficiaries, each made from a sample body, that a server may take for something else."""
+"""Valid but unusual addresses of beneficiaries, each derived from a sample body."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ def abroad(sample: Body) -> str:
 
 
 def address_abroad(sample: Body) -> Body:
-    # A postal code is no number; the country is not where the money goes.
+    # The postal code has a leading zero; the country differs from the destination's.
     return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": abroad(sample)}
 
 
-#: With a space in each of its members, words that begin small, and apostrophes.
+#: With spaces, apostrophes and words in lower case.
 ENGLISH_ADDRESS = {
     "address_line": "10 McAdam's Yard, flat 2b",
     "city": "King's Lynn and West Norfolk",
@@ -26,7 +26,7 @@ ENGLISH_ADDRESS = {
 
 
 def english_address(sample: Body) -> Body:
-    """An English address, for a sample from there another one abroad."""
+    """An English address; a German one for a sample from England."""
     return address_abroad(sample) if sample.get("country_code") == "GB" else ENGLISH_ADDRESS
 
 
@@ -35,13 +35,13 @@ def foreign_street(sample: Body) -> Body:
 
 
 def long_address(sample: Body) -> Body:
-    """An address longer than the lines of bank forms, in a place in Wales."""
+    """An address whose street and city are longer than the lines of bank forms."""
     city = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
     return {**sample["address"], "address_line": "Old Station Road 1, " * 6 + "Building 7", "city": city}
 
 
 def longest_address(sample: Body) -> Body:
-    """An address whose members are longer than the usual columns: no greatest length is stated."""
+    """An address longer than usual database columns: no maximum is stated."""
     members = {"address_line": 600, "city": 300, "region": 300, "postal_code": 60}
     return {
         **sample["address"],

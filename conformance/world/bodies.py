@@ -1,8 +1,7 @@
 """Valid bodies: one table, operation -> name -> changes of the operation's sample.
 
-A row has bodies to try, the likeliest first: where a server may refuse one (bank details, section 2.10; other
-scripts, signs and currencies), the next one is plainer. Checks, lists and generated requests choose rows by
-name; the body of a row that the server accepts is found out once in a run.
+A row lists bodies to try in order, later ones plainer: a server may refuse one for its bank details (section
+2.10), scripts, punctuation or currency. Checks, lists and generated requests choose rows by name.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ from conformance.world.samples import (
     solana_address,
 )
 
-#: Changed members: a value, MISSING for a member that is left out, or a function of the sample.
+#: Members to change: a value, MISSING to leave the member out, or a function of the sample.
 Changes = Mapping[str, Any]
 
-#: Bodies to try: changes of the sample, or what a function makes in a fixture.
+#: Bodies to try: changes of the sample, or a function of a fixture that returns whole bodies.
 Row = Sequence[Changes] | Callable[[AccountFixture], list[Body]]
 
 _DIGITS = "0123456789"
@@ -67,7 +66,7 @@ def _longest(name: str) -> Callable[[Body], str]:
 
 
 def _email(_: Body) -> str:
-    # Before the @ capitals make another address, and a plus sign is none of a query's spaces.
+    # Before the @ case matters, and a plus sign must not be decoded as a space.
     return f"Grace.Hopper+{marker()}@example.org"
 
 
@@ -77,7 +76,7 @@ def _email(_: Body) -> str:
 #: Another person's title and names than the sample's.
 NAMES = {"title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper"}
 
-#: Another person than the sample's. British authorities keep the first of these telephone numbers free.
+#: Another person than the sample's. The telephone numbers begin with a range that Ofcom reserves for fiction.
 _PERSON = {
     "beneficiary_type": "individual",
     **NAMES,
@@ -91,7 +90,7 @@ _BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": 
 
 
 def business_beneficiary(body: Body) -> Body:
-    """Members that change a valid beneficiary body into one of a business."""
+    """Changes a valid beneficiary body into one of a business."""
     return changed(body, _BUSINESS)
 
 
@@ -109,7 +108,7 @@ def _apostrophes(fixture: AccountFixture) -> list[Body]:
     body = {**fixture.body("createBeneficiary"), "first_name": "D'Arcy", "middle_name": "Null"}
     body["last_name"] = "O'Brien"
     people = [{**body, "phone": phone} for phone in grouped_phones(body["phone"])]
-    # A title with a dot, and a number that begins with a zero.
+    # A title with a full stop, and a tax number with a leading zero.
     exact = {"title": "Dr.", "tax_id": f"0{digits(8)}"}
     return [*({**person, **exact} for person in people[:1]), *people, body]
 
@@ -121,7 +120,7 @@ _SCRIPTS = {"display_name": LETTERS, "note": LETTERS}
 
 
 def _iban(fixture: AccountFixture) -> list[Body]:
-    """The accepted bank details with an IBAN beside, then an account that has only an IBAN."""
+    """The accepted bank details with an IBAN added, then bank details with an IBAN only."""
     body = fixture.body("createPayoutDestination")
     if "iban" in body:
         return [body]
@@ -173,7 +172,7 @@ def _defaults(destinations: list[Body]) -> list[Body]:
 
 
 def _other_payee(fixture: AccountFixture) -> str:
-    """The id of a new business; of a new person where the server takes no business."""
+    """The id of a new business, or of a new individual where the server refuses it."""
     with contextlib.suppress(Inconclusive):
         business = business_beneficiary(fixture.body("createBeneficiary"))
         return identifier(fixture.create("createBeneficiary", business))
@@ -192,7 +191,7 @@ def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any)
 # ---------------------------------------------------------------------- the table
 
 
-#: operationId -> name -> bodies to try, the likeliest first.
+#: operationId -> name -> bodies to try, in order.
 BODIES: Mapping[str, Mapping[str, Row]] = {
     "createAccount": {
         "a name in letters of several scripts": [{"name": _marked(LETTERS)}],
@@ -206,7 +205,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "required fields only": [
             {field.name: MISSING for field in request_fields("createBeneficiary") if not field.required}
         ],
-        # A business may well have neither title nor middle name.
+        # A server may allow a business neither title nor middle name.
         "type business": [
             {**_PARTNERSHIP, **_ENGLISH, "title": MISSING, "middle_name": MISSING},
             {**_PARTNERSHIP, "title": MISSING, "middle_name": MISSING},
@@ -226,7 +225,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
-        # The countries of address, telephone and payouts, of which none tells another.
+        # The countries of address, telephone and payouts differ: none follows from another.
         "an address abroad": [
             {"address": address_abroad, "country_code": "GB"},
             {"address": address_abroad},
@@ -237,7 +236,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"display_name": SIGNS, "note": SIGNS + LINES},
             {"display_name": SIGNS, "note": SIGNS},
         ],
-        # Longer than a front end may take, then shorter; addresses, too, have no greatest length.
+        # Notes and addresses have no stated maximum; a server may have one.
         "a long note": [
             {"note": _DIGITS * 1010, "address": longest_address},
             {"note": _DIGITS * 240, "address": long_address},
@@ -248,9 +247,9 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
     },
     "updateBeneficiary": {
-        # The body is that of the sample; what it changes is an individual.
+        # The beneficiary that it updates is an individual.
         "individual": lambda fixture: [fixture.body("updateBeneficiary")],
-        # A server may refuse these: one that serves some countries or scripts only, or a front end.
+        # A server that supports some countries or scripts only, or a front end, may refuse the rows below.
         "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
         "another country_code": [
             {"country_code": abroad, "display_name": _marked("Ada Byron")},
@@ -319,7 +318,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": f"{LETTERS} {SIGNS}"},
         ],
         "a long note": [{"note": _DIGITS * 50}],
-        # To the default destination, which a beneficiary's first may be.
+        # To the default destination; a server may make the first one the default.
         "another beneficiary and currency": paid(
             lambda fixture: [
                 body | {"is_default": True}
@@ -327,7 +326,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             ],
             _other_payee,
         ),
-        # The text wants a code of ISO 4217, also where the money goes to a wallet.
+        # Section 4.4 states an ISO 4217 currency, also for payouts to a wallet.
         "a wallet to pay to": paid(
             lambda fixture: _defaults(_wallet(fixture)), lambda fixture: fixture.beneficiary_id, "USD"
         ),
@@ -359,15 +358,15 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
 
 
 def changed(body: Body, changes: Changes, sample: Body | None = None) -> Body:
-    """A body with some members changed; functions among these are called with a sample, or the body."""
+    """Copies a body with members changed; function values are called with the sample, or the body."""
     values = {name: value(sample or body) if callable(value) else value for name, value in changes.items()}
     return {name: value for name, value in {**body, **values}.items() if value is not MISSING}
 
 
 def bodies(fixture: AccountFixture, operation: str, name: str = SAMPLE) -> list[Body]:
-    """New bodies of a row to try in a fixture; none where this server has no such row.
+    """New bodies of a row, to try in order; none where the row does not apply to this server.
 
-    Raises KeyError for a name that the operation does not have."""
+    Raises KeyError for an unknown name."""
     if name == SAMPLE:
         return [fixture.body(operation)]
     row = BODIES[operation][name]

@@ -1,4 +1,4 @@
-"""Values that a run makes once and uses again, by typed keys."""
+"""A cache of a run's values by typed keys."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Key(Generic[T]):
-    """The key of a value of type T. `name` says what it is; `part`, which of several (of an operation,
-    say)."""
+    """The key of a value of type T; `part` tells several of one `name` apart, such as by operation."""
 
     name: str
     part: str = ""
@@ -25,16 +24,13 @@ class Key(Generic[T]):
 
 
 class RunCache:
-    """Values by key. It also remembers that a value could not be made, and why."""
+    """Values by key, or the Inconclusive that making one raised."""
 
     def __init__(self) -> None:
         self._values: dict[Key[Any], Any] = {}
 
     def get(self, key: Key[T], make: Callable[[], T]) -> T:
-        """The value of a key, made when it is first asked for.
-
-        Where `make` raised Inconclusive, that is raised again each time, and nothing is made again.
-        """
+        """Returns the value of a key, made on first use. An Inconclusive from `make` is raised each time."""
         if key not in self._values:
             try:
                 self._values[key] = make()
@@ -42,26 +38,26 @@ class RunCache:
                 self._values[key] = refusal
         value = self._values[key]
         if isinstance(value, Inconclusive):
-            # A new exception each time: one that is raised again would gather tracebacks.
+            # A new exception each time: re-raising one would accumulate tracebacks.
             raise type(value)(value.reason, value.remedy, value.cause)
         return cast(T, value)
 
     def find(self, key: Key[T]) -> T | None:
-        """The value of a key, or None where none was made."""
+        """Returns the value of a key, or None."""
         value = self._values.get(key)
         return None if isinstance(value, Inconclusive) else cast("T | None", value)
 
     def put(self, key: Key[T], value: T) -> T:
-        """Keeps a value in the place of the one before."""
+        """Sets the value of a key and returns it."""
         self._values[key] = value
         return value
 
     def copy(self) -> RunCache:
-        """A cache with the same values, which changes by itself."""
+        """Copies the cache; later changes are separate."""
         other = RunCache()
         other._values = dict(self._values)
         return other
 
     def forget(self, key: Key[Any]) -> None:
-        """Lets the value be made anew when it is next asked for."""
+        """Removes the value of a key."""
         self._values.pop(key, None)

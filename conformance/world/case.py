@@ -1,7 +1,7 @@
-"""Cases: one request with one intent, an operation's valid call but for one named change.
+"""Cases: an operation's valid request with one named change.
 
-Tables make cases, and so does Hypothesis. A case says in words whose resources it names, never by ids: ids
-that a server gave must not decide what Hypothesis draws, or no failure could be drawn again.
+Tables and Hypothesis make cases. A case names resources by their owner, not by id: what Hypothesis draws
+must not depend on the server's ids, or no failure could be reproduced.
 """
 
 from __future__ import annotations
@@ -16,27 +16,26 @@ from conformance.judge.oracle.requests import Path
 from conformance.wire.messages import Auth, Call
 from conformance.wire.provenance import new_key
 
-#: An Idempotency-Key that is new in each request.
+#: Stands for an Idempotency-Key that is new in each request.
 FRESH = "a new one"
 
-#: Signed as the specification has it.
+#: Authentication as in section 5.
 RIGHTLY = Auth()
 
 
 @dataclass(frozen=True)
 class Case:
-    """One request of an operation.
+    """A request of an operation.
 
-    `name` says what it changes. `rule` is the rule that it is about (generated ones have none: the oracle
-    finds it). `path` says whose resource each parameter names (see conformance.judge.oracle), `key` is the
-    Idempotency-Key (None: left out).
+    `name` describes the change, `rule` is the rule under test ("": the oracle finds it), `path` the owner of
+    each path parameter (see conformance.judge.oracle), `key` the Idempotency-Key (None: no header).
     """
 
     operation: str
     name: str
     rule: str = ""
     path: Path = ()
-    #: Owner of the beneficiary and the destination that a payout names.
+    #: Owner of a payout's beneficiary and destination.
     payee: str = OWN
     query: str = ""
     body: bytes | None = None
@@ -44,22 +43,22 @@ class Case:
     key: str | None = FRESH
     headers: tuple[tuple[str, str], ...] = ()
     auth: Auth = RIGHTLY
-    #: A front end may refuse it in words of its own, or a router take it for no operation's.
+    #: A front end may refuse it with a body of its own, or a router not find the operation.
     front_end: bool = False
-    #: A request without what this one is about: where it is not answered as its own rule has it, or refused
-    #: in the same way, this one shows nothing, and that rule is the cause.
+    #: The request without the change: where its answer breaks its own rule, or is the same refusal, this case
+    #: is inconclusive, and that rule is the cause.
     control: Case | None = None
 
     @property
     def there(self) -> bool:
-        """True if the resource that the path leads to, or its top level, exists: the caller's own, or another
-        organization's. One of several replicas may not know it yet."""
+        """True if the path's resource, or the foreign top level of the path, exists: a replica may answer 404
+        for a moment."""
         owners = [owner for _, owner in self.path]
         return {*owners} <= {OWN} or owners[0] == FOREIGN
 
 
 def call_of(case: Case, ids: Mapping[str, str], body: bytes | None) -> Call:
-    """The call of a case with ids in its path and this body (stand-ins for ids replaced)."""
+    """Builds the call of a case from ids for its path and a body with placeholders replaced."""
     described = OPERATIONS[case.operation]
     path = re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], described.path)
     key = new_key() if case.key == FRESH and described.is_post else case.key

@@ -1,8 +1,8 @@
-"""One resource of every kind of valid body, made once for a run and looked at by several checks.
+"""One resource of each kind of valid body, created once in a run and read by several checks.
 
-An operation's sample comes first; a server that refuses it leaves the checks inconclusive. The other kinds
-leave fields out, fill them with other values or with letters and signs that are easily damaged; one that a
-server refuses, as the specification may leave it free to do, is left out.
+The sample comes first; a server that refuses it leaves the checks inconclusive. The other kinds omit fields,
+or hold other values or text that is easily corrupted; one that the server refuses is left out, as the
+specification may allow that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts
 
-#: operationId -> the rows of the table of bodies that are made.
+#: operationId -> the rows of BODIES that are created.
 KINDS: Mapping[str, tuple[str, ...]] = {
     "createAccount": ("a name in letters of several scripts", "a name with signs"),
     "createBeneficiary": (
@@ -55,14 +55,14 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "a note with letters and signs",
         "another beneficiary and currency",
         "a wallet to pay to",
-        # To the first beneficiary, after another one was made.
+        # To the first beneficiary, after the second was created.
         "a long note",
     ),
     "createVirtualAccount": (
         "an address",
         "another currency",
         "a label with letters and signs",
-        # In the sample's currency once more.
+        # A second one in the sample's currency.
         "the longest label",
     ),
     "createWallet": (
@@ -79,8 +79,7 @@ _CREATIONS = Key["list[CreatedResource]"]("resources of every kind")
 
 @dataclass(frozen=True)
 class CreatedResource:
-    """A created resource: the kind of its body, the body, the fixture it is in, and the exchange that
-    created it."""
+    """A created resource: kind of body, body, fixture, and the exchange that created it."""
 
     kind: str
     body: Body
@@ -89,7 +88,7 @@ class CreatedResource:
 
 
 def creations(run: RunContext, operation: str) -> list[CreatedResource]:
-    """The resources of every kind that the server accepts for an operation, the sample first.
+    """One resource of each kind that the server accepts, the sample first.
 
     Raises Inconclusive when it refuses the sample.
     """
@@ -97,7 +96,7 @@ def creations(run: RunContext, operation: str) -> list[CreatedResource]:
 
 
 def created_in(run: RunContext, operation: str) -> AccountFixture:
-    """The account for resources whose number does not matter; a new account for a wallet."""
+    """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
     return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
 
 
@@ -113,7 +112,7 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         return made
     if TRAITS[operation].creates == "beneficiary":
         with contextlib.suppress(Inconclusive):
-            # A new beneficiary shows none of the destinations that others of the account have.
+            # A new beneficiary must not show the destinations of another one.
             _ = fixture.destination
     pair = TRAITS[operation].unique_pair
     texts = list(TEXTS)
@@ -122,13 +121,13 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         tries = _with_texts(fixture, operation, plain, texts[0])
         if len(tries) > len(plain):
             del texts[0]
-        # Another pair fits beside the sample's wallet; the same pair only in another account.
+        # A second wallet of the sample's pair needs another account (section 4.6).
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
         if TRAITS[operation].creates == "account" and other_customer and len(made) > 1:
             where = AccountFixture(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
-            # A second default is open: a beneficiary without any, and of the other kind where there is one.
+            # A second default is open, so this takes a new beneficiary, if possible a business.
             business = business_beneficiary if accepts(run, "createBeneficiary", "business") else None
             where = AccountFixture(run, account_id=fixture.account_id, restyle=business)
         for body in tries:
@@ -142,16 +141,15 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
 
 
 def _with_texts(fixture: AccountFixture, operation: str, tries: list[Body], text: str) -> list[Body]:
-    """The bodies of a row, each after the same with a text that servers are known to change wherever the row
-    leaves the sample's."""
-    told = fixture.run.samples.over(OPERATIONS[operation].resource)
-    texts = {place: text for place in places(operation) if place[0] not in told}
+    """The bodies of a row, each preceded by a copy that has the text wherever the row keeps the sample's."""
+    fixed = fixture.run.samples.over(OPERATIONS[operation].resource)
+    texts = {place: text for place in places(operation) if place[0] not in fixed}
     usual = fixture.body(operation)
     return [each for body in tries for each in (*with_texts(operation, body, texts, usual)[:1], body)]
 
 
 def _keeps_to_the_contract(created: Call) -> bool:
-    """True if a body has documented fields only, and texts that no server changes before it stores them."""
+    """True if a body has documented fields only, and texts of printable ASCII without outer spaces."""
     body: Body = created.document
     names = {field.name for field in request_fields(str(created.operation))}
     texts = [value for value in body.values() if isinstance(value, str)]
@@ -161,7 +159,7 @@ def _keeps_to_the_contract(created: Call) -> bool:
 
 
 def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
-    """The accounts that the run created with plain requests, for a server that refuses to open another."""
+    """The accounts that the run created with valid requests, for a customer that has reached its quota."""
     ids: set[str] = set()
     operation = str(refused.operation)
     for exchange in run.accepted if TRAITS[operation].creates == "account" else ():

@@ -1,7 +1,7 @@
-"""Habits of a server that the specification leaves open, found out once in a run.
+"""Behaviour that the specification leaves open, detected once in a run.
 
-Writes may show late (eventual consistency), an account may hold so many of a kind and no more (quotas), a
-new account may come with contents (pre-populated lists), and a customer's list grows at one of its ends.
+Eventual consistency, quotas on resources, pre-populated lists of new accounts, and the sort order of a
+customer's accounts.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ T = TypeVar("T")
 # ---------------------------------------------------------------------- eventual consistency
 
 
-#: Pauses between looks in seconds; more than five together.
+#: Pauses between reads in seconds; 5.5 in total.
 PAUSES = (0.05, 0.1, 0.25, 0.5, 1.0, 1.6, 2.0)
 
-#: Seconds within which a write shows, where the target file says nothing longer ([limits] shows_within).
+#: Seconds within which a write shows, unless [limits] shows_within of the target file is longer.
 LONGEST = sum(PAUSES)
 
-#: Longest pause between two looks, in seconds.
+#: Longest pause between two reads, in seconds.
 LONGEST_PAUSE = 10.0
 
-#: Waits in vain for one operation after which it is not waited for again.
+#: Failed waits for one operation after which it is not waited for again.
 MOST_IN_VAIN = 2
 
 _WITHIN = Key[float]("seconds within which a write shows")
@@ -53,17 +53,17 @@ _WAITED = Key[float]("seconds that changes which showed were waited for")
 
 
 def expect_within(cache: RunCache, seconds: float) -> None:
-    """Sets the seconds within which a write shows in later reads and lists, from the target file."""
+    """Sets the seconds within which a write shows in reads and lists."""
     cache.put(_WITHIN, max(seconds, LONGEST))
 
 
 def within(cache: RunCache) -> float:
-    """Seconds within which a write shows in later reads and lists, where it shows at all."""
+    """Seconds within which a write shows in reads and lists."""
     return cache.find(_WITHIN) or LONGEST
 
 
 def _pauses(seconds: float) -> Iterator[float]:
-    """Ever longer pauses, `seconds` together."""
+    """Pauses with back-off, in seconds; `seconds` in total."""
     yield from PAUSES
     passed = LONGEST
     while passed < seconds:
@@ -81,10 +81,10 @@ def eventually(
     in_vain: int = MOST_IN_VAIN,
     until: float | None = None,
 ) -> T:
-    """Looks until the result is good, with ever longer pauses; returns the last result.
+    """Reads with back-off until the result is good or time is up; returns the last result.
 
-    Where an operation has been waited for in vain so many times, it is not waited for again. Nor is it after
-    `until`, in Unix seconds of the local clock: what it is about is old enough to show.
+    Reads once only after `in_vain` failed waits for the operation, or after `until` in Unix seconds, local
+    clock, when a write must show.
     """
     seen = look()
     before = cache.get(_IN_VAIN.of(operation), lambda: 0)
@@ -106,22 +106,22 @@ def eventually(
 
 
 def found(exchange: Exchange) -> bool:
-    """False for a GET that is answered 404: what was just made may be shown a moment later."""
+    """False for a GET that is answered 404: under eventual consistency a new resource may show later."""
     return exchange.method != "GET" or exchange.status != 404
 
 
 def delay(cache: RunCache, operation: str) -> float:
-    """Longest delay in seconds until a change showed in an operation's answers."""
+    """Longest delay in seconds until a write showed in an operation's answers."""
     return cache.find(_LONGEST.of(operation)) or 0.0
 
 
 def waited(cache: RunCache) -> float:
-    """Seconds that a run has waited in all for changes that showed in the end."""
+    """Total seconds that a run has waited for writes that showed in the end."""
     return cache.find(_WAITED) or 0.0
 
 
 def describe_delay(cache: RunCache, operation: str) -> str:
-    """Describes the delay of changes in an operation's answers, alike in every run of a server."""
+    """Describes the delay of writes in an operation's answers, too coarsely to vary between runs."""
     seconds = delay(cache, operation)
     if not seconds:
         return "at once"
@@ -133,10 +133,10 @@ def describe_delay(cache: RunCache, operation: str) -> str:
 # ---------------------------------------------------------------------- quotas
 
 
-#: Operations whose resources a server may limit in number in one customer, account or beneficiary.
+#: Operations that may have a quota in each customer, account or beneficiary.
 LIMITED = ("createAccount", "createBeneficiary", "createPayoutDestination", "createVirtualAccount")
 
-#: Accounts that a run leaves at most.
+#: Full accounts that a run replaces at most.
 _MOST_LEFT = 20
 
 _LEFT = Key[int]("how many full accounts were left")
@@ -145,12 +145,12 @@ _LEFT = Key[int]("how many full accounts were left")
 def room(
     run: RunContext, operation: str, exchanges: Sequence[Exchange]
 ) -> contextlib.AbstractContextManager[None] | None:
-    """The place in which a check of an operation has room to run again, where a quota is reached; None where
-    there is no other. `exchanges` are those of the check, which could not judge.
+    """A context in which an inconclusive check can run again, where a quota made it so; None otherwise.
+    `exchanges` are those of the check.
 
-    An account is full if it refuses the last refused create again and a new account takes it; shared fixtures
-    leave it for good. Of a full customer, the check makes and lists accounts of the other one. Checks of what
-    stands under accounts do not: they share those that are there."""
+    An account is full if it refuses the last refused create again and a new account accepts it; cached
+    fixtures get another account then. For a full customer, a check of accounts uses the other customer;
+    other checks fall back to existing accounts."""
     refused = [exchange for exchange in exchanges if exchange.refused and _is_limited(exchange)]
     left = run.cache.find(_LEFT) or 0
     if run.read_only or not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
@@ -168,14 +168,14 @@ def room(
 
 
 def _is_limited(create: Exchange) -> bool:
-    """True if a quota may be why a create was refused: its body is valid. Another one would be made where
-    the defective one was refused, perhaps in a list of which all elements are known."""
+    """True if a create may have been refused for a quota: its body is valid. To repeat an invalid one with
+    the sample could add an element to a list whose elements are all known."""
     operation = create.operation
     return operation in LIMITED and not request_problems(operation, create.call.body)
 
 
 def _full(run: RunContext, refused: Exchange) -> str:
-    """The id of an account that is full: it refuses a create that a new account accepts. "" otherwise."""
+    """The id of the account, if it refuses a create that a new account accepts; "" otherwise."""
     called = match(refused.method, refused.call.path)
     if called is None:
         return ""
@@ -197,19 +197,18 @@ def _full(run: RunContext, refused: Exchange) -> str:
 # ---------------------------------------------------------------------- pre-populated lists
 
 
-#: Lists that a server may pre-populate: section 4 does not say that they begin empty.
+#: Lists that a server may pre-populate: section 4 does not state that they are empty at first.
 POPULATED = ("listVirtualAccounts", "listWallets")
 
 _POPULATED = Key[bool]("whether lists of new accounts are pre-populated")
 
-#: Seconds by which the times of one request may differ where they are cut or rounded.
+#: Seconds by which timestamps of one moment may differ through rounding.
 _ROUNDING = 1
 
 
 def prepopulated(run: RunContext, operation: str) -> bool:
-    """Detects a list that is not empty in a new account. Its elements count as the server's own if no request
-    of the run made them and none is older than the account. Raises Inconclusive where no account can be
-    made."""
+    """True if the list of a new account has elements which no request of the run created and which are no
+    older than the account. Raises Inconclusive where no account can be created."""
     if operation not in POPULATED:
         return False
     return run.cache.get(_POPULATED.of(operation), lambda: _find_out_contents(run, operation))
@@ -217,7 +216,7 @@ def prepopulated(run: RunContext, operation: str) -> bool:
 
 def _find_out_contents(run: RunContext, operation: str) -> bool:
     if not made_by(run, operation):
-        # Something that a list of other accounts' elements would show.
+        # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
         elsewhere = run.account(fresh=True)
         run.send(elsewhere.client, elsewhere.call(ADDS_TO[operation]), "an element of another account")
     fixture = run.account(fresh=True)
@@ -234,7 +233,7 @@ def _find_out_contents(run: RunContext, operation: str) -> bool:
 
 
 def _came_with(account: Exchange, item: Mapping[str, Any], known: Collection[str]) -> bool:
-    """True if an element may have come with an account: no request made it, and it is no older."""
+    """True if an element may have been created with an account: no request made it, and it is no older."""
     opened, came = timestamps.parse(account.get("created")), timestamps.parse(item.get("created"))
     if opened is None or came is None or came < opened - _ROUNDING:
         return False
@@ -242,7 +241,7 @@ def _came_with(account: Exchange, item: Mapping[str, Any], known: Collection[str
 
 
 def made_by(run: RunContext, operation: str) -> set[str]:
-    """The ids of the elements of an operation's lists that the run has made anywhere."""
+    """The ids of the elements that the run has created, under any parent, for lists of an operation."""
     return {made.id for made in run.made.resources if made.operation == ADDS_TO[operation]}
 
 
@@ -256,8 +255,8 @@ def only_own(
     *,
     exact: bool = True,
 ) -> Expectation:
-    """A list, which showed the ids `shown`, shows nothing of another parent; with `exact`, none but the
-    created elements and what the server itself puts into new accounts."""
+    """Returns the expectation that a list, which showed the ids `shown`, has no element of another parent;
+    with `exact`, only the created elements and those that the server pre-populates."""
     others = set(shown) - set(created)
     if exact and others and prepopulated(run, operation):
         exact = False
@@ -278,8 +277,7 @@ def only_own(
 def added(
     run: RunContext, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]
 ) -> set[str]:
-    """The ids of those elements of a list that are not `known` and that the server itself may have put there:
-    nothing of a request shows in them."""
+    """The ids of a list's elements that are not `known` and that the server itself may have created."""
     unknown = {str(item.get("id")) for item in items if not marked(item)}.difference(known)
     unknown = unknown and unknown - made_by(run, operation)
     return unknown if unknown and prepopulated(run, operation) else set()
@@ -288,36 +286,35 @@ def added(
 # ---------------------------------------------------------------------- where a list grows
 
 
-#: The end at which a customer's list of accounts grows.
+#: The end of a customer's list at which new accounts appear.
 GROWING_END = Key[str]("where a customer's list of accounts grows")
 
-#: The remedy for a list that is too long to be read.
+#: Remedy for a list that is too long to read.
 FEWER_ACCOUNTS = "Name a customer with fewer accounts: [primary] customer_id."
 
-#: Seconds before each look for new accounts: a list may show them late.
+#: Seconds before each read for new accounts, as a list may be eventually consistent.
 _LOOKS_FOR_NEW = (0.0, 0.3, 2.0, 3.0)
 
-#: Pages after the one that was the last before, at most, that are read for them.
+#: Pages read for new accounts beyond the one that was the last, at most.
 _LAST_PAGES = 2
 
-#: Accounts that are created to see where they show: one may be at an end by chance.
+#: Accounts created to detect the order: a single one may be at an end by chance.
 _CREATED = 3
 
 
 def newest_accounts(run: RunContext, send: Send, fixture: AccountFixture, since: int, total: int) -> Walk:
-    """The accounts that came since the list had `since` elements; `total` is how many it has now."""
+    """Reads the accounts created since the list had `since` elements; `total` is its length now."""
     place = growing_end(run, send, fixture) if total > MAX_SIZE else ""
     return newest(send, fixture.call("listAccounts"), since, place)
 
 
 def growing_end(run: RunContext, send: Send, fixture: AccountFixture) -> str:
-    """The end of the list at which new accounts show: "start", "end", or "" for neither."""
+    """The end of the list at which new accounts appear: "start", "end", or "" for neither."""
     return run.cache.get(GROWING_END.of(fixture.customer_id), lambda: _find_out_end(send, fixture))
 
 
 def _find_out_end(send: Send, fixture: AccountFixture) -> str:
-    """New accounts are as near to an end as the number of those that came since lets them be: at any end of
-    an order that says nothing of age, an old one is as likely."""
+    """Creates accounts and looks for them at both ends, among as many elements as the list grew by."""
 
     def look(number: int, purpose: str) -> Page | None:
         return page_of(send(fixture.call("listAccounts").with_query(query(number, MAX_SIZE)), purpose))

@@ -1,7 +1,7 @@
-"""Lists with known elements, created by the suite in accounts of their own.
+"""Lists whose elements are all known, created in accounts of their own and cached for the run.
 
-A list is filled when first asked for and kept for the run, in three batches that differ in `created`; its
-elements are as different from one another as the server allows.
+A small list is filled in three batches that differ in `created`; its elements differ from one another as
+much as the server allows.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from conformance.world.run_context import RunContext, refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 
-#: Looks that must show a list's elements, one after the other; and where this server has shown anything late,
-#: as one replica of several may be behind.
+#: Consecutive reads that must show all elements of a list; more where this server has shown a write late, as
+#: a replica may lag.
 _LOOKS, _LOOKS_OF_LATE = 4, 10
 
 #: Elements of the lists of deep runs.
@@ -43,10 +43,10 @@ LONGEST_LIST = 501
 
 MORE_PAIRS = "Name further pairs of currency and network in the target file: [samples.wallet] pairs."
 
-#: Accounts that a run adds to a customer's list at least, whatever the list holds already.
+#: Accounts that a run adds to a customer's list at least.
 _OWN_ACCOUNTS = 3
 
-#: Refusals after which a server is taken to have a limit, or to know only a fixed few.
+#: Refusals after which a quota, or a fixed set of accepted values, is assumed.
 _MOST_REFUSALS = 3
 
 _SMALL_LISTS = Key["dict[str, ListFixture | Inconclusive]"]("the small lists, by operation")
@@ -56,24 +56,24 @@ _ACCOUNTS = Key["ListFixture"]("the customer's accounts")
 
 @dataclass
 class ListFixture:
-    """A list and what is known to be in it; `call` is the list's call without a query."""
+    """A list and its known elements; `call` is the list's call without a query."""
 
     call: Call
-    #: The exchanges that created its elements, by id, in the order of creation.
+    #: Id -> the exchange that created the element, in the order of creation.
     created: dict[str, Exchange] = field(default_factory=dict)
-    #: The ids of further elements that must be in it.
+    #: Ids of further elements that must be in it.
     known: set[str] = field(default_factory=set)
-    #: The ids of elements of other parents, and whose they are.
+    #: Ids of elements of other parents -> whose they are.
     strangers: dict[str, str] = field(default_factory=dict)
-    #: Nothing else than `created` is in the list, as far as answers tell.
+    #: False if the list may hold other elements than `created`.
     exact: bool = True
-    #: The answer that refused an element last; how many plain ones were refused, and which special ones.
+    #: The last refusal of an element, the number of refused plain elements, and the refused kinds of others.
     refusal: Exchange | None = None
     refusals: int = 0
     refused_kinds: set[str] = field(default_factory=set)
 
     def need(self, count: int) -> None:
-        """Raises Inconclusive when the list has fewer elements."""
+        """Raises Inconclusive if the list has fewer than `count` elements."""
         if len(self.created) >= count:
             return
         stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
@@ -93,34 +93,34 @@ class ListFixture:
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):
             self.refusal = exchange
-            # A request that was not refused may have been carried out, and only its answer lost.
+            # A request without an answer, or with a 5xx, may have taken effect.
             self.exact = self.exact and exchange.refused
             return False
         self.created[created] = exchange
         return True
 
     def provoke(self, run: RunContext, fixture: AccountFixture) -> None:
-        """Sends a create without its required fields and the last create again, with its key: neither adds
-        anything to what a server counts."""
+        """Sends an invalid create and an idempotent replay of the last one: neither may add an element, nor
+        change the total."""
         operation = ADDS_TO[str(self.call.operation)]
         last = list(self.created.values())[-1:]
         for request in (fixture.call(operation, {}), *(exchange.call for exchange in last)):
             exchange = run.send(fixture.client, request, "a create that adds nothing to a list")
             created = exchange.get("id")
             if exchange.succeeded and isinstance(created, str):
-                # It should not be there, which is for other rules to say.
+                # A violation, which other rules judge.
                 self.created.setdefault(created, exchange)
             self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
     def expectation(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
-        """The list, which showed the ids `shown`, shows nothing of another parent, and nothing else either
-        where all that is in it is known."""
+        """Returns the expectation that the list, which showed the ids `shown`, has no element of another
+        parent; if `exact`, no unknown element either."""
         operation = str(self.call.operation)
         return only_own(run, operation, what, shown, self.created, self.strangers, exact=self.exact)
 
     def settle(self, run: RunContext, client: Client) -> None:
-        """Waits until the list shows its elements, and counts them in its total, each time: it may do so
-        late, and in some answers later than in others, where these come from several replicas."""
+        """Waits until consecutive reads show all elements and count them in the total: lists may be
+        eventually consistent, and replicas may differ."""
 
         def send(call: Call, purpose: str) -> Exchange:
             return run.send(client, call, f"elements may show late: {purpose}")
@@ -133,9 +133,9 @@ class ListFixture:
             while ids >= self.created.keys() and looks < (_LOOKS_OF_LATE if late else _LOOKS):
                 read = walk(send, self.call)
                 if read.cut:
-                    # An element may be on a page that no walk reaches.
+                    # The walk stops before the last page, which may hold the element.
                     return set(self.created)
-                # What others add meanwhile need not be counted.
+                # Elements that other clients add meanwhile need not be counted.
                 least = least or max(len(set(read.ids)), len(self.created))
                 ids &= set(read.ids) if read.counts(least) else set()
                 looks += 1
@@ -146,16 +146,16 @@ class ListFixture:
             eventually(run.cache, str(self.call.operation), shown, lambda ids: ids >= self.created.keys())
 
     def wait(self) -> None:
-        """Waits until the next element must show a later `created`."""
+        """Waits until an element created next must have a later `created`."""
         if self.created:
             last = list(self.created.values())[-1]
             wait_past(last.get("created"), last.arrived)
 
 
 def small_list(run: RunContext, operation: str) -> ListFixture:
-    """The small list of an operation; a customer's accounts are the same list in both sizes.
+    """The small list of an operation; for accounts the same as the large one.
 
-    Raises Inconclusive when the server does not let it be made.
+    Raises Inconclusive where the server accepts no element.
     """
     if TRAITS[operation].others_add:
         return _accounts(run)
@@ -167,8 +167,8 @@ def small_list(run: RunContext, operation: str) -> ListFixture:
 
 
 def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixture:
-    """A list of more elements than the greatest page, or of another count; raises Inconclusive where fewer
-    than 3 are allowed."""
+    """A list of `count` elements, by default more than the largest page holds. Raises Inconclusive where the
+    server accepts fewer than 3."""
     if TRAITS[operation].others_add:
         return _accounts(run)
     made = run.cache.get(_LARGE_LIST.of(f"{operation} {count}"), lambda: _fill(run, operation, count))
@@ -192,7 +192,7 @@ def _extend(
     planned: Iterator[Planned],
     count: int,
 ) -> bool:
-    """Adds planned elements until a list has so many; False when the server takes no more."""
+    """Adds planned elements until a list has `count`; False when the server accepts no more."""
     while (before := len(list_fixture.created)) < count:
         _add_one(run, fixture, list_fixture, next(planned))
         if len(list_fixture.created) == before:
@@ -212,8 +212,8 @@ def _accounts(run: RunContext) -> ListFixture:
 def listed_customer(run: RunContext) -> AccountFixture:
     """The customer whose list of accounts is judged: the other one of the organization, where there is one.
 
-    Checks in other lanes create accounts of the first customer all the time, and of a list that grows while
-    it is read less can be judged. One that takes no more accounts does not grow.
+    Less can be judged of a list that grows while it is read, and other lanes create accounts of the first
+    customer, unless that has reached its quota.
     """
     own = run.target.primary.other_customer_id is None or run.accounts.scarce
     return run.account(owner="primary" if own else "cousin")
@@ -226,13 +226,13 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     planned = accounts_of_customer(fixture)
     if _extend(run, fixture, list_fixture, planned, _OWN_ACCOUNTS):
         list_fixture.provoke(run, fixture)
-        # Asked only now: an empty list cannot be had again in a replay.
+        # Read only now: a replay could not reproduce an empty list.
         first = list_fixture.call.with_query(query(1, 1))
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
         there = LARGE if page is None or page.total is None else page.total
         _extend(run, fixture, list_fixture, planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
     if list_fixture.refusal is not None:
-        # Where the customer takes no more, what was made before does as well.
+        # At a quota, the accounts that the run created earlier serve as well.
         list_fixture.created = {
             str(made.get("id")): made for made in run.accounts.created(fixture.customer_id)
         }
@@ -251,7 +251,7 @@ def _fill_accounts(run: RunContext) -> ListFixture:
 
 
 def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation: str, whose: str) -> None:
-    """An element under another parent; without it, that parent's elements are not looked for."""
+    """Creates an element under another parent, if the server accepts it."""
     try:
         exchange = fixture.run.send(fixture.client, fixture.call(operation), "an element of another list")
     except Inconclusive:
@@ -265,7 +265,7 @@ def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation:
 
 
 def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
-    """The three lists of one account, filled together so that all wait for the server's clock at once."""
+    """Fills the three lists of one account together, so that one pause separates the batches of all."""
     accepts(run, "createPayoutDestination")
     fixture = run.account("lists")
     made: dict[str, ListFixture | Inconclusive] = {}
@@ -285,11 +285,11 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     known = {operation: _thirds([each for each in plan if each.known]) for operation, plan in plans.items()}
     others = {operation: iter([each for each in plan if not each.known]) for operation, plan in plans.items()}
     for list_fixture in list_fixtures.values():
-        # A server may keep what it counted first.
+        # A server may cache the first total.
         run.send(fixture.client, list_fixture.call, "a list with nothing in it yet")
     for batch in range(3):
         for operation, list_fixture in list_fixtures.items():
-            # Bodies that the server must know are always tried, the others until it has refused several.
+            # Bodies that the server must accept are always tried, the others until it has refused several.
             for planned in known[operation][batch]:
                 _add_one(run, fixture, list_fixture, planned)
             while (
@@ -309,13 +309,13 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
 
 
 def _thirds(plan: Sequence[Planned]) -> list[Sequence[Planned]]:
-    """The plan in three parts, the first ones longer by one where it cannot be shared evenly."""
+    """Splits a plan into three parts whose lengths differ by one at most, the longer ones first."""
     ends = [0, *itertools.accumulate((len(plan) + longer) // 3 for longer in (2, 1, 0))]
     return [plan[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture, planned: Planned) -> None:
-    """Adds an element, or its plainer counterpart where the server refuses it."""
+    """Adds an element, or its plain variant where the server refuses it."""
     operation = ADDS_TO[str(list_fixture.call.operation)]
     if planned.plain is not None and planned.kind not in list_fixture.refused_kinds:
         if list_fixture.add(run, fixture, operation, planned.body):
@@ -326,12 +326,13 @@ def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture
 
 
 def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:
-    """One element of each kind elsewhere, made in the middle, so that most filters would keep it."""
+    """Creates an element of each list under another parent, between the batches, so that most filters by
+    date keep it."""
     elsewhere = run.account("created")
     for operation, list_fixture in list_fixtures.items():
         _add_stranger(list_fixture, elsewhere, ADDS_TO[operation], "another account's")
         list_fixture.provoke(run, fixture)
     if destinations := list_fixtures.get("listPayoutDestinations"):
-        # A second fixture in the same account has another beneficiary.
+        # A second fixture of the account creates another beneficiary.
         sibling = AccountFixture(run, account_id=fixture.account_id)
         _add_stranger(destinations, sibling, "createPayoutDestination", "another beneficiary's")

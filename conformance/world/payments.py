@@ -1,5 +1,4 @@
-"""Payouts to other payees than the sample's, and rounds of payouts between reads of the balances, as
-`judge.conservation` takes them."""
+"""Payouts to other payees than the sample's, and rounds of payouts for `judge.conservation`."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.cache import Key
 from conformance.world.habits import eventually, within
 
-#: Account and currency -> the beneficiary, destination and currency of payouts unlike the sample.
+#: Account and currency -> beneficiary id, destination id and currency of payouts unlike the sample.
 _PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")
 
 #: Sends several requests at once for a purpose.
@@ -29,11 +28,11 @@ def paid(
     beneficiary: Callable[[AccountFixture], str],
     currency: str = "",
 ) -> Callable[[AccountFixture], list[dict[str, Any]]]:
-    """A payout to the first of a beneficiary's destinations that the server accepts, in the given currency or
-    in the destination's."""
+    """Returns a row of bodies: a payout to the first destination that the server accepts, in the given
+    currency or the destination's."""
 
     def made(fixture: AccountFixture) -> tuple[str, str, str]:
-        """A beneficiary, a destination of it, and a currency. Raises Inconclusive where there are none."""
+        """Creates the payee. Raises Inconclusive where the server accepts no destination."""
         ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
         for details in destinations(fixture):
             attempt = call("createPayoutDestination", ids, details)
@@ -59,11 +58,11 @@ def paid(
 def round_of_payouts(
     fixture: AccountFixture, send: Send, at_once: SendAtOnce, disturbed: int = 0
 ) -> list[Exchange]:
-    """Makes payouts one after the other and at once, and reads the balances until they show them, or are not
-    waited for any more; the exchanges that are judged.
+    """Sends sequential, then concurrent payouts, with reads of the balances before, between and after, each
+    repeated until it shows the payouts or time is up; returns all exchanges.
 
-    After so many `disturbed` rounds it first waits, longer each time: for payouts of before to show in reads,
-    and for those of other lanes to end. Raises Inconclusive where the fixture's payee cannot be made."""
+    After `disturbed` rounds it first waits, with back-off, for earlier payouts to show and for those of other
+    lanes to end. Raises Inconclusive where the fixture's payee cannot be created."""
     if disturbed:
         time.sleep(within(fixture.run.cache) / 2 ** max(0, MOST_DISTURBED - 1 - disturbed))
     look = fixture.call("getAccountBalances")
@@ -78,7 +77,7 @@ def round_of_payouts(
 def _shown(
     fixture: AccountFixture, send: Send, look: Call, before: Exchange, payouts: list[Exchange]
 ) -> Exchange:
-    """A read of the balances that shows what payouts took, if it comes in time."""
+    """Reads the balances until they show the payouts, or time is up; returns the last read."""
 
     def whole(after: Exchange) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""Elements of the lists that a run fills: as different from one another as the server allows."""
+"""Plans the elements of the lists that a run fills, as different from one another as the server allows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 from conformance.world.text_turns import FIXED, all_texts
 
-#: Elements of a small list, more than a page of the default size, and of a large one, more than any page.
+#: Lengths of a small list, above the default page size, and of a large one, above the largest page size.
 SMALL, LARGE = 12, 101
 
-#: Currencies and networks of section 2.7's examples, tried in pairs where the target file names none; a
-#: server may know few of them.
+#: Example currencies and networks of section 2.7, tried in pairs where the target file names none; a server
+#: may support few of them.
 _EXAMPLES = (
     ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"),
     ("ethereum", "polygon", "bitcoin", "solana_devnet"),
@@ -28,8 +28,8 @@ _EXAMPLES = (
 
 @dataclass(frozen=True)
 class Planned:
-    """An element to make: its body; if that is of a special kind, the plain body to make do with; whether the
-    server must know it, whatever else it refused."""
+    """An element to create. A body of a special `kind` has a `plain` one to fall back to; a `known` one is
+    tried whatever else the server refused."""
 
     body: Body
     plain: Body | None = None
@@ -37,7 +37,7 @@ class Planned:
     known: bool = False
 
 
-#: Position in a small list of destinations -> the row of the table of bodies.
+#: Position in a small list of destinations -> row of BODIES.
 _DESTINATION_ROWS = {
     0: "the default",
     1: "bank details without label",
@@ -47,23 +47,23 @@ _DESTINATION_ROWS = {
     5: "the longest label",
     7: "IBAN alone",
     8: "wallet",
-    # Takes it from the first, whose `updated` then is another time than its `created`.
+    # Replaces the first as the default, so that the first's `updated` and `created` differ.
     9: "the default",
 }
 
-#: Position in a small list of virtual accounts -> the row; those at odd positions have other currencies.
+#: Position in a small list of virtual accounts -> row; those at odd positions have other currencies.
 _VIRTUAL_ACCOUNT_ROWS = {2: "the longest label", 4: "a label with letters and signs", 6: "an address"}
 
-#: Position among the accounts of a customer -> the row.
+#: Position among the accounts of a customer -> row.
 _ACCOUNT_ROWS = {0: "the longest name", 1: "letters and signs"}
 
 
 def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bool = False) -> Planned:
-    """An element of a row of the table of bodies, or of the sample. A label or name that the target file
-    gives stays as it is."""
+    """Plans an element of a row of BODIES, or of the sample, which keeps a label or name that the target file
+    sets."""
     body = fixture.body(operation)
-    told = fixture.run.samples.over(OPERATIONS[operation].resource)
-    if row is None or (row.startswith("the longest ") and row.rpartition(" ")[2] in told):
+    fixed = fixture.run.samples.over(OPERATIONS[operation].resource)
+    if row is None or (row.startswith("the longest ") and row.rpartition(" ")[2] in fixed):
         return Planned(body, known=known)
     if row not in SHAPES.get(operation, ()):
         return Planned(bodies(fixture, operation, row)[0], body, row, known)
@@ -73,8 +73,7 @@ def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bo
 
 
 def _with_text(fixture: AccountFixture, operation: str, text: tuple[str, str] | None) -> Planned:
-    """An element of the sample with a text, of which servers are known to change some, as its label or name;
-    the sample where the target file says which."""
+    """Plans the sample with a text as its label or name, unless the target file sets that."""
     body, name = fixture.body(operation), TRAITS[operation].free_text
     if text is None or name in fixture.run.samples.over(OPERATIONS[operation].resource):
         return Planned(body)
@@ -82,8 +81,8 @@ def _with_text(fixture: AccountFixture, operation: str, text: tuple[str, str] | 
 
 
 def accounts_of_customer(fixture: AccountFixture) -> Iterator[Planned]:
-    """Accounts with names of all kinds, then such as the sample, without end."""
-    # Where a name is found again, an account of a name that is no random one may be as old as any.
+    """Plans accounts with all kinds of names, then samples without end."""
+    # A name without a random part may also be that of an account of an earlier run.
     texts = (text for text in all_texts() if not text[0].startswith(FIXED))
     for index in itertools.count():
         if index in _ACCOUNT_ROWS:
@@ -93,13 +92,13 @@ def accounts_of_customer(fixture: AccountFixture) -> Iterator[Planned]:
 
 
 def labelled(fixture: AccountFixture, operation: str) -> Iterator[Planned]:
-    """Elements such as the sample with labels of all kinds, then such as the sample, without end."""
+    """Plans samples with all kinds of labels, then samples without end."""
     for text in itertools.chain(all_texts(), itertools.repeat(None)):
         yield _with_text(fixture, operation, text)
 
 
 def destinations(fixture: AccountFixture) -> Iterator[Planned]:
-    """Payout destinations of all kinds that the server accepts."""
+    """Plans payout destinations of all kinds that the server accepts."""
     create, texts = "createPayoutDestination", all_texts()
     for index in range(SMALL):
         if index in _DESTINATION_ROWS:
@@ -109,8 +108,8 @@ def destinations(fixture: AccountFixture) -> Iterator[Planned]:
 
 
 def virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
-    """Virtual accounts in several currencies, where the server knows more than one."""
-    # Destinations have the first three: quick runs have no list with all.
+    """Plans virtual accounts in several currencies, where the server supports more than one."""
+    # Destinations have the first three, as quick runs fill no large list.
     create, texts = "createVirtualAccount", itertools.islice(all_texts(), 3, None)
     for index in range(SMALL):
         if index in _VIRTUAL_ACCOUNT_ROWS:
@@ -124,7 +123,7 @@ def virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
 
 
 def wallets(fixture: AccountFixture) -> Iterator[Planned]:
-    """Wallets of the pairs that the target file names, else of the documented pairs and the examples."""
+    """Plans wallets of the target file's pairs, else of the documented pairs and the examples."""
     samples = fixture.run.samples
     known = samples.wallet_pairs
     texts = itertools.islice(all_texts(), len(KINDS["createWallet"]), None)
@@ -134,7 +133,7 @@ def wallets(fixture: AccountFixture) -> Iterator[Planned]:
         row = {known[-1]: "a label with letters and signs", known[0]: "the longest label"}.get(pair)
         planned = _planned(fixture, "createWallet", row, pair in known)
         if row is None:
-            # Texts that other wallets do not have.
+            # Texts that the wallets of `creations` do not have.
             planned = replace(_with_text(fixture, "createWallet", next(texts, None)), known=pair in known)
         changes = dict(zip(("currency", "network"), pair, strict=True))
         plain = planned.plain and {**planned.plain, **changes}

@@ -1,4 +1,4 @@
-"""The suite at work on one target: clients, shared resources, and the record of every exchange."""
+"""The context of a run: target, clients, shared resources, and the record of every exchange."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from conformance.world.made import MadeList
 from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads, withheld
 from conformance.world.samples import Samples
 
-#: Remedies for a refused sample, named in the report.
+#: Operation -> members of the target file that can remedy a refused sample.
 SAMPLE_REMEDIES = {
     "createAccount": "[samples.account]",
     "createBeneficiary": "[samples.beneficiary]",
@@ -44,33 +44,32 @@ SAMPLE_REMEDIES = {
     "createPayin": "[samples.payin], or [features] payins = false",
 }
 
-#: Ids that stand in a path as they are.
+#: Ids that need no percent-encoding.
 IN_A_PATH = re.compile(r"[A-Za-z0-9_-]+")
 
 _PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
 _BANK = Key[int]("which bank details the server accepts")
 _REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
 
-#: Remedy where the run may send no more.
+#: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
 
-#: After so many exchanges in a row that found nobody there, or that ran out of time, the server is lost.
+#: Consecutive refused connections, or timeouts, after which the run sends nothing more.
 LOST_AFTER_REFUSED = 3
 LOST_AFTER_TIMEOUTS = 10
 
 
-#: Decides about a probe by the name of its check, its operation and its own name.
+#: Selects probes: name of the check, operation, name of the probe -> whether it is sent.
 Wanted = Callable[[str, str, str], bool]
 
 
 def everything(check: str, operation: str, what: str) -> bool:
-    """Wants every probe."""
+    """Selects every probe."""
     return True
 
 
 class RunContext:
-    """One process's view of a run: `record` holds its exchanges by number. `wanted` says which probes of a
-    check are sent, of those that can be left out one by one."""
+    """The state of a run in one process: `record` holds its exchanges by number, `wanted` selects probes."""
 
     def __init__(
         self,
@@ -85,14 +84,15 @@ class RunContext:
         self.target = target
         self.read_only = read_only
         self.wanted = wanted
-        #: Lets seconds pass, in which other checks may use this run. Looked up late: tests replace the clock.
+        #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
+        #: tests replace it.
         self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
         self.samples = Samples(target)
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}
-        #: The record of the run that this one runs `alone` beside.
+        #: The record of the run that this `alone` one was made from.
         self.before: dict[int, Exchange] = {}
-        #: Changes that were accepted, in the order of the record.
+        #: Accepted writes, in the order of the record.
         self.accepted: list[Exchange] = []
         #: The ids in their answers, as text.
         self.accepted_ids: list[str] = []
@@ -104,7 +104,7 @@ class RunContext:
         self.invariants = Invariants(target)
         self.made = MadeList(self.budget)
         self.clock = ServerClock()
-        #: Reason why nothing more is sent, in one paragraph; empty while the server is there.
+        #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
         self._unanswered: list[Failure] = []
         #: The operations that have answered 2xx.
@@ -117,13 +117,13 @@ class RunContext:
         self.accounts = Accounts(self)
         #: The fixture of a purpose.
         self.account = self.accounts.account
-        #: Values that checks make once for the whole run.
+        #: Values that are made once in a run.
         self.cache = RunCache()
         expect_within(self.cache, target.limits.shows_within)
 
     def alone(self) -> RunContext:
-        """A run on the same server that shares connections, limits, clock and list of created resources with
-        this one, and nothing that checks have made or learned: it works in accounts of its own."""
+        """Returns a run on the same server with connections, limits, clock and list of created resources in
+        common, but accounts and cache of its own."""
         other = RunContext(
             self.target, self._transport, budget=self.budget, read_only=self.read_only, wanted=self.wanted
         )
@@ -132,7 +132,7 @@ class RunContext:
         return other
 
     def include(self, other: RunContext) -> None:
-        """Adds the exchanges of a run that was `alone` to this one's, and what one that has ended knows."""
+        """Adds the exchanges of another run; of one that is not `alone`, resources and accounts as well."""
         self.record |= other.record
         self.accepted += other.accepted
         self.accepted_ids += other.accepted_ids
@@ -145,7 +145,8 @@ class RunContext:
     # ------------------------------------------------------------------ clients
 
     def client(self, organization: str = "primary") -> Client:
-        """The client of the primary or the secondary organization."""
+        """The client of the primary or the secondary organization. Raises NotApplicable or Inconclusive where
+        the target has no secondary one."""
         if organization not in self._clients:
             owner = self.target.primary if organization == "primary" else self.target.secondary
             if owner is None and self.target.features.secondary is False:
@@ -194,7 +195,7 @@ class RunContext:
         self.invariants.inspect(exchange)
 
     def _look_for_server(self, exchange: Exchange) -> None:
-        """Ends the run soon when the server is gone, and blames no rule for it."""
+        """Sets `lost` after repeated refused connections or timeouts."""
         error = exchange.error or ""
         if exchange.failure is Failure.WITHHELD:
             return
@@ -214,14 +215,14 @@ class RunContext:
             )
 
     def answering(self) -> None:
-        """Raises Inconclusive when the server is lost, or the run may send no more."""
+        """Raises Inconclusive if the server is lost or the budget spent."""
         if self.lost:
             raise Inconclusive(self.lost)
         if ended := self.budget.ended:
             raise Inconclusive(ended, MORE)
 
     def sent_all(self, exchanges: Iterable[Exchange]) -> None:
-        """Raises Inconclusive where the run might not send one of these any more."""
+        """Raises Inconclusive if one of the exchanges was withheld."""
         for exchange in exchanges:
             if withheld(exchange):
                 raise LeftOut(NOT_SENT)
@@ -238,8 +239,7 @@ class RunContext:
         return self.cache.get(_REFUSED.of(f"{organization} {path}"), ask)
 
     def found(self, organization: str, operation: str, ids: Mapping[str, str]) -> str:
-        """The id of the first resource that a list shows, for a run that creates none. Raises LeftOut where
-        it shows none."""
+        """The id of the first element of a list, for a read-only run. Raises LeftOut for an empty list."""
 
         def ask() -> str:
             client = self.client(organization)
@@ -256,15 +256,15 @@ class RunContext:
     # ------------------------------------------------------------------ sending
 
     def send(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call. Raises Inconclusive when the server is lost, or the run may send no more."""
+        """Sends a call. Raises Inconclusive if the server is lost, the budget spent or the call withheld."""
         self.answering()
         exchange = client.send(call, purpose)
         self.sent_all([exchange])
         return exchange
 
     def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call; a GET that is answered 404 again, as what was made a moment ago may be there for
-        reads a moment later. An operation that may not exist at all is waited for once."""
+        """Sends a call; repeats a GET that is answered 404, for eventual consistency. An operation that never
+        succeeded is waited for once."""
         known = str(call.operation) in self.succeeded
         return eventually(
             self.cache,
@@ -276,14 +276,11 @@ class RunContext:
         )
 
     def accept(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a valid call and returns its exchange; raises Inconclusive when it is not answered with 2xx
-        JSON.
-
-        A valid call that does not conform to openapi.yaml is the suite's own mistake: InternalError.
-        """
+        """Sends a valid call. Raises Inconclusive unless it is answered with 2xx and a JSON object,
+        InternalError for a call that breaks openapi.yaml."""
         assert call.operation is not None
         problems = request_problems(call.operation, call.body)
-        # Ids are the server's own: what is wrong with them is the matter of format.id.
+        # These ids are the server's: their format is judged by format.id.
         if problems := [
             problem
             for problem in problems
@@ -300,8 +297,8 @@ class RunContext:
     # ------------------------------------------------------------------ resources
 
     def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
-        """Beneficiary, destination and currency of a payout that this server accepts: the suite's own, or
-        those of the target file when it refuses the first and accepts the second. Tried once a run."""
+        """Beneficiary id, destination id and currency of a payout that the server accepts: created ones, or
+        those of the target file if only these are accepted. Tried once in a run."""
         primary = self.target.primary
         if not primary.beneficiary_id or not primary.payout_destination_id:
             return fixture.payee
@@ -310,7 +307,7 @@ class RunContext:
         return self.cache.get(_PAYEE, lambda: self._vetted(fixture)) or fixture.payee
 
     def _vetted(self, fixture: AccountFixture) -> tuple[str, str, str] | None:
-        """The payee of the target file when the server pays it and refuses one that the suite has created."""
+        """The payee of the target file, if the server accepts it and refuses the fixture's; else None."""
         primary = self.target.primary
         ids = {"account_id": fixture.account_id, "beneficiary_id": str(primary.beneficiary_id)}
         listed = self.send(
@@ -335,7 +332,7 @@ class RunContext:
         return vetted if paid(vetted) else None
 
     def bank_account(self, fixture: AccountFixture) -> dict[str, Any]:
-        """A bank destination body that this server accepts. Tried once a run."""
+        """A bank account body that the server accepts. Tried once in a run."""
         create, purpose = "createPayoutDestination", "which bank details does this server accept?"
 
         def choose() -> int:
@@ -346,12 +343,12 @@ class RunContext:
                         return index
             return 0
 
-        # Not the numbers that were just tried: a server may refuse the same account twice.
+        # New account numbers: a server may refuse the same ones twice.
         return self.samples.bank_accounts()[self.cache.get(_BANK, choose)]
 
 
 def refusal_of_valid(exchange: Exchange) -> Inconclusive:
-    """Reason why a check cannot go on after a valid request was refused, with the remedy."""
+    """The Inconclusive for a valid request that was refused, with its cause or remedy."""
     operation = exchange.operation
     cause = remedy = ""
     if exchange.unsent:

@@ -1,8 +1,7 @@
-"""Valid request bodies for every operation, with the target file's samples laid over.
+"""Valid request bodies for every operation, overridden by the target file's samples.
 
-A body carries every documented member that any server must accept in its place, all five
-members of an address, and a random marker in its names, so that what a request created can be
-told from everything else on a live server.
+A body has every documented member that any server must accept, all five members of an address, and a random
+marker in its names, by which the suite recognizes its own resources on a live server.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ Body = dict[str, Any]
 
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 
-#: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells, JSON and
-#: URLs escape.
+#: Letters of several scripts that no Unicode normal form changes, and punctuation that HTML, SQL, shells,
+#: JSON and URLs escape.
 LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
 SIGNS = 'O\'Neil &  Co <b>"#1"</b> 50%20+1 \\ / ; {x}'
 
-#: Ends of lines of two systems, and a tab.
+#: LF, CR LF and a tab.
 LINES = "\n\tNext line\r\nLast line"
 
-#: The greatest length of a label or a name (section 8).
+#: Maximum length of a label or a name (section 8).
 LONGEST = 255
 
-#: Fiat currencies tried, in this order, where a check needs one that differs from the sample's.
+#: Fiat currencies to try, in order, where one must differ from the sample's.
 OTHER_CURRENCIES = ("USD", "EUR", "GBP")
 
 
-#: Fields any letter of which may change: a title may be one of a list, the holder of an account not.
+#: Fields in which any letter may change, unlike those with an enumeration or a syntax.
 FREE = (*FREE_TEXT, "account_name")
 
 #: Valid values of fields whose syntax leaves no room for a changed character.
@@ -74,8 +73,7 @@ def other_value(name: str, value: str) -> str | None:
 
 
 def other_end(text: str) -> str:
-    """The text with another last character of the same kind (digit, letter or sign), and so of the same
-    length; in a random word any digit is of its kind."""
+    """Replaces the last character by one of its kind (letter, digit, sign); in random words by 0 or 1."""
     if not text:
         return "x"
     word = re.split("[^0-9A-Za-z]", text)[-1]
@@ -85,12 +83,12 @@ def other_end(text: str) -> str:
     return text[:-1] + (first if text[-1] != first else second)
 
 
-#: Prefix of all marks of a run: six letters behind `cf`.
+#: Prefix of all markers of a run: `cf` and six letters.
 _run = ["cf" + letters(6)]
 
 
 def run_label() -> str:
-    """The word in all names and labels of this run, by which its resources can be found."""
+    """The prefix in all names and labels of this run, by which its resources can be found."""
     return _run[0]
 
 
@@ -100,7 +98,7 @@ def label_run(label: str) -> None:
 
 
 def marker() -> str:
-    """A random word that no other request carries; it begins with the label of the run."""
+    """A unique random word that begins with the label of the run."""
     return register(run_label() + letters(10), kind="marker")
 
 
@@ -129,7 +127,7 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def solana_address() -> str:
-    """A random address of Solana: 32 bytes in base 58."""
+    """A random Solana address: 32 bytes in base 58."""
     number, text = int.from_bytes(b"\x01" + secrets.token_bytes(31)), ""
     while number:
         number, digit = divmod(number, 58)
@@ -137,7 +135,7 @@ def solana_address() -> str:
     return text
 
 
-#: Area codes of North America, before numbers of the exchange 555, of which few are anybody's.
+#: North American area codes; with the exchange 555, few of the numbers are in use.
 # fmt: off
 _AREAS = (
     201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228,
@@ -148,31 +146,30 @@ _AREAS = (
 )
 # fmt: on
 
-#: Sizes of the number ranges, and strides coprime to them.
+#: Sizes of the number ranges, and strides coprime to them: consecutive numbers look unrelated.
 _PHONES, _PHONE_STEP = len(_AREAS) * 10_000, 7919
 _TAX_IDS, _TAX_ID_STEP = 500 * 99 * 9999, 104_729
 
 
-#: Numbers the people of a process: telephone and tax numbers follow from it.
+#: Numbers the beneficiaries of a process; telephone and tax numbers derive from it.
 _PEOPLE = itertools.count(secrets.randbelow(10**12))
 
 
 def phone(number: int) -> str:
-    """One of `_PHONES` American telephone numbers, different for different numbers up to there."""
+    """Maps a number to one of `_PHONES` American telephone numbers."""
     area, line = divmod(number * _PHONE_STEP % _PHONES, 10_000)
     return f"+1{_AREAS[area]}555{line:04d}"
 
 
 def tax_id(number: int) -> str:
-    """One of `_TAX_IDS` taxpayer numbers of the form of an American one; different ones for different
-    numbers."""
+    """Maps a number to one of `_TAX_IDS` numbers with the syntax of an American taxpayer number."""
     area, rest = divmod(number * _TAX_ID_STEP % _TAX_IDS, 99 * 9999)
     group, serial = divmod(rest, 9999)
     return f"{100 + area}{group + 1:02d}{serial + 1:04d}"
 
 
 def grouped_phones(phone: Any) -> list[str]:
-    """An American telephone number as people write it, in two ways; none where it is another's."""
+    """Two notations of an American telephone number with spaces; none for other numbers."""
     if not (isinstance(phone, str) and len(phone) == 12 and phone.startswith("+1")):
         return []
     area, exchange, line = phone[2:5], phone[5:8], phone[8:]
@@ -180,7 +177,7 @@ def grouped_phones(phone: Any) -> list[str]:
 
 
 def with_marks(body: Mapping[str, Any]) -> Body:
-    """The free texts of a body with random words, which appear nowhere else by chance."""
+    """The free texts of a body, each with a random marker."""
     changes: Body = {
         name: f"{body[name][:40]} {marker()}" for name in FREE if isinstance(body.get(name), str)
     }
@@ -189,13 +186,13 @@ def with_marks(body: Mapping[str, Any]) -> Body:
     return changes
 
 
-#: A letter outside Latin-1: an encoding that lacks it writes it like any other.
+#: A letter outside Latin-1, which encodings that lack it replace.
 LETTER = "\u0436"
 
 
 def with_long_texts(body: Mapping[str, Any]) -> Body:
-    """The texts of a body so long that a server which compares a part of them misses something, with digits
-    and signs for one that compares letters."""
+    """The texts of a body, lengthened by digits, punctuation and a marker, for servers that compare a prefix,
+    or letters only."""
     return {
         name: f"{body[name]} 12 {'& so on ' * times}{LETTER} {marker()}."
         for name, times in (("name", 24), ("label", 24), ("note", 50), ("description", 100))
@@ -204,10 +201,9 @@ def with_long_texts(body: Mapping[str, Any]) -> Body:
 
 
 class Amounts:
-    """Amounts a little above another one, of digits by which money that moves is recognised: other clients
-    hardly ask for them.
+    """Draws unusual amounts a little above a given one, by which the suite recognizes its own payments.
 
-    None is repeated before all are used; the order is random in each process. Thread-safe.
+    None repeats before all are used; the order is random. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -215,7 +211,7 @@ class Amounts:
         self._lock = threading.Lock()
 
     def next(self, amount: str) -> str:
-        """An amount less than twice another, or at most 98 of its least units more. One that is no plain
+        """Returns an amount below twice the given one, or at most 98 minor units above it. What is no plain
         decimal stays as it is."""
         if plain(amount) is None or len(amount.partition(".")[0]) > 15:
             return amount
@@ -227,13 +223,12 @@ class Amounts:
             return format(left.pop(), "f")
 
 
-#: So many amounts above another are drawn from at most.
+#: Amounts that are drawn from, at most.
 _AMOUNTS = 5000
 
 
 def _above(amount: str) -> list[Decimal]:
-    """Amounts above another that hardly anybody asks for: none that is a multiple of five, or just below a
-    hundred."""
+    """Amounts above a given one, in minor units: no multiple of 5, and none that ends in 98 or 99."""
     fraction = amount.partition(".")[2]
     unit = Decimal(1).scaleb(-min(len(fraction), 2))
     base = Decimal(amount)
@@ -244,12 +239,12 @@ def _above(amount: str) -> list[Decimal]:
     return [base + unit * step for step in steps if (units + step) % 5 and (units + step) % 100 < 98]
 
 
-#: Drawn from by all workers of one process, as they may judge one server at the same time.
+#: Shared by the workers of a process, as they may test one server at the same time.
 _UNUSUAL = Amounts()
 
 
 class Samples:
-    """The valid bodies for one target; every call makes new ones."""
+    """The valid bodies for one target; every call returns new ones."""
 
     def __init__(self, target: Target) -> None:
         self._over = target.samples
@@ -258,7 +253,7 @@ class Samples:
         return {**body, **{key: value for key, value in self.over(kind).items() if key != "pairs"}}
 
     def over(self, kind: str) -> Mapping[str, Any]:
-        """Members of a kind of sample that the target file sets."""
+        """The members of a kind of sample that the target file sets."""
         over: Mapping[str, Any] = self._over.get(kind, {})
         return over
 
@@ -291,7 +286,7 @@ class Samples:
         )
 
     def bank_accounts(self) -> list[Body]:
-        """Bank destinations, the likeliest first: which fields a server wants is not shown (section 2.10)."""
+        """Bank accounts to try, the likeliest first: the required fields are not shown (section 2.10)."""
         kind = "payout_destination.bank_account"
         bare = {"type": "bank_account", "label": f"conformance {marker()}"}
         american = {
@@ -317,8 +312,8 @@ class Samples:
         return bodies
 
     def wallet_destinations(self) -> list[Body]:
-        """Wallet destinations; section 4.3 wants an ISO 4217 currency, which no crypto code is, so USD comes
-        last."""
+        """Wallet destinations to try; USD last, as section 4.3 states an ISO 4217 currency, which no crypto
+        code is."""
         body = self._laid_over(
             "payout_destination.wallet",
             {
@@ -333,7 +328,7 @@ class Samples:
         return [body] if body["currency"] == "USD" else [body, {**body, "currency": "USD"}]
 
     def amount(self, operation: str) -> str:
-        """An amount by which a payout or payin is recognised: see `Amounts`."""
+        """An unusual amount of a payout or payin: see `Amounts`."""
         kind, usual = {"createPayout": ("payout", "1.00"), "createPayin": ("payin", "10.00")}[operation]
         return _UNUSUAL.next(str(self.over(kind).get("amount", usual)))
 
@@ -376,7 +371,7 @@ class Samples:
 
 
 def address(region: str) -> dict[str, str]:
-    """An address with all five members; virtual accounts call the fourth `state`, beneficiaries `region`."""
+    """An address with all five members; `region` is the name of one that virtual accounts call `state`."""
     return {
         "address_line": "1 Main Street",
         "city": "New York",

@@ -1,7 +1,7 @@
-"""Shapes of bodies: rows of the table of bodies in which other fields mean something than in the sample.
+"""Shapes: rows of BODIES in which other fields apply than in the sample, such as those of a business.
 
-Which bank details a destination needs, and in which currency a wallet destination is, is not shown
-(section 2.10): the body of a shape that the server accepts is found out once in a run.
+Which fields and currencies a destination needs is not shown (section 2.10), so the bodies of a shape are
+tried once in a run.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "createPayoutDestination": ("bank account", "IBAN", "IBAN alone", "SWIFT code", "wallet"),
 }
 
-#: operationId -> the shapes in which all fields of the sample's shape mean something, too.
+#: operationId -> the shapes in which all fields of the sample apply, too.
 OTHER_SHAPES: Mapping[str, tuple[str, ...]] = {
     "createBeneficiary": ("individual", "business"),
     "updateBeneficiary": ("individual",),
     "createPayoutDestination": ("IBAN alone", "wallet"),
 }
 
-#: operationId -> rows of the table of bodies that stand in for the sample by turns where a field is wrong: a
-#: server may have rules of its own for a currency, a payment method or a type of account.
+#: operationId -> rows of BODIES that replace the sample by turns in bodies with one invalid field: a server
+#: may validate by currency, payment method or type of account.
 TURNS: Mapping[str, tuple[str, ...]] = {
     "createBeneficiary": ("another person",),
     "createPayoutDestination": ("pounds to Germany", "a savings account"),
@@ -44,7 +44,7 @@ TURNS: Mapping[str, tuple[str, ...]] = {
     "createPayin": ("another payment method", "no description"),
 }
 
-#: operationId -> field -> the shape in which the field means something, where that is not the sample.
+#: operationId -> field -> the shape to which the field applies, where that is not the sample.
 _SHAPE_OF: Mapping[str, Mapping[str, str]] = {
     "createBeneficiary": {"company_name": "business"},
     "createPayoutDestination": {
@@ -59,17 +59,17 @@ _SHAPE_OF: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-#: Operation and shape -> the position of the body that the server accepts.
+#: Operation and shape -> index of the accepted body.
 _ACCEPTED = Key[int]("the body that is accepted")
 
 
 def shape_of(operation: str, name: str) -> str:
-    """The shape of body in which a field means something; of several, the first to try it in."""
+    """The shape to which a field applies; of several, the first to try."""
     return _SHAPE_OF.get(operation, {}).get(name, SAMPLE)
 
 
 def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
-    """The fields of an operation's body by the shape of body in which each means something."""
+    """Groups an operation's fields by the shape to which each applies."""
     shapes: dict[str, list[Field]] = {}
     for field in fields:
         shapes.setdefault(shape_of(operation, field.name), []).append(field)
@@ -77,12 +77,12 @@ def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
 
 
 def accepted_body(fixture: AccountFixture, operation: str, shape: str = SAMPLE) -> Body:
-    """A new body of a shape as this server has accepted it. Raises Inconclusive where it accepts none."""
+    """A new body of a shape, the one that the server accepts. Raises Inconclusive if it accepts none."""
     return bodies(fixture, operation, shape)[_position(fixture.run, operation, shape)]
 
 
 def accepts(run: RunContext, operation: str, shape: str = SAMPLE) -> bool:
-    """True if this server accepts a shape."""
+    """True if the server accepts a shape."""
     try:
         _position(run, operation, shape)
     except Inconclusive:
@@ -91,10 +91,10 @@ def accepts(run: RunContext, operation: str, shape: str = SAMPLE) -> bool:
 
 
 def with_all_texts(fixture: AccountFixture, operation: str) -> Body:
-    """A new body that has every free text: a beneficiary's is that of a business, where the server takes one
-    and the target file names neither its type nor its company."""
-    told = fixture.run.samples.over("beneficiary").keys()
-    if TRAITS[operation].creates == "beneficiary" and not {"beneficiary_type", "company_name"} & told:
+    """A new body with every free text: of a business for a beneficiary, where the server accepts one and the
+    target file sets neither type nor company."""
+    fixed = fixture.run.samples.over("beneficiary").keys()
+    if TRAITS[operation].creates == "beneficiary" and not {"beneficiary_type", "company_name"} & fixed:
         business = accepts(fixture.run, operation, "business")
         return accepted_body(fixture, operation, "business" if business else SAMPLE)
     return fixture.body(operation)
@@ -105,12 +105,13 @@ def _position(run: RunContext, operation: str, shape: str) -> int:
 
 
 def _try(run: RunContext, operation: str, shape: str) -> int:
-    """The position of the body that the server accepts. Raises Inconclusive where it accepts none."""
+    """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
+    if none is."""
     accounts = run.accounts
     if shape == SAMPLE and TRAITS[operation].creates == "account" and accounts.scarce and accounts.created():
-        # Asking would take the room of another account; those that the run has made were samples.
+        # Earlier accounts were samples, and another one would count towards the quota.
         return 0
-    # A wallet of one pair can be made only once in an account; what is updated should not be shared.
+    # An account holds one wallet of a pair; an updated resource should not be shared.
     alone = TRAITS[operation].once or bool(TRAITS[operation].changes)
     fixture = run.account(purpose_of(operation), fresh=alone)
     last: Exchange | None = None

@@ -1,7 +1,7 @@
-"""Valid bodies whose free texts are of the kinds that servers are known to change (section 2).
+"""Valid bodies with texts that servers are known to alter, such as by trimming or escaping (section 2).
 
-A server that changes one kind of text in one field only shows it where that field holds that text: each free
-text of an operation gets each kind, most of them in bodies that are sent anyway.
+Each free-text field gets each text in turn, mostly in bodies that are sent anyway: a server may alter one
+kind of text in one field only.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from conformance.world.corpora import values
 from conformance.world.corpora.kept_texts import KEPT, LONG
 from conformance.world.samples import Body, digits, marker, run_label
 
-#: A field, and the member of it where it is an address.
+#: A field and, in an address, its member; else "".
 Place = tuple[str, str]
 
-#: Texts that each field gets, where there are few requests to spare: those that tell most.
+#: Texts that each field gets: the most telling ones.
 TEXTS: tuple[str, ...] = values(KEPT[:15])
 
-#: Text -> what it looks like when it was filled.
+#: Text -> pattern of the filled text.
 _PATTERNS = {
     text: re.compile(
         re.escape(text)
@@ -33,21 +33,21 @@ _PATTERNS = {
     for text in TEXTS
 }
 
-#: Beginning of the reason of a text that is the same in all runs.
+#: Prefix of the reason of a text that is the same in all runs.
 FIXED = "the text "
 
 #: Members of an address that are free texts.
 _OF_ADDRESS = ("address_line", "city", "region", "postal_code")
 
-#: Members that a server may check by a list or a form of its own, as a title or a postal code.
+#: Members for which a server may have an enumeration or a syntax.
 _FORMED = frozenset({"title", "region", "postal_code"})
 
-#: Members of a beneficiary in which fewer texts are refused than in names.
+#: Members of a beneficiary in which servers accept more texts than in names.
 _LENIENT = frozenset({"display_name", "note"})
 
 
 def all_texts() -> Iterator[tuple[str, str]]:
-    """Every text that a label takes, after its reason, or after one that begins with FIXED where the text has
+    """Yields reason and filled text of each text for a label; the reason begins with FIXED where the text has
     no random part."""
     for entry in (*KEPT, *LONG):
         text = filled(entry.value)
@@ -55,14 +55,14 @@ def all_texts() -> Iterator[tuple[str, str]]:
 
 
 def filled(text: str) -> str:
-    """A text with random words and numbers in their places."""
+    """Fills the placeholders of a text with random words and numbers."""
     year = f"{secrets.randbelow(900) + 100}"
     numbered = text.replace("{digits}", digits(10)).replace("{year}", year)
     return numbered.replace("{word}", marker()) if "{word}" in numbered else numbered
 
 
 def _kind(text: str) -> str:
-    """The text of TEXTS that was filled, or a text without its random words."""
+    """The text of TEXTS that was filled; of others, the text with placeholders for its markers."""
     for each, pattern in _PATTERNS.items():
         if pattern.fullmatch(text):
             return each
@@ -70,7 +70,7 @@ def _kind(text: str) -> str:
 
 
 def places(operation: str) -> list[Place]:
-    """The free texts of an operation's body that its answer shows."""
+    """The free texts of an operation's body that the answer echoes."""
     shown = [field for field in request_fields(operation) if field.name in documented(operation)]
     return [
         (field.name, member)
@@ -81,7 +81,7 @@ def places(operation: str) -> list[Place]:
 
 
 def at(body: Mapping[str, Any], place: Place) -> str | None:
-    """The text in a place of a body; None where there is none."""
+    """The text in a place of a body, or None."""
     value = body.get(place[0])
     if place[1]:
         value = value.get(place[1]) if isinstance(value, Mapping) else None
@@ -91,8 +91,8 @@ def at(body: Mapping[str, Any], place: Place) -> str | None:
 def with_texts(
     operation: str, body: Body, texts: Mapping[Place, str], usual: Mapping[str, Any] | None = None
 ) -> list[Body]:
-    """Bodies to try: one with these texts in those places of it where its own are as usual, if that is told,
-    and others with fewer of them, as a server may refuse some; none without any of them."""
+    """Bodies to try: the body with these texts in their places, then copies with fewer of them, as a server
+    may refuse some. With `usual`, a place gets its text only where the body has the usual one."""
     rooms = {field.name: field.max_length or 1000 for field in request_fields(operation)}
     tries: list[Body] = [dict(body) for _ in range(3)]
     for place, text in texts.items():
@@ -108,21 +108,21 @@ def with_texts(
 
 
 class Pending:
-    """The texts that the places of an operation's body have not had yet."""
+    """The texts that each place of an operation's body has still to get."""
 
     def __init__(self, operation: str) -> None:
         self._left = {place: list(TEXTS) for place in places(operation)}
 
     def had(self, body: Mapping[str, Any]) -> None:
-        """Notes the texts of a body that was sent."""
+        """Removes the texts of a body that was sent."""
         for place, left in self._left.items():
             kind = _kind(at(body, place) or "")
             if kind in left:
                 left.remove(kind)
 
     def turns(self) -> Iterator[dict[Place, str]]:
-        """Texts for bodies still to send: one in all places that have not had it, as a server may refuse it
-        in all of them, and others in those that have."""
+        """Yields the texts of each further body: one text in all places that lack it, as a server may refuse
+        it wherever it stands, and others in the remaining places."""
         while any(self._left.values()):
             text = next(text for text in TEXTS if any(text in left for left in self._left.values()))
             turn = {place: text if text in left else left[0] for place, left in self._left.items() if left}

@@ -1,4 +1,4 @@
-"""Amounts of money (sections 2, 4.4 and 4.7): refused, open, and such as rounding would change."""
+"""Amounts of money (sections 2, 4.4 and 4.7): to be refused, open, and sensitive to rounding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.world.corpora import Value
 
-#: No positive decimal in a string: refused wherever a payout is asked for.
+#: Not a positive decimal string: refused in payouts.
 REFUSED = (
     Value("0", "zero"),
     Value("0.00", "zero with decimals"),
@@ -43,7 +43,7 @@ REFUSED = (
     Value(1.5, "a JSON number that is not an integer"),
 )
 
-#: Refused as well, and drawn only.
+#: Refused as well; for generated requests only.
 REFUSED_TOO = (
     Value("-1", "negative without decimals"),
     Value("-0.00", "negative zero with decimals"),
@@ -62,7 +62,7 @@ REFUSED_TOO = (
     Value("00000", "zero in many digits"),
 )
 
-#: May be accepted or refused; the reason names what is odd.
+#: May be accepted or refused.
 OPEN = (
     Value("1e2", "an exponent", checked=True),
     Value("+1.00", "a leading plus sign", checked=True),
@@ -76,7 +76,7 @@ OPEN = (
     Value("1.", "no digit after the point"),
 )
 
-#: Accepted ones must come back with the same value.
+#: If accepted, the response must have the same value.
 EXACT = (
     Value("1.10", "a zero at its end"),
     Value("0.07", "no binary fraction"),
@@ -93,12 +93,11 @@ EXACT = (
 )
 
 
-#: Currency -> an amount with more decimals than its coins have, or with three of them.
+#: Currency -> an amount with more decimals than its minor unit, or with three.
 OF_OTHER_COINS = {"JPY": "1.50", "KWD": "1.005"}
 
 
-#: Amounts that are 1.00 after a wrap of their minor or major units: refused beyond the funds, or taken
-#: exactly.
+#: Amounts that an integer overflow turns into 1.00: refused for lack of funds, or kept exactly.
 WRAPPING = (
     Value("42949673.96", "2^32 cents more than 1.00"),
     Value("184467440737095517.16", "2^64 cents more than 1.00"),
@@ -127,14 +126,14 @@ def _digits_from(zero: int) -> str:
 
 
 def respelled(value: Any, amount: str) -> Any:
-    """A refused value with its defect, but of another plain amount; None where it has no room for one."""
+    """Applies the defect of a refused value to another plain amount; None where that is not possible."""
     make = _RESPELLED.get(value) if isinstance(value, str | float) else None
     made = make(amount) if make else None
     return None if made == amount else made
 
 
 def named(entry: Value) -> str:
-    """A refused amount as a sentence calls it."""
+    """Describes a refused amount in a sentence."""
     match entry.value:
         case "":
             return "an empty string"

@@ -1,4 +1,4 @@
-"""Values of request headers; none is longer than the 4 kB that HTTP front ends usually take."""
+"""Values of request headers, below the 4 kB that HTTP front ends usually accept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEYS = (
     Value("ключ", "outside ASCII"),
 )
 
-#: Malformed headers, which mean nothing (RFC 9110): a server ignores them.
+#: Malformed headers, which a server ignores (RFC 9110).
 _IGNORED = (
     ("Cookie", "session=%; =; ;;"),
     ("X-Forwarded-For", "unknown, 999.1.1.1, [::"),
@@ -46,14 +46,14 @@ _IGNORED = (
     ("If-Modified-Since", "never"),
 )
 
-#: Headers that a server may refuse to heed.
+#: Headers with demands that a server may ignore or refuse.
 _DEMANDS = (
     ("Accept", "image/*;q=NaN, */*;q=9"),
     ("Accept-Encoding", "gzip;q=NaN, br"),
     ("Expect", "100-continue"),
 )
 
-#: Headers beside those that a request needs; those of authentication and the key are there twice then.
+#: Additional headers; those of authentication and the Idempotency-Key are duplicates.
 FURTHER = (
     Value((("X-Signature", "0" * 64),), "a second signature"),
     Value((("X-Nonce", "0" * 32),), "a second nonce"),

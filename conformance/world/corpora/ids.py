@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.world.corpora import Value
 
-#: Sent by a check, which does not judge how they are refused, and not drawn.
+#: For one check, which does not judge how they are refused; not for generated requests.
 IDS = (
     Value("%00", "NUL, which PostgreSQL's text cannot hold"),
     Value("%ff", "invalid UTF-8"),
@@ -12,7 +12,7 @@ IDS = (
     Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane"),
 )
 
-#: Names of members that each object of JavaScript or Python has; a look-up in a plain object finds them.
+#: Member names that every JavaScript or Python object inherits.
 INHERITED = ("__proto__", "constructor", "toString", "__class__")
 
 #: Whole segments of a path.

@@ -1,21 +1,20 @@
-"""Texts of which every character has to come back, and which servers are known to change (section 2).
+"""Texts that must be stored unchanged, and that servers are known to alter (section 2).
 
-No Unicode normal form changes any of them, none begins or ends with a space or a sign that is not seen, and
-all characters are of the basic plane. `{word}` stands for a random word, `{digits}` for a random number of
-ten digits. Those that tell most come first.
+They are in every Unicode normal form, of the basic plane, and without outer spaces or invisible characters at
+the ends. `{word}` stands for a random word, `{digits}` for ten random digits. The most telling come first.
 """
 
 from __future__ import annotations
 
 from conformance.world.corpora import Value
 
-#: A few of the signs that servers change, for a text with a letter before it.
+#: Characters that servers alter, for a text with a letter before them.
 MIXED = (
     "\r\n\n\t\u2018\u2019\u201c\u201d\u2013\u2014\xdfq\u0301\u20ac  @:#;\u200d\u00ad\ufffd\u2028\ue000"
     "\u0001\u007f\u0085&amp;&lt;%41\\u0041${a}{{b}}'."
 )
 
-#: Texts of at most 100 characters, each of which may be all that a field holds.
+#: Texts of at most 100 characters.
 KEPT = (
     Value("{word}" + MIXED, "a few signs of each kind"),
     Value("00{digits}00123", "a number with leading zeros, of more digits than a double holds"),
@@ -70,13 +69,12 @@ KEPT = (
     Value("{word}, Ltd", "a comma"),
 )
 
-#: Texts that cross the usual widths of columns, up to nearly the greatest length of a label (section 8).
+#: Texts longer than usual database columns, just below the maximum of a label (section 8).
 LONG = (
     Value("{word} " + "0123456789" * 23, "ASCII, more than 191 and 200 characters"),
     Value("{word} " + "\u0436" * 230, "letters of two bytes"),
 )
 
-#: A character outside the basic plane, a letter composed and decomposed, a ligature that NFKC takes apart, a
-#: space that it widens, and the joiner that Persian words need: that such come back is implied. What stands
-#: behind them has to.
+#: A character outside the basic plane, a letter composed and decomposed, a ligature and a no-break space
+#: (which NFKC changes), and a zero-width non-joiner: to store these unchanged is implied, the word required.
 PRECISE = "\U0001f3e6 \u00e9 e\u0301 \ufb01 5\u00a0kg \u0645\u06cc\u200c\u062e {word}"

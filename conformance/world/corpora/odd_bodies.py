@@ -1,4 +1,4 @@
-"""Request bodies that are malformed, no object, or legal and odd."""
+"""Request bodies that are malformed, not an object, or legal but odd."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from conformance.wire.messages import to_json
 from conformance.world.corpora import Value
 
-#: Whole bodies that are not a JSON object, or in no one way.
+#: Whole bodies that are not JSON objects, or on which parsers disagree.
 RAW = (
     Value(b"", "empty"),
     Value(b" ", "white space only"),
@@ -44,7 +44,7 @@ RAW = (
     Value(b"\xef\xbb\xbf[]", "an array after a byte order mark"),
 )
 
-#: Raw members, name and value, that are laid beside those of a valid body.
+#: Raw members, name and value, to add to a valid body.
 MEMBERS = (
     Value(b'"x":' + b"[" * 5000 + b"]" * 5000, "5000 arrays in one another"),
     Value(b'"x":1,"x":2', "a member twice"),
@@ -53,9 +53,9 @@ MEMBERS = (
 
 
 class Derived:
-    """Hostile bodies that derive from a valid one; the reason of each completes a sentence about the body.
+    """Hostile bodies derived from a valid one; the reason of each completes a sentence about the body.
 
-    `document` is the valid JSON object; `text` names a member of it that takes free text.
+    `document` is the valid JSON object, `text` the name of a free-text member.
     """
 
     def __init__(self, document: dict[str, Any], text: str) -> None:
@@ -67,7 +67,7 @@ class Derived:
         return to_json({**self.document, self.text: "\ue000"}).replace('"\ue000"'.encode(), raw)
 
     def with_member(self, name: bytes, raw: bytes) -> bytes:
-        """The valid body with one member more."""
+        """The valid body with a further member."""
         return self.valid[:-1] + b"," + name + b":" + raw + b"}"
 
     def malformed(self) -> Iterator[Value]:
@@ -97,7 +97,7 @@ class Derived:
         yield Value(b" \n", "of white space only")
 
     def not_objects(self) -> Iterator[Value]:
-        """Bodies that are JSON but no object."""
+        """JSON bodies that are not an object."""
         yield Value(b"[" + self.valid + b"]", "as an array that holds it")
         yield Value(b"[]", "as an empty array")
         yield Value(to_json(self.valid.decode()), "as a string that holds it")
@@ -106,7 +106,7 @@ class Derived:
         yield Value(b"null", "as null")
 
     def odd(self) -> Iterator[Value]:
-        """Bodies that parsers differ about; most are legal JSON."""
+        """Bodies that parsers treat differently; most are legal JSON."""
         yield Value(b"\xef\xbb\xbf" + self.valid, "a byte order mark")
         yield Value(self.with_text(b'"con\\u0000formance"'), "a NUL escape")
         yield Value(self.with_text(b'"con\\ud83dformance"'), "an unpaired high surrogate escape")
@@ -121,6 +121,6 @@ class Derived:
         yield Value(self.with_text(deep), "a field nested 10000 deep")
 
     def long(self) -> Iterator[Value]:
-        """Bodies that are longer than some servers take."""
+        """Bodies longer than some servers accept."""
         yield Value(self.with_member(b'"x"', b"9" * 100_000), "an integer of 100000 digits")
         yield Value(self.with_member(b'"x"', b'"' + b"x" * 1_000_000 + b'"'), "a string of 1 MB")

@@ -44,7 +44,7 @@ QUERIES = (
     Value("size=5&page=1&x=%20+%2B", "a space, a plus sign, and an encoded one"),
 )
 
-#: Queries that are not UTF-8, hold NUL or a broken escape: an HTTP front end may refuse them in its words.
+#: Queries that an HTTP front end may refuse with a body of its own.
 BROKEN = (
     Value("page=%00", "NUL"),
     Value("size=%FF", "invalid UTF-8"),
@@ -111,7 +111,7 @@ STATUSES = (
     Value("*", "a wildcard"),
 )
 
-#: Values of the filters that are not dates.
+#: Values of filters other than dates.
 FILTERS = (
     Value("'%20OR%20'1'='1", "SQL"),
     Value("%F0%9F%8F%A6", "outside the basic plane"),
@@ -121,7 +121,7 @@ FILTERS = (
 
 
 def of_list(parameters: Iterable[str]) -> Iterator[str]:
-    """The queries that a check sends to a list with these query parameters; all are valid as such."""
+    """The queries that a check sends to a list with these query parameters."""
     yield from values(QUERIES, checked=True)
     parameters = list(parameters)
     dates = [name for name in parameters if name.endswith("_date")]

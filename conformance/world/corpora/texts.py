@@ -1,10 +1,10 @@
-"""Texts, codes, numbers and members of a body that are legal JSON and seldom thought of."""
+"""Texts, codes, numbers and members: legal JSON that servers seldom handle."""
 
 from __future__ import annotations
 
 from conformance.world.corpora import Value
 
-#: Texts that are no text in some encoding, or another one.
+#: Texts that some encodings cannot represent.
 HARD_TO_ENCODE = (
     Value("\u0000", "NUL alone"),
     Value("a\u0000b", "NUL, which PostgreSQL's text cannot hold"),
@@ -48,7 +48,7 @@ TEXTS = (
     Value("\u0436" * 5000, "5000 letters of two bytes"),
 )
 
-#: Texts that a field of free text keeps, in letters of several bytes.
+#: Texts that a free-text field must store, in letters of several bytes.
 PLAIN = (
     Value("Zo\u00eb", "a letter of two bytes"),
     Value("\u0416\u0430\u043d\u043d\u0430", "Cyrillic"),
@@ -58,7 +58,7 @@ PLAIN = (
     Value("Ada", "ASCII"),
 )
 
-#: JSON numbers in the place of other values.
+#: JSON numbers instead of other types.
 NUMBERS = (
     Value(0, "zero"),
     Value(-1, "negative"),
@@ -93,10 +93,10 @@ WRONG_CURRENCIES = (
     Value("US Dollar", "a name"),
 )
 
-#: Kind of code -> values of no right form, and the value of the right form that nothing has.
+#: Kind of code -> malformed values.
 WRONG_CODES = {"country": WRONG_COUNTRIES, "currency": WRONG_CURRENCIES}
 
-#: Codes of any kind, drawn for all of them and for the values of enumerations.
+#: Values for codes and enumerations in generated requests.
 CODES = (
     Value("", "empty"),
     Value("ZZ", "a country that nobody has"),
@@ -118,14 +118,14 @@ CODES = (
     Value("USD ", "a space after it"),
 )
 
-#: Words of the same field of life that the enumerations do not list.
+#: Field -> plausible values that its enumeration does not list.
 UNLISTED = {
     "beneficiary_type": ("partnership", "company"),
     "type": ("cash", "crypto"),
     "account_type": ("current",),
 }
 
-#: Member that only the server sets -> values that it must not take for it.
+#: Server-owned member -> values that a request must not set.
 SERVER_OWNED = {
     "id": (Value("acc_1", "an id of its form"), Value("x", "an id of no form")),
     "status": tuple(

@@ -1,4 +1,4 @@
-"""Values made for one request field, that break or just keep its limits (sections 4.1 to 4.7 and 8)."""
+"""Builds values that break or just keep a field's limits (sections 4.1 to 4.7 and 8)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from conformance.contract.fields import Field
 from conformance.world.corpora.texts import UNLISTED
 from conformance.world.samples import digits, marker
 
-#: Letters of the basic plane: one of two bytes in UTF-8 and one of three; no normal form changes either.
+#: A letter of two bytes in UTF-8 and one of three, which no Unicode normal form changes.
 LETTERS = "\u0436\u540d"
 
 
-#: Fields of a fixed syntax: a value that is longer or that just fits has to be built, not filled up.
+#: Fields with a syntax: a value of a given length has to be built, not padded.
 SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
 
 
 def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
     """Values of every other JSON type but null, each with its name for a sentence.
 
-    They stay close to a `good` value, and some are empty, for servers that look only at what they expect.
+    Some contain the `good` value, some are empty: servers may check only one of these.
     """
     if field.type == "object":
         yield from [("a string", "1 Main Street"), ("an empty string", "")]
@@ -34,7 +34,7 @@ def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
 
 
 def wrong_optional_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
-    """Values of another type, but for those that mean nothing, as null does."""
+    """Values of another type, except empty ones, which a server may treat as null."""
     if field.type == "object":
         yield from [("a string", "1 Main Street"), ("an array", [good])]
     else:
@@ -53,13 +53,13 @@ def too_long(field: Field) -> Iterator[tuple[str, str]]:
     yield f"{far} characters", _ascii(field.name, far)
 
 
-#: Fields that may have a form or a list of values of their own: the refusal of a long value says nothing.
+#: Fields for which a server may have a syntax or an enumeration: refusing a long value is no violation.
 FORMED = ("title", "tax_id", "phone", "iban", "swift_code")
 
 
 def longest(field: Field) -> str | None:
-    """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where
-    no server is sure to take one. Raises ValueError for a field without a maximum."""
+    """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where a
+    server may refuse it. Raises ValueError for a field without a maximum."""
     if field.name in ("phone", "iban", "swift_code"):
         return None
     return plain(field) if field.name in SYNTACTIC else letters(_most(field))
@@ -77,7 +77,7 @@ def _most(field: Field) -> int:
 
 
 def letters(count: int) -> str:
-    """A text of `count` non-ASCII letters of the basic plane, the last of them at random."""
+    """A text of `count` non-ASCII letters, the last 24 of them random."""
     own = "".join(secrets.choice(LETTERS) for _ in range(24))
     return (LETTERS * count)[: max(0, count - len(own))] + own[:count]
 
@@ -128,6 +128,6 @@ def iban(count: int) -> str:
 
 
 def wrong_choices(field: Field) -> Iterator[str]:
-    """Values that the field's enumeration does not list, some of which resemble those it does."""
+    """Values that the field's enumeration does not list, some similar to listed ones."""
     first, last = field.choices[0], field.choices[-1]
     yield from [*UNLISTED.get(field.name, ("other",)), first[:-1], last + "s", f"{first},{last}"]

@@ -23,9 +23,7 @@ Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 #: Path parameters in the order of their nesting; each is an attribute of AccountFixture.
 _PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
 
-
-#: The id of a beneficiary that does not exist.
-_NOBODY = Key[str]("nobody")
+_ACCOUNT, _NOBODY = Key[Exchange]("account"), Key[str]("nobody")
 
 
 def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: Any) -> Call:
@@ -94,8 +92,8 @@ class AccountFixture:
 
     # ------------------------------------------------------------------ parts
 
-    def _made(self, part: str, make: Callable[[], Exchange]) -> Exchange:
-        return self._parts.get(Key(part), make)
+    def _created(self, operation: str) -> Exchange:
+        return self._parts.get(Key(operation), lambda: self.create(operation))
 
     @property
     def customer_id(self) -> str:
@@ -107,7 +105,7 @@ class AccountFixture:
     @property
     def account(self) -> Exchange:
         """The exchange that created the account."""
-        return self._made("account", lambda: self.run.accounts.opened(self))
+        return self._parts.get(_ACCOUNT, lambda: self.run.accounts.opened(self))
 
     @property
     def account_id(self) -> str:
@@ -118,13 +116,13 @@ class AccountFixture:
 
     def works_in(self, account_id: str) -> bool:
         """True if the fixture has an account and this is its id."""
-        made = self._parts.find(Key[Exchange]("account"))
+        made = self._parts.find(_ACCOUNT)
         return account_id in (self._account_id, made and made.get("id"))
 
     @property
     def beneficiary(self) -> Exchange:
         """The exchange that created the beneficiary."""
-        return self._made("beneficiary", lambda: self.create("createBeneficiary"))
+        return self._created("createBeneficiary")
 
     @property
     def beneficiary_id(self) -> str:
@@ -133,7 +131,7 @@ class AccountFixture:
     @property
     def destination(self) -> Exchange:
         """The exchange that created the (bank account) payout destination."""
-        return self._made("destination", lambda: self.create("createPayoutDestination"))
+        return self._created("createPayoutDestination")
 
     @property
     def destination_id(self) -> str:
@@ -148,7 +146,7 @@ class AccountFixture:
     @property
     def virtual_account(self) -> Exchange:
         """The exchange that created the virtual account."""
-        return self._made("virtual_account", lambda: self.create("createVirtualAccount"))
+        return self._created("createVirtualAccount")
 
     @property
     def virtual_account_id(self) -> str:

@@ -10,7 +10,7 @@ from conformance.contract.operations import match
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, Place, Restyle, call
+from conformance.world.account import AccountFixture, Place, call
 from conformance.world.read_only import NOT_MADE
 from conformance.world.samples import with_marks
 
@@ -82,33 +82,28 @@ class Accounts:
         A `fresh` fixture has a new account (for payouts: the funded one) and is not cached. `below`: the
         check works below a beneficiary of its own, so it may fall back to a shared account. Raises KeyError
         for an unknown purpose, LeftOut in a read-only run."""
+        run, primary = self._run, self._run.target.primary
         whole, _, part = purpose.partition("/")
         place = PURPOSES[whole]
         if part and whole != "authentication":
             place = Place.EMPTY
-        restyle = with_marks if whole in _MARKED else None
-        funded = self._run.target.primary.funded_account_id if owner == "primary" else None
-        if purpose == "payouts" and funded is not None:
-            if fresh and not self._run.read_only:
-                return AccountFixture(self._run, account_id=funded)
-            if fresh or (purpose, owner) not in self._kept:
-                self._kept[purpose, owner] = AccountFixture(self._run, account_id=funded)
-            return self._kept[purpose, owner]
-        if purpose == "payouts" or (self._run.read_only and whole in _SHAREABLE):
-            purpose, place = "shared", PURPOSES["shared"]
-        if self._run.read_only and (fresh or purpose not in ("shared", *_MARKED)):
-            raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
-        if fresh:
-            return self._new(restyle, owner, Place.BELOW if below else Place.EMPTY)
-        if (purpose, owner) not in self._kept:
-            self._kept[purpose, owner] = self._new(restyle, owner, place)
-        return self._kept[purpose, owner]
-
-    def _new(self, restyle: Restyle | None, owner: str, place: Place) -> AccountFixture:
-        if owner == "cousin":
-            other = self._run.target.primary.other_customer_id
-            return AccountFixture(self._run, customer_id=other, restyle=restyle, place=place)
-        return AccountFixture(self._run, owner, restyle=restyle, place=place)
+        if purpose == "payouts" and owner == "primary" and primary.funded_account_id is not None:
+            fixture = AccountFixture(run, account_id=primary.funded_account_id)
+        else:
+            if purpose == "payouts" or (run.read_only and whole in _SHAREABLE):
+                purpose, place = "shared", PURPOSES["shared"]
+            if run.read_only and (fresh or purpose not in ("shared", *_MARKED)):
+                raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
+            if fresh:
+                place = Place.BELOW if below else Place.EMPTY
+            fixture = AccountFixture(
+                run,
+                "primary" if owner == "cousin" else owner,
+                customer_id=primary.other_customer_id if owner == "cousin" else None,
+                restyle=with_marks if whole in _MARKED else None,
+                place=place,
+            )
+        return fixture if fresh else self._kept.setdefault((purpose, owner), fixture)
 
     def opened(self, fixture: AccountFixture) -> Exchange:
         """The exchange that created a fixture's account, or its fallback where the server refuses to create
@@ -117,12 +112,12 @@ class Accounts:
         try:
             made = fixture.run.accept(fixture.client, opening, "an account to work in")
         except Inconclusive:
-            found = self._sharable(fixture, opening)
+            fallback = self._fallback(fixture, opening)
             self.refuses_another(fixture.client, fixture.home)
             # A check that runs again with the other customer has used its keys in the fallback accounts.
-            if not found or self.instead:
+            if fallback is None or self.instead:
                 raise
-            made = found[0]
+            made = fallback
         self._customers[str(made.get("id"))] = customer_of(made)
         if fixture.place is Place.COMMON and made not in self._common:
             self._common.append(made)
@@ -137,25 +132,22 @@ class Accounts:
                 self._refusing.add(customer_id)
         return customer_id in self._refusing
 
-    def _sharable(self, fixture: AccountFixture, opening: Call) -> list[Exchange]:
-        """The exchanges that created the possible fallback accounts of a fixture, the best first: for tenants
-        those of its customer in this run, else those of its organization."""
+    def _fallback(self, fixture: AccountFixture, opening: Call) -> Exchange | None:
+        """The exchange that created the fallback account of a fixture: for tenants one of its customer in
+        this run, else one of its organization."""
 
         def near(made: Exchange) -> bool:
             if fixture.place in _TENANTS and (made.call.path != opening.path or made.number in self._others):
                 return False
             return made.organization == fixture.client.organization.name
 
-        common = list(filter(near, self._common))
+        common = [] if fixture.place in (Place.EMPTY, Place.KEPT) else list(filter(near, self._common))
         unused = [made for made in self.created() if near(made) and made.get("id") not in self._customers]
-        match fixture.place:
-            case Place.EMPTY:
-                return unused[_RESERVED:]
-            case Place.COMMON | Place.BELOW | Place.FIRST:
-                return common[:1] + unused
-            case Place.SECOND:
-                return common[1:2] + unused
-        return unused
+        if fixture.place is Place.EMPTY:
+            del unused[:_RESERVED]
+        if fixture.place is Place.SECOND:
+            del common[:1]
+        return next(iter(common + unused), None)
 
     def created(self, customer_id: str | None = None) -> list[Exchange]:
         """The exchanges that created accounts, of all customers or of one, in the order of creation."""

@@ -106,10 +106,9 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     try:
         made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     except Inconclusive:
-        made = list(_made_before(run, fixture.call(operation, sample)))
-        if not made:
-            raise
-        return made
+        if before := list(_made_before(run, fixture.call(operation, sample))):
+            return before
+        raise
     if TRAITS[operation].creates == "beneficiary":
         with contextlib.suppress(Inconclusive):
             # A new beneficiary must not show the destinations of another one.
@@ -160,12 +159,10 @@ def _keeps_to_the_contract(created: Call) -> bool:
 
 def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
     """The accounts that the run created with valid requests, for a customer that has reached its quota."""
-    ids: set[str] = set()
     operation = str(refused.operation)
-    for exchange in run.accepted if TRAITS[operation].creates == "account" else ():
-        same = exchange.operation == operation and exchange.call.path == refused.path
-        plain = exchange.call.auth == Auth() and not request_problems(operation, exchange.call.body)
-        if same and plain and _keeps_to_the_contract(exchange.call) and str(exchange.get("id")) not in ids:
-            ids.add(str(exchange.get("id")))
+    for exchange in run.accounts.created() if TRAITS[operation].creates == "account" else ():
+        call = exchange.call
+        valid = call.auth == Auth() and not request_problems(operation, call.body)
+        if valid and call.path == refused.path and _keeps_to_the_contract(call):
             fixture = run.account(owner=exchange.organization)
-            yield CreatedResource("a plain name", exchange.call.document, fixture, exchange)
+            yield CreatedResource("a plain name", call.document, fixture, exchange)

@@ -122,10 +122,9 @@ def waited(cache: RunCache) -> float:
 
 def describe_delay(cache: RunCache, operation: str) -> str:
     """Describes the delay of writes in an operation's answers, too coarsely to vary between runs."""
-    seconds = delay(cache, operation)
+    seconds, longest = delay(cache, operation), within(cache)
     if not seconds:
         return "at once"
-    longest = within(cache)
     known = "five" if longest == LONGEST else f"{longest:g}"
     return "within a second" if seconds < 1 else f"within {known} seconds"
 
@@ -180,18 +179,15 @@ def _full(run: RunContext, refused: Exchange) -> str:
     if called is None:
         return ""
     operation, ids = called[0].id, called[1]
-    try:
+    with contextlib.suppress(Inconclusive):
         fixture = run.account(fresh=True)
-        body = fixture.body(operation)
-        again = run.send(fixture.client, call(operation, ids, body), "is there room for one more?")
+        again = call(operation, ids, fixture.body(operation))
         if (
-            again.succeeded
-            or not run.send(fixture.client, fixture.call(operation), "in a new account?").succeeded
+            not run.send(fixture.client, again, "is there room for one more?").succeeded
+            and run.send(fixture.client, fixture.call(operation), "in a new account?").succeeded
         ):
-            return ""
-    except Inconclusive:
-        return ""
-    return ids["account_id"]
+            return ids["account_id"]
+    return ""
 
 
 # ---------------------------------------------------------------------- pre-populated lists
@@ -257,19 +253,15 @@ def only_own(
 ) -> Expectation:
     """Returns the expectation that a list, which showed the ids `shown`, has no element of another parent;
     with `exact`, only the created elements and those that the server pre-populates."""
-    others = set(shown) - set(created)
+    seen, foreign = set(shown), dict(strangers or {})
+    others = seen - set(created)
     if exact and others and prepopulated(run, operation):
         exact = False
-        elsewhere = dict.fromkeys(others & made_by(run, operation), "another account's")
-        strangers = {**elsewhere, **(strangers or {})}
-    seen = set(shown)
-    others_shown = [
-        [identifier, whose] for identifier, whose in (strangers or {}).items() if identifier in seen
-    ]
+        foreign = {**dict.fromkeys(others & made_by(run, operation), "another account's"), **foreign}
     return none_of_another(
         f"{what}: only elements that were created there",
         created=[identifier for identifier in created if identifier in seen],
-        strangers=others_shown,
+        strangers=[[identifier, whose] for identifier, whose in foreign.items() if identifier in seen],
         exact=exact,
     )
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
-from conformance.wire.client import Client
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
@@ -56,8 +55,9 @@ _ACCOUNTS = Key["ListFixture"]("the customer's accounts")
 
 @dataclass
 class ListFixture:
-    """A list and its known elements; `call` is the list's call without a query."""
+    """A list and its known elements; `fixture` holds them, `call` is the list's call without a query."""
 
+    fixture: AccountFixture
     call: Call
     #: Id -> the exchange that created the element, in the order of creation.
     created: dict[str, Exchange] = field(default_factory=dict)
@@ -77,19 +77,28 @@ class ListFixture:
         if len(self.created) >= count:
             return
         stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
-        remedy = stop.remedy
-        if TRAITS[ADDS_TO[str(self.call.operation)]].unique_pair:
-            remedy = MORE_PAIRS
         raise Inconclusive(
             f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
             + (f": {stop.reason}" if stop.reason else ""),
-            remedy,
+            MORE_PAIRS if TRAITS[self.create].unique_pair else stop.remedy,
             stop.cause,
         )
 
-    def add(self, run: RunContext, fixture: AccountFixture, operation: str, body: Body | None = None) -> bool:
+    @property
+    def operation(self) -> str:
+        return str(self.call.operation)
+
+    @property
+    def create(self) -> str:
+        """The operation that creates an element."""
+        return ADDS_TO[self.operation]
+
+    def _send(self, request: Call, purpose: str) -> Exchange:
+        return self.fixture.run.send(self.fixture.client, request, purpose)
+
+    def add(self, body: Body) -> bool:
         """Creates an element; True if the server accepted it."""
-        exchange = run.send(fixture.client, fixture.call(operation, body), "an element to be listed")
+        exchange = self._send(self.fixture.call(self.create, body), "an element to be listed")
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):
             self.refusal = exchange
@@ -99,13 +108,29 @@ class ListFixture:
         self.created[created] = exchange
         return True
 
-    def provoke(self, run: RunContext, fixture: AccountFixture) -> None:
+    def add_planned(self, planned: Planned) -> None:
+        """Creates a planned element, or its plain variant where the server refuses it."""
+        if planned.plain is not None and planned.kind not in self.refused_kinds:
+            if self.add(planned.body):
+                return
+            self.refused_kinds.add(planned.kind)
+        if not self.add(planned.plain or planned.body):
+            self.refusals += 1
+
+    def extend(self, planned: Iterator[Planned], count: int) -> bool:
+        """Adds planned elements until there are `count`; False when the server accepts no more."""
+        while (before := len(self.created)) < count:
+            self.add_planned(next(planned))
+            if len(self.created) == before:
+                return False
+        return True
+
+    def provoke(self) -> None:
         """Sends an invalid create and an idempotent replay of the last one: neither may add an element, nor
         change the total."""
-        operation = ADDS_TO[str(self.call.operation)]
         last = list(self.created.values())[-1:]
-        for request in (fixture.call(operation, {}), *(exchange.call for exchange in last)):
-            exchange = run.send(fixture.client, request, "a create that adds nothing to a list")
+        for request in (self.fixture.call(self.create, {}), *(exchange.call for exchange in last)):
+            exchange = self._send(request, "a create that adds nothing to a list")
             created = exchange.get("id")
             if exchange.succeeded and isinstance(created, str):
                 # A violation, which other rules judge.
@@ -115,17 +140,16 @@ class ListFixture:
     def expectation(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
         """Returns the expectation that the list, which showed the ids `shown`, has no element of another
         parent; if `exact`, no unknown element either."""
-        operation = str(self.call.operation)
-        return only_own(run, operation, what, shown, self.created, self.strangers, exact=self.exact)
+        return only_own(run, self.operation, what, shown, self.created, self.strangers, exact=self.exact)
 
-    def settle(self, run: RunContext, client: Client) -> None:
+    def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be
         eventually consistent, and replicas may differ."""
+        cache = self.fixture.run.cache
+        late, least = waited(cache) > 0, 0
 
         def send(call: Call, purpose: str) -> Exchange:
-            return run.send(client, call, f"elements may show late: {purpose}")
-
-        late, least = waited(run.cache) > 0, 0
+            return self._send(call, f"elements may show late: {purpose}")
 
         def shown() -> set[str]:
             nonlocal late, least
@@ -143,7 +167,7 @@ class ListFixture:
             return ids
 
         if self.created:
-            eventually(run.cache, str(self.call.operation), shown, lambda ids: ids >= self.created.keys())
+            eventually(cache, self.operation, shown, lambda ids: ids >= self.created.keys())
 
     def wait(self) -> None:
         """Waits until an element created next must have a later `created`."""
@@ -179,25 +203,10 @@ def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixtu
 def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
     accepts(run, ADDS_TO[operation])
     fixture = run.account(fresh=True)
-    list_fixture = ListFixture(fixture.call(operation))
-    _extend(run, fixture, list_fixture, labelled(fixture, ADDS_TO[operation]), count)
-    list_fixture.settle(run, fixture.client)
+    list_fixture = ListFixture(fixture, fixture.call(operation))
+    list_fixture.extend(labelled(fixture, list_fixture.create), count)
+    list_fixture.settle()
     return list_fixture
-
-
-def _extend(
-    run: RunContext,
-    fixture: AccountFixture,
-    list_fixture: ListFixture,
-    planned: Iterator[Planned],
-    count: int,
-) -> bool:
-    """Adds planned elements until a list has `count`; False when the server accepts no more."""
-    while (before := len(list_fixture.created)) < count:
-        _add_one(run, fixture, list_fixture, next(planned))
-        if len(list_fixture.created) == before:
-            return False
-    return True
 
 
 # ---------------------------------------------------------------------- a customer's accounts
@@ -221,39 +230,40 @@ def listed_customer(run: RunContext) -> AccountFixture:
 
 def _fill_accounts(run: RunContext) -> ListFixture:
     fixture = listed_customer(run)
-    list_fixture = ListFixture(fixture.call("listAccounts"), exact=False)
+    list_fixture = ListFixture(fixture, fixture.call("listAccounts"), exact=False)
 
     planned = accounts_of_customer(fixture)
-    if _extend(run, fixture, list_fixture, planned, _OWN_ACCOUNTS):
-        list_fixture.provoke(run, fixture)
+    if list_fixture.extend(planned, _OWN_ACCOUNTS):
+        list_fixture.provoke()
         # Read only now: a replay could not reproduce an empty list.
         first = list_fixture.call.with_query(query(1, 1))
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
         there = LARGE if page is None or page.total is None else page.total
-        _extend(run, fixture, list_fixture, planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
+        list_fixture.extend(planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
     if list_fixture.refusal is not None:
         # At a quota, the accounts that the run created earlier serve as well.
         list_fixture.created = {
             str(made.get("id")): made for made in run.accounts.created(fixture.customer_id)
         }
-    list_fixture.settle(run, fixture.client)
+    list_fixture.settle()
     if run.target.primary.other_customer_id is not None:
         other = run.account(owner="primary" if fixture.home != run.target.primary.customer_id else "cousin")
         others = run.accounts.created(other.customer_id)
         list_fixture.strangers |= {str(made.get("id")): "another customer's" for made in others[-1:]}
         if not others:
-            _add_stranger(list_fixture, other, "createAccount", "another customer's")
+            _add_stranger(list_fixture, other, "another customer's")
     elif run.target.primary.funded_account_id:
         list_fixture.known.add(run.target.primary.funded_account_id)
     if run.target.secondary is not None:
-        _add_stranger(list_fixture, run.account(owner="secondary"), "createAccount", "another organization's")
+        _add_stranger(list_fixture, run.account(owner="secondary"), "another organization's")
     return list_fixture
 
 
-def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation: str, whose: str) -> None:
+def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, whose: str) -> None:
     """Creates an element under another parent, if the server accepts it."""
     try:
-        exchange = fixture.run.send(fixture.client, fixture.call(operation), "an element of another list")
+        request = fixture.call(list_fixture.create)
+        exchange = fixture.run.send(fixture.client, request, "an element of another list")
     except Inconclusive:
         return
     created = exchange.get("id")
@@ -277,7 +287,7 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
         ("listWallets", wallets),
     ):
         try:
-            listed = ListFixture(fixture.call(operation))
+            listed = ListFixture(fixture, fixture.call(operation))
             plans[operation] = list(plan(fixture))
             made[operation] = list_fixtures[operation] = listed
         except Inconclusive as stop:
@@ -291,20 +301,20 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
         for operation, list_fixture in list_fixtures.items():
             # Bodies that the server must accept are always tried, the others until it has refused several.
             for planned in known[operation][batch]:
-                _add_one(run, fixture, list_fixture, planned)
+                list_fixture.add_planned(planned)
             while (
                 len(list_fixture.created) < SMALL * (batch + 1) // 3
                 and list_fixture.refusals < _MOST_REFUSALS
                 and (other := next(others[operation], None)) is not None
             ):
-                _add_one(run, fixture, list_fixture, other)
+                list_fixture.add_planned(other)
         if batch == 1:
-            _add_strangers(run, fixture, list_fixtures)
+            _add_strangers(run, list_fixtures)
         if batch < 2:
             for list_fixture in list_fixtures.values():
                 list_fixture.wait()
     for list_fixture in list_fixtures.values():
-        list_fixture.settle(run, fixture.client)
+        list_fixture.settle()
     return made
 
 
@@ -314,25 +324,14 @@ def _thirds(plan: Sequence[Planned]) -> list[Sequence[Planned]]:
     return [plan[start:end] for start, end in itertools.pairwise(ends)]
 
 
-def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture, planned: Planned) -> None:
-    """Adds an element, or its plain variant where the server refuses it."""
-    operation = ADDS_TO[str(list_fixture.call.operation)]
-    if planned.plain is not None and planned.kind not in list_fixture.refused_kinds:
-        if list_fixture.add(run, fixture, operation, planned.body):
-            return
-        list_fixture.refused_kinds.add(planned.kind)
-    if not list_fixture.add(run, fixture, operation, planned.plain or planned.body):
-        list_fixture.refusals += 1
-
-
-def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:
+def _add_strangers(run: RunContext, list_fixtures: dict[str, ListFixture]) -> None:
     """Creates an element of each list under another parent, between the batches, so that most filters by
     date keep it."""
     elsewhere = run.account("created")
-    for operation, list_fixture in list_fixtures.items():
-        _add_stranger(list_fixture, elsewhere, ADDS_TO[operation], "another account's")
-        list_fixture.provoke(run, fixture)
+    for list_fixture in list_fixtures.values():
+        _add_stranger(list_fixture, elsewhere, "another account's")
+        list_fixture.provoke()
     if destinations := list_fixtures.get("listPayoutDestinations"):
         # A second fixture of the account creates another beneficiary.
-        sibling = AccountFixture(run, account_id=fixture.account_id)
-        _add_stranger(destinations, sibling, "createPayoutDestination", "another beneficiary's")
+        sibling = AccountFixture(run, account_id=destinations.fixture.account_id)
+        _add_stranger(destinations, sibling, "another beneficiary's")

@@ -44,9 +44,6 @@ SAMPLE_REMEDIES = {
     "createPayin": "[samples.payin], or [features] payins = false",
 }
 
-#: Ids that need no percent-encoding.
-IN_A_PATH = re.compile(r"[A-Za-z0-9_-]+")
-
 _PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
 _BANK = Key[int]("which bank details the server accepts")
 _REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
@@ -245,9 +242,9 @@ class RunContext:
             client = self.client(organization)
             request = Call(operation, "GET", OPERATIONS[operation].path.format(**ids))
             exchange = self.send(client, request, f"{operation}: is there one to work on?")
-            for position in range(len(exchange.get("items") or ())):
-                value = exchange.get("items", position, "id")
-                if isinstance(value, str) and IN_A_PATH.fullmatch(value):
+            for item in objects(exchange.get("items")):
+                # Only an id that needs no percent-encoding.
+                if isinstance(value := item.get("id"), str) and re.fullmatch("[A-Za-z0-9_-]+", value):
                     return value
             raise LeftOut(f"{operation} shows nothing to work on, and {NOT_MADE}")
 

@@ -250,7 +250,9 @@ class Samples:
         self._over = target.samples
 
     def _laid_over(self, kind: str, body: Body) -> Body:
-        return {**body, **{key: value for key, value in self.over(kind).items() if key != "pairs"}}
+        """Overrides a body by the target file; its amount and pairs are read elsewhere."""
+        own = {key: value for key, value in self.over(kind).items() if key not in ("amount", "pairs")}
+        return {**body, **own}
 
     def over(self, kind: str) -> Mapping[str, Any]:
         """The members of a kind of sample that the target file sets."""
@@ -336,38 +338,34 @@ class Samples:
         body = {
             "beneficiary_id": beneficiary_id,
             "payout_destination_id": destination_id,
-            "amount": "1.00",
+            "amount": self.amount("createPayout"),
             "currency": currency,
             "note": f"conformance {marker()}",
         }
-        return {**self._laid_over("payout", body), "amount": self.amount("createPayout")}
+        return self._laid_over("payout", body)
 
     def virtual_account(self) -> Body:
         return self._laid_over("virtual_account", {"currency": "EUR", "label": f"conformance {marker()}"})
 
     def wallet(self, index: int = 0) -> Body:
         """A wallet of the pair with that index."""
-        currency, network = self.wallet_pairs[index]
-        return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | {
-            "currency": currency,
-            "network": network,
-        }
+        pair = dict(zip(("currency", "network"), self.wallet_pairs[index], strict=True))
+        return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | pair
 
     def wallets(self) -> list[Body]:
         """A wallet of each pair."""
         return [self.wallet(index) for index in range(len(self.wallet_pairs))]
 
     def payin(self) -> Body:
-        body = self._laid_over(
+        return self._laid_over(
             "payin",
             {
-                "amount": "10.00",
+                "amount": self.amount("createPayin"),
                 "currency": "USD",
                 "payment_method": "bank_transfer",
                 "description": f"conformance {marker()}",
             },
         )
-        return {**body, "amount": self.amount("createPayin")}
 
 
 def address(region: str) -> dict[str, str]:

@@ -73,27 +73,22 @@ class OperationFixtures:
             self._scene = self.run.account(purpose_of(self.operation), fresh=not self._shared)
             if TRAITS[self.operation].changes:
                 self.learn(self._scene.beneficiary)
-            if adds := self._adds:
+            adds = ADDS_TO.get(self.operation, "")
+            if adds and not TRAITS[adds].shared:  # There are accounts already.
                 self._populate(self._scene, adds)
             if OPERATIONS[self.operation].method == "GET":
                 reading = self._scene.call(self.operation)
                 self.run.shown(self._scene.client, reading, "is there what is to be read?")
         return self._scene
 
-    @property
-    def _adds(self) -> str:
-        """The operation that makes the elements of this part's list; accounts there are already."""
-        adds = ADDS_TO.get(self.operation, "")
-        return "" if not adds or TRAITS[adds].shared else adds
-
     def _populate(self, fixture: AccountFixture, create: str) -> None:
         """Makes a list's elements, and waits until it shows and counts them; a server that refuses them
         leaves the list shorter."""
-        listed = ListFixture(fixture.call(self.operation))
+        listed = ListFixture(fixture, fixture.call(self.operation))
         wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
         for body in wallets[:3] or [fixture.body(create) for _ in range(3)]:
-            listed.add(self.run, fixture, create, body)
-        listed.settle(self.run, fixture.client)
+            listed.add(body)
+        listed.settle()
 
     def learn(self, exchange: Exchange) -> None:
         """Takes what an answer shows of the fixture's beneficiary for what is known of it."""

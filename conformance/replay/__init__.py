@@ -1,7 +1,7 @@
-"""Replay files: a failure as the requests that show it, for anyone to send again.
+"""Replay files: the requests that reproduce a failure.
 
-A file (its form is in replay.schema.json) holds the steps with ids, keys and credentials as symbols, and the
-finding's own expectation, which judges the new answers as it judged the old ones."""
+A file (replay.schema.json) holds the requests, with symbols for ids, keys and credentials, and the finding's
+expectation, which judges the new answers."""
 
 from conformance.replay.format import load
 from conformance.replay.record import document_of, save

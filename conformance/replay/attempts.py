@@ -1,4 +1,4 @@
-"""Attempts at a failure that may not come each time: their number, and the requests between two of them."""
+"""Attempts to reproduce a failure: their number, and the requests between two of them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from conformance.replay.format import Document
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
-#: The rule whose failures may depend on the number of creates before.
+#: The rule whose failures may depend on the number of earlier creates.
 COUNTED = "format.id-unique"
 
-#: Attempts at a failure, as another process may answer or chance decide, and at one that depends on the
-#: number of creates.
+#: Attempts, as chance or the process that answers may decide; and for the rule COUNTED.
 _ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
 
-#: Seconds of waiting that further attempts take in all, and steps, but of a race.
+#: Seconds of waiting and steps of further attempts, in total; races have no limit of steps.
 _MOST_WAITING, _MOST_STEPS = 30.0, 200
 
-#: Divided by the number of processes that answer by turns, if it is 2, 3, 4 or 6.
+#: A multiple of the number of processes that answer in rotation, where that is 2, 3, 4 or 6.
 _TURNS = 12
 
 
 def attempts(document: Document) -> int:
-    """The number of attempts before a failure counts as not reproduced."""
+    """Number of attempts before a failure counts as not reproduced."""
     rule, steps = document["rule"], document["steps"]
     most = min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps))
     if rule == COUNTED:
         most = _COUNTED_ATTEMPTS
-    # Requests that must be simultaneous, or elements whose times lie near to one another.
+    # Simultaneous requests, or elements with nearly equal times.
     elif any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
         most = _ATTEMPTS
     waiting = sum(step.get("wait", 0.0) for step in steps) or 1.0
@@ -38,8 +37,8 @@ def attempts(document: Document) -> int:
 
 
 def shift(answers: Sequence[Exchange], run: RunContext) -> None:
-    """Repeats the last read or update until the next attempt begins one of them later: several processes that
-    answer by turns would else be met in the same order each time. `answers` are of the attempt before."""
+    """Repeats the last read or update until the next attempt begins at the next process of a rotation: else
+    each attempt would meet the processes in the same order. `answers` are of the previous attempt."""
     if last := next((exchange for exchange in reversed(answers) if exchange.method != "POST"), None):
         sent = [exchange for number, exchange in run.record.items() if number >= answers[0].number]
         for _ in range((1 - sum(one.operation == last.operation for one in sent)) % _TURNS):

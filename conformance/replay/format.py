@@ -1,7 +1,6 @@
-"""The format of replay files: the structures that check them and make spec/replay.schema.json.
+"""The format of replay files: structures that validate them and generate spec/replay.schema.json.
 
-A file may come from a stranger. Once checked it is used as plain JSON data, in which members that have their
-default may be missing."""
+Files are untrusted input. A validated file is used as plain JSON data, without members that have defaults."""
 
 from __future__ import annotations
 
@@ -31,11 +30,10 @@ from conformance.target.file import Target
 from conformance.wire.forms import FORMS, KINDS, SameText
 from conformance.wire.messages import Call, call_from_plain
 
-#: The number of the format; it grows when an older suite could not read the files.
+#: Version of the format; raised when an older suite could not read the files.
 FORMAT = 5
 
-#: Bytes of a file, steps that are sent at one moment, seconds that one step waits, and that all wait: what
-#: runs write stays below.
+#: Maxima: bytes of a file, simultaneous steps, seconds that a step waits, seconds that all steps wait.
 LARGEST = 64 * 1024 * 1024
 MOST_TOGETHER = 100
 LONGEST_PAUSE = 300.0
@@ -49,7 +47,7 @@ Step = dict[str, Any]
 
 
 def _whole(pattern: str) -> msgspec.Meta:
-    """A text that a pattern matches as a whole; Python's $ alone also stands before a last line feed."""
+    """Constrains a text to a pattern. Python's $ alone also matches before a final line feed."""
     return msgspec.Meta(pattern=rf"^(?:{pattern})$(?!\n)")
 
 
@@ -195,7 +193,7 @@ def schema() -> dict[str, Any]:
 
 
 def load(path: Path) -> Document:
-    """A replay file, checked. Raises InputError."""
+    """Reads and validates a replay file. Raises InputError."""
     source = "a run writes them into reports/replays"
     document: Document = read_json(path, "replay file", source, most=LARGEST, parse=json_text.parse)
     check(document, str(path))
@@ -203,8 +201,7 @@ def load(path: Path) -> Document:
 
 
 def check(document: Any, name: str) -> None:
-    """Raises InputError for data that are no replay file of this format, or that name a rule which is not in
-    the catalogue."""
+    """Raises InputError for data that are not a replay file of this format, or name an unknown rule."""
     number = document.get("format") if isinstance(document, dict) else None
     if type(number) is int and number != FORMAT:
         age, remedy = ("newer", "update the suite") if number > FORMAT else ("older", "run the check again")
@@ -245,20 +242,20 @@ def _problem(file: ReplayFile) -> str:
 
 
 def write(document: Document, path: Path) -> Path:
-    """Writes a replay file, its folder if need be; two processes may write the same one."""
-    # What a server sends may hold half a character.
+    """Writes a replay file, and its folder; safe for concurrent processes."""
+    # Answers may hold unpaired surrogates.
     return written(path, writable(json.dumps(document, indent=1, ensure_ascii=False)) + "\n")
 
 
 def file_name(rule: str, operation: str, check_name: str) -> str:
-    """The name of a file, the same for the same failure."""
+    """The file name of a failure: the same in each run."""
     short = check_name.rpartition(".")[2].removeprefix("test_")
     return re.sub(r"[^\w.-]+", "-", f"{rule}.{operation}.{short}")[:150] + ".json"
 
 
 def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> Call:
-    """The call of a step, symbols replaced. Raises InputError for a step that makes no call, SameText where
-    its values have not the form that it takes."""
+    """Builds the call of a step, symbols replaced. Raises InputError for an invalid step, SameText where a
+    form does not apply to this server's values."""
     try:
         names = ("target", "body", "idempotency_key", "headers")
         plain: dict[str, Any] = {name: filled(step[name], value) for name in names if name in step}
@@ -271,7 +268,7 @@ def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> C
             if organization is None:
                 raise InputError(f"step {step['id']} is signed with a secret that the target does not have.")
             auth["secret"] = organization.secret
-        # Bytes in base64 hold no symbols, and what is not said has its default.
+        # Bytes in base64 hold no symbols.
         kept: dict[str, Any] = {
             name: step[name]
             for name in ("operation", "method", "body_base64", "content_type")

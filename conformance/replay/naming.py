@@ -1,7 +1,7 @@
-"""Gives symbols to the values that a replay file must not hold literally.
+"""Replaces values by symbols in a replay file.
 
-Three sources: the target file, the registry of values that the suite made (conformance.wire.provenance), and
-the answers of earlier steps. A value is looked up as it is; its form is never guessed.
+Values come from the target file, from the registry of random values (conformance.wire.provenance), and from
+the answers of earlier steps. They are looked up, never recognized by their form.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from conformance.wire.provenance import origin, registered
 
 Found = TypeVar("Found")
 
-#: Lengths of values that are found within texts; others only where they stand alone.
+#: Lengths of values that are found within texts; others are found as whole texts only.
 SHORTEST, LONGEST = 6, 80
 
-#: Members of an answer that the server makes and later requests may name.
+#: Members of an answer that later requests may contain.
 _MADE_BY_SERVER = ("id", "created", "updated")
 
-#: Elements of a list that are read.
+#: Elements of an array that are read.
 _ELEMENTS = 100
 
-#: Kind of random value -> what its symbols are called.
+#: Kind of random value -> prefix of its symbols.
 _NAMES = {"uuid": "key", "hex": "nonce", "digits": "nonce", "marker": "marker"}
 
-#: A short id as the value of a member of JSON.
+#: A short id as a member of a JSON object.
 _SHORT_ID = re.compile(r'(?<=_id":")[^"\\{]{1,5}(?=")')
 
 #: Unix seconds or milliseconds within a text.
@@ -42,22 +42,22 @@ _EPOCH = re.compile("[0-9]{9,14}")
 
 
 class Lookup:
-    """Finds the registered values, and others that are added, within texts."""
+    """Finds registered values, and further ones, within texts."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        #: Beginning -> the lengths of the values that begin so.
+        #: Prefix -> lengths of the values with that prefix.
         self._lengths: dict[str, set[int]] = {}
         for value in itertools.chain(registered(), values):
             self.add(value)
 
     def add(self, value: str) -> None:
-        """Adds a value; one that is too short or too long to be told from other text is left out."""
+        """Adds a value, unless its length is out of range."""
         if SHORTEST <= len(value) <= LONGEST:
             self._lengths.setdefault(value[:SHORTEST], set()).add(len(value))
 
     def found(self, text: str, meaning: Callable[[str], Found | None]) -> Iterator[tuple[int, str, Found]]:
-        """Position, value and meaning of each value in a text that has a meaning, the longest where several
-        begin."""
+        """Yields position, value and meaning of each value in a text for which `meaning` is not None; the
+        longest of several at one position."""
         at = 0
         while at <= len(text) - SHORTEST:
             for length in sorted(self._lengths.get(text[at : at + SHORTEST], ()), reverse=True):
@@ -71,7 +71,7 @@ class Lookup:
 
 
 def texts_of(document: Any, *place: str | int) -> Iterator[tuple[list[str | int], str]]:
-    """The texts of an answer with their places; of long arrays those of the first elements."""
+    """Yields the texts of an answer with their places, of long arrays those of the first elements."""
     if isinstance(document, str):
         yield list(place), document
     elif isinstance(document, dict):
@@ -83,15 +83,15 @@ def texts_of(document: Any, *place: str | int) -> Iterator[tuple[list[str | int]
 
 
 class Names:
-    """The symbols of one file, which is written step by step."""
+    """The symbols of a file that is written step by step."""
 
     def __init__(self, target: Target, born: Collection[str]) -> None:
-        """`born` are the ids that steps of the file create: lists do not name them."""
+        """`born` are the ids that steps of the file create: reads do not capture them."""
         self.fresh: dict[str, Mapping[str, Any]] = {}
         self._known: dict[str, str] = {}
-        #: Value -> the step that answered it, what its symbol is called after, and its place.
+        #: Value -> the step that answered it, the prefix of its symbol, and its place in the answer.
         self._answered: dict[str, tuple[dict[str, Any], str, list[str | int]]] = {}
-        #: The same for other members, which an expectation may name.
+        #: The same for other members, which only an expectation may contain.
         self._said: dict[str, tuple[dict[str, Any], str, list[str | int]]] = {}
         self._stamps: dict[str, str] = {}
         self._sent: set[str] = set()
@@ -108,11 +108,11 @@ class Names:
         self._known.setdefault(value, symbol)
         self._lookup.add(value)
 
-    # ------------------------------------------------------------------ what a step adds
+    # ------------------------------------------------------------------ values of a step
 
     def learn(self, step: dict[str, Any], exchange: Exchange, kind: str, *, judged: bool) -> None:
-        """Takes how a step was signed and what it was answered, for later steps to name. `kind` is the
-        resource that it is about; of judged answers an expectation names ids and times only."""
+        """Adds the signing headers and the answer of a step. `kind` is the resource's name; of judged answers
+        only ids and times get symbols."""
         for header in (signing.SIGNATURE, signing.NONCE):
             if value := exchange.request_header(header):
                 self._know(value, f"sent_{step['id']}.{header.lower().removeprefix('x-')}")
@@ -124,7 +124,7 @@ class Names:
             return
         for place, value in texts_of(exchange.document):
             if not place or not value or value in self._sent:
-                # A text that is the whole answer has no place to be named by.
+                # An answer that is only a text has no place to capture.
                 continue
             if exchange.method == "GET" and value in self._born:
                 continue
@@ -137,7 +137,7 @@ class Names:
     # ------------------------------------------------------------------ values
 
     def of(self, value: str) -> str | None:
-        """The symbol of a value, without braces; None for one that has none."""
+        """The symbol of a value, without braces, or None."""
         if value in self._known:
             return self._known[value]
         if value in self._answered:
@@ -153,7 +153,7 @@ class Names:
         return base and f"{base}|{known.form}"
 
     def _captured(self, value: str, step: dict[str, Any], kind: str, place: list[str | int]) -> str:
-        """Lets a step capture a value that it was answered."""
+        """Makes a step capture a value of its answer; returns the symbol."""
         name = self._of_step.setdefault(step["id"], "") or self._number(kind)
         self._of_step[step["id"]] = name
         symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
@@ -169,7 +169,7 @@ class Names:
     # ------------------------------------------------------------------ texts
 
     def text(self, text: str) -> str:
-        """The text with its values replaced by symbols."""
+        """Replaces the values in a text by symbols."""
         if symbol := self.of(text):
             return braced(symbol)
         parts, end = [], 0
@@ -179,11 +179,11 @@ class Names:
         return "".join(parts) + text[end:]
 
     def body(self, body: str) -> str:
-        """A body with symbols, also for ids that are too short to be told from other text."""
+        """Replaces the values in a body by symbols, short ids as whole members too."""
         return _SHORT_ID.sub(lambda found: self.text(found[0]), self.text(body))
 
     def target(self, target: str) -> str:
-        """Path and query with symbols, each segment and each value of a parameter by itself."""
+        """Replaces the values in each segment of a path and each value of a query by symbols."""
         path, mark, query = target.partition("?")
         parts = [self._part(part, "segment") for part in path.split("/")]
         values = [
@@ -193,14 +193,14 @@ class Names:
         return "/".join(parts) + mark + "&".join(values)
 
     def _part(self, text: str, form: str) -> str:
-        """A part of a target, which may be a percent-encoded value."""
+        """Replaces the values in a part of a target, percent-encoded ones too."""
         plain = unquote(text)
         if plain != text and FORMS[form](plain, "") == text and (symbol := self.of(plain)):
             return braced(f"{symbol}|{form}")
         return self.text(text)
 
     def data(self, plain: Any) -> Any:
-        """JSON data of an expectation with symbols in its texts."""
+        """Replaces the values in JSON data of an expectation."""
         if isinstance(plain, str):
             if plain in self._said and self.of(plain) is None:
                 return braced(self._captured(plain, *self._said[plain]))
@@ -214,8 +214,8 @@ class Names:
     def signing(
         self, auth: dict[str, Any], body: str, secrets: Mapping[str, str], now: int
     ) -> dict[str, Any]:
-        """Authentication of a call with this body, signed at server time `now`; `secrets` are those of the
-        target, with their symbols."""
+        """Replaces the values in the signing of a call with this body at server time `now`, in Unix seconds.
+        `secrets` maps the target's secrets to symbols."""
         written = {}
         for name, value in auth.items():
             if not isinstance(value, str):
@@ -233,7 +233,7 @@ class Names:
         return written
 
     def _moment(self, text: str, now: int) -> str:
-        """A timestamp that an earlier step sent, or its distance from server time."""
+        """The symbol of a timestamp that an earlier step sent, else its offset from server time."""
         if text in self._stamps:
             return braced(self._stamps[text])
         if (made := origin(text)) and made.of and _EPOCH.fullmatch(made.of):

@@ -1,5 +1,4 @@
-"""Reads lists that have grown since a failure was recorded to their end, and finds a page past the last one
-further on."""
+"""Adapts reads of pages to the length of the list on this server, which may have grown since recording."""
 
 from __future__ import annotations
 
@@ -15,15 +14,15 @@ from conformance.wire.pages import Page, page_of, pages_of
 #: The number of a page in a query.
 PAGE = re.compile("(?<![^?&])page=([1-9][0-9]*)(?=&|$)")
 
-#: Pages that are read beyond those of the file.
+#: Maximum of pages that are read beyond those of the file.
 MOST_FURTHER = 100
 
 
 def read_on(
     document: Document, answers: dict[str, Exchange], send: Callable[[Step], Exchange]
 ) -> Iterator[Exchange]:
-    """The pages that follow the last judged one, where all pages of a list are judged. `send` sends a step
-    and returns its exchange."""
+    """Yields the pages after the last judged one, where all pages of a list are judged; `send` sends a
+    step."""
     expectation = from_plain(document["expectation"])
     steps = {step["id"]: step for step in document["steps"]}
     last = next((step for step in reversed(document["judged"]) if _lists(steps[step])), "")
@@ -45,12 +44,12 @@ def read_on(
 
 
 def _lists(step: Step) -> bool:
-    """True for a step that reads a list."""
+    """True if a step reads a list."""
     return step.get("operation") in OPERATIONS and OPERATIONS[step["operation"]].is_list
 
 
 def _goes_on(page: Page) -> bool:
-    """True if a page says that more follow."""
+    """True if the envelope of a page says that more follow."""
     return bool(page.page and page.size and page.total and page.page < pages_of(page.total, page.size))
 
 
@@ -61,8 +60,8 @@ def _next(target: str, number: int) -> str:
 
 
 def shorter(document: Document, step: Step, exchange: Exchange) -> Step | None:
-    """The step with the last page, where it is the only judged one of a list and the page that it asks for
-    does not exist in the list of this server; None where it exists."""
+    """The step with the last page of this server's list, where that is shorter than the only judged read
+    expects; None otherwise."""
     lists = [each for each in document["steps"] if each["id"] in document["judged"] and _lists(each)]
     asked, page = PAGE.search(step["target"]), page_of(exchange)
     if lists != [step] or not from_plain(document["expectation"]).predicate.walk or "auth" in step:
@@ -74,8 +73,8 @@ def shorter(document: Document, step: Step, exchange: Exchange) -> Step | None:
 
 
 def still_past(step: Step, exchange: Exchange) -> Step | None:
-    """The step with a later page, where one past the last was asked for and the list has grown since; None
-    where the page is still past the last."""
+    """The step with a later page, where a page past the last has elements since the list has grown; None
+    otherwise."""
     past, asked, page = step["answered"].get("past", 0), PAGE.search(step["target"]), page_of(exchange)
     if not past or asked is None or "auth" in step or page is None or not page.items:
         return None

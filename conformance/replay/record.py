@@ -1,5 +1,5 @@
-"""Writes replay files: the exchanges that a failure depends on as steps, with symbols for the values that
-each replay has anew."""
+"""Writes replay files: the exchanges that a failure depends on as steps, with symbols for values that differ
+in each replay."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of
 from conformance.wire.provenance import new_key, origin
 from conformance.world.run_context import RunContext
 
-#: Seconds from which on a pause between two steps belongs to the failure: a check waited for a clock.
+#: Seconds of a pause between two steps that is kept: the check waited for a clock.
 PAUSE = 0.3
 
-#: The same if requests lie between that are left out, and the check did not run alone.
+#: The same across requests that are left out, where the check shared its run with others.
 LONG_PAUSE = 5.0
 
-#: Pages that are past the end of any list.
+#: Page numbers that are past the end of any list.
 FAR = 10**6
 
 
 def save(finding: Finding, exchanges: list[Exchange], run: RunContext, folder: Path) -> Path | None:
-    """Writes the replay file of a failed finding and returns its path; None where no request shows the
-    failure.
+    """Writes the replay file of a failed finding; returns its path, or None without judged requests.
 
-    `exchanges` are those of the check in their order. What they depend on and was made before is found in the
-    run's record. Raises OSError when the folder cannot be written."""
+    `exchanges` are those of the check in their order; what they depend on is found in the run's record.
+    Raises OSError when the folder cannot be written."""
     document = document_of(finding, exchanges, run)
     if document is None:
         return None
@@ -51,8 +50,8 @@ def save(finding: Finding, exchanges: list[Exchange], run: RunContext, folder: P
 def document_of(
     finding: Finding, exchanges: list[Exchange], run: RunContext, least: float | None = None
 ) -> Document | None:
-    """The replay document of a failed finding, free of credentials; None where no request shows the
-    failure. Pauses of `least` seconds belong to the failure (default: PAUSE or LONG_PAUSE)."""
+    """The replay document of a failed finding, without credentials; None without judged requests. Pauses of
+    `least` seconds or more are kept (default: PAUSE or LONG_PAUSE)."""
     expectation = finding.expectation
     judged = [run.record[number] for number in finding.judged if number in run.record]
     if expectation is None or not judged or len(judged) < len(finding.judged):
@@ -90,7 +89,7 @@ def document_of(
 
 
 def _copies(exchange: Exchange, last: Exchange, times: int) -> list[Exchange]:
-    """The same request as often as it takes to be sent `times` times, each as a new one, after the last."""
+    """Copies a request for it to be sent `times` times, each with a new nonce and key, after the last."""
     auth, key = exchange.call.auth, exchange.call.idempotency_key
     if auth.nonce is not None:
         auth = replace(auth, nonce=None, signed_nonce=None)
@@ -117,7 +116,7 @@ class _Writer:
         self._secrets = _secrets(run.target)
 
     def step(self, identifier: str, exchange: Exchange) -> Step:
-        """One exchange as a step."""
+        """Converts an exchange into a step."""
         names, plain = self.names, call_to_plain(exchange.call)
         decisive = exchange.number in self._judged
         if "auth" in plain:
@@ -144,8 +143,8 @@ class _Writer:
         return step
 
     def told(self, plain: dict[str, Any], steps: list[Step]) -> dict[str, Any]:
-        """The expectation with symbols. Of what it wants to be listed, only what the steps create can be: not
-        what pages show."""
+        """Replaces the values of an expectation by symbols; of ids to be listed, only those that the steps
+        create are kept."""
         told: dict[str, Any] = self.names.data(plain)
         if plain["predicate"] == "listed":
             shown = {name for step in steps if step["method"] == "GET" for name in step.get("captures", {})}
@@ -158,14 +157,14 @@ class _Writer:
 
 
 def _secrets(target: Target) -> dict[str, str]:
-    """The secrets of the target and their symbols."""
+    """Secret -> its symbol."""
     organizations = {"primary": target.primary, "secondary": target.secondary}
     return {one.secret: f"{name}.secret" for name, one in reversed(organizations.items()) if one is not None}
 
 
 def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
-    """Number of pages past the last one that a request asks for; 0 where it asks for none of those, or its
-    answer shows elements, unless that breaks the rule: then earlier answers say which page is the last."""
+    """Number of pages past the last one at which a request reads a list; 0 if not past it. An answer with
+    elements is not, unless that breaks `rule`: then earlier answers tell the last page."""
     asked, breaks = PAGE.search(exchange.call.query), rule == "list.page-beyond"
     operation, found = OPERATIONS.get(exchange.operation or ""), page_of(exchange)
     if asked is None or operation is None or not operation.is_list or (found and found.items and not breaks):
@@ -179,7 +178,7 @@ def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
 
 
 def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
-    """Notes which steps were sent in one race. Those of several users may overlap by chance alone."""
+    """Sets `together` in the steps of each race."""
     group = 0
     last: Exchange | None = None
     for at, (step, exchange) in enumerate(zip(written, kept, strict=True)):
@@ -193,8 +192,8 @@ def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
 
 
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float) -> None:
-    """Notes the pauses of the check, before a step or, from so many seconds on, before requests in between
-    that are left out."""
+    """Sets `wait` in steps: pauses of `least` seconds since the previous step, and those above PAUSE directly
+    before the step."""
     waited, first = 0.0, next(iter(written))
     for before, exchange in itertools.pairwise(exchanges):
         pause = exchange.started - (before.started + before.elapsed)
@@ -202,7 +201,7 @@ def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float
         if pause >= least or (consecutive and pause > PAUSE):
             waited += pause
         if step := written.get(exchange.number):
-            # Before the first step there is nothing to wait after.
+            # The first step has no predecessor.
             if waited and "together" not in step and exchange.number != first:
                 step["wait"] = round(min(waited, LONGEST_PAUSE), 3)
             waited = 0.0

@@ -1,4 +1,4 @@
-"""Sends the steps of a replay file, signed afresh, and judges whether the failure came again."""
+"""Sends the steps of a replay file, freshly signed, and judges whether the failure is reproduced."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from conformance.world.run_context import RunContext
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 
-#: Sees each exchange of a replay with its step.
+#: Receives each step of a replay with its exchange.
 Shown = Callable[[Step, Exchange], None]
 
-#: Characters of an answered value that a symbol may stand for.
+#: Maximum length of a captured value, in characters.
 LONGEST_VALUE = 100_000
 
-#: Predicates that, like those of single modules, prove no failure if what was accepted is refused now:
-#: its content does not show, and a refusal in other words may have another reason.
+#: Predicates, beside those of single modules, that do not apply to a refusal of what was accepted when
+#: recorded: its content is not shown, and it may have another reason.
 _OF_ACCEPTED = ("equal", "member", "later", "refused", "status")
 
 
 @dataclass
 class Replayed:
-    """The result of a replay: the verdict, what was got or the reason for no verdict, the exchanges by the
-    ids of their steps, and the number of attempts."""
+    """The result of a replay: verdict, what was got or why there is no verdict, exchanges by step id, number
+    of attempts."""
 
     verdict: str
     got: str = ""
@@ -49,16 +49,16 @@ class Replayed:
 
 
 class NotAnswered(Inconclusive):
-    """A value is missing that later steps or the expectation name."""
+    """A captured value is missing that a later step or the expectation needs."""
 
 
 class _Values:
-    """The values of the symbols in one attempt."""
+    """Symbol -> value, in one attempt."""
 
     def __init__(self, document: Document, run: RunContext) -> None:
         self.run = run
         self.known = {name: new_value(recipe) for name, recipe in document.get("fresh", {}).items()}
-        #: Symbols whose values were not answered, each with the answer instead.
+        #: Symbol that could not be captured -> reason.
         self.missing: dict[str, str] = {}
 
     def __call__(self, symbol: str) -> str | None:
@@ -75,12 +75,11 @@ class _Values:
         return None
 
     def lacks(self, text: str) -> bool:
-        """True if a text holds a symbol whose value was not answered."""
+        """True if a text holds a symbol that could not be captured."""
         return any(found[1] in self.missing for found in SYMBOL.finditer(text))
 
     def learn(self, step: Step, exchange: Exchange) -> None:
-        """Takes the headers that signed a step, and what it captures of its answer. A value that is not there
-        matters only where it is used."""
+        """Stores the signing headers of a step and the captures of its answer, or that one is missing."""
         for name in ("signature", "timestamp", "nonce"):
             self.known[f"sent_{step['id']}.{name}"] = exchange.request_header(f"X-{name}") or ""
         for symbol, place in step.get("captures", {}).items():
@@ -98,12 +97,10 @@ class _Values:
 
 
 def perform(document: Document, run: RunContext, shown: Shown = lambda step, exchange: None) -> Replayed:
-    """Sends every step and judges the answers.
+    """Sends every step and judges the answers, in several attempts before it reports `not reproduced`.
 
-    A failure is tried several times before it counts as not reproduced, as it may depend on simultaneity, on
-    times, on the number of requests or on the process that answers; the first attempt is shown, and the last
-    if it decides. Raises InputError for a predicate that no imported module registers, for a step that cannot
-    be sent, and for one whose organization the target does not have.
+    `shown` receives the first attempt, and the last if it decides. Raises InputError for a predicate that no
+    imported module registers, for an invalid step, and for one whose organization the target does not have.
     """
     expectation = from_plain(document["expectation"])
     if expectation.name not in PREDICATES:
@@ -116,13 +113,13 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
         if replayed.verdict != NOT_REPRODUCED and replayed.got != NOT_SIMULTANEOUS:
             break
         if document["rule"] == COUNTED:
-            # The next attempt comes at another count.
+            # The next attempt begins at another number of creates.
             for _ in range(number):
                 _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
         shift(list(replayed.answers.values()), run)
         again, sent = _aside(document, run)
         if again.got != NOT_SIMULTANEOUS:
-            # An attempt without a race says less than those before.
+            # An attempt without simultaneous requests decides less than earlier ones.
             replayed = again
         replayed.attempts = number + 1
         for step, exchange in sent if replayed.verdict != NOT_REPRODUCED else ():
@@ -131,7 +128,7 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
 
 
 def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[Step, Exchange]]]:
-    """An attempt that is not shown, or not yet, with the exchanges of its steps."""
+    """Makes an attempt that is not shown, and returns the steps with their exchanges for later."""
     sent: list[tuple[Step, Exchange]] = []
     return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
 
@@ -141,7 +138,7 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
     unsent = unprepared = ""
 
     def send(steps: list[Step]) -> list[Exchange]:
-        """The answers to steps; a read of a page is sent again for the one that the list has here."""
+        """Sends simultaneous steps; repeats a read of a page where this server's list has another length."""
         while True:
             exchanges = _send(steps, values, run)
             for step, exchange in zip(steps, exchanges, strict=True):
@@ -165,7 +162,7 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
                 values.learn(step, exchange)
         further += read_on(document, answers, lambda step: send([step])[0])
     except NotAnswered as stop:
-        # The answers until here may decide: a missing value may be just what was wrong.
+        # The answers so far may decide: the missing value may be the failure itself.
         unsent = stop.reason
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
@@ -189,7 +186,7 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
 
 
 def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]:
-    """The exchanges of steps that are sent at one moment."""
+    """Sends simultaneous steps."""
     if wait := max(step.get("wait", 0.0) for step in steps):
         time.sleep(wait)
     calls = []
@@ -209,12 +206,11 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
 def _difference(
     step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange], run: RunContext
 ) -> str:
-    """The difference from the record of a step that only prepares the ground: it was accepted then, but not
-    now. Raises Inconclusive with the difference unless the step is a refused creation whose resource nothing
-    names, without which a failure may still be absent.
+    """Describes how a step that is not judged differs from the record: it was accepted then, but not now. ""
+    without a difference, or where the specification demands the refusal after the exchanges `sent`.
 
-    `sent` are the exchanges so far. A refusal that the specification demands is no difference: accepting the
-    request broke a rule, too.
+    Raises Inconclusive with the difference, unless the step is a refused create of a resource that no other
+    step names: the failure may still count as not reproduced then.
     """
     raced = document["steps"] if "together" in step else []
     if step["id"] in document["judged"] or not _accepted(step) or exchange.succeeded:
@@ -223,10 +219,10 @@ def _difference(
     if (raced and of_every_response) or any(
         other["id"] in document["judged"] and _request(other) == _request(step) for other in raced
     ):
-        return ""  # Chance decides which of them gets through.
+        return ""  # Chance decides which request of a race is accepted.
     parameters = document["expectation"]["parameters"]
     if exchange.names_error and parameters.get("code") == exchange.error_code:
-        return ""  # The refusal that was missing comes earlier now.
+        return ""  # The expected refusal, at an earlier step.
     if _rightly_refused(exchange, sent, run):
         return ""
     difference = (
@@ -240,18 +236,18 @@ def _difference(
 
 
 def _accepted(step: Step) -> bool:
-    """True if a step was answered 2xx when it was recorded."""
+    """True if a step was answered 2xx when recorded."""
     status = step["answered"]["status"]
     return status is not None and 200 <= status < 300
 
 
 def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunContext) -> bool:
-    """True if a request was refused that must be after those that were `sent`, or that always may be."""
+    """True if a request was refused and must be, after those in `sent`, or always may be."""
     others = [other for other in sent if other is not exchange]
     if not exchange.refused or exchange.throttled:
         return False
     if exchange.operation is None:
-        return True  # No server has to have what the specification does not document.
+        return True  # Undocumented operations are optional.
     if exchange.error_code == "idempotency_key_conflict":
         return any(_conflict(exchange, other) for other in others)
     known = Known(now=run.clock.now(), nonces=[other.nonce for other in others if other.nonce])
@@ -259,7 +255,7 @@ def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunConte
 
 
 def _conflict(exchange: Exchange, other: Exchange) -> bool:
-    """True if a request has the key of another one, and another body."""
+    """True if two requests have the same Idempotency-Key and different bodies."""
     key = exchange.call.idempotency_key
     return key is not None and key == other.call.idempotency_key and exchange.call.body != other.call.body
 
@@ -274,10 +270,10 @@ def _judged(
     further: list[Exchange],
     run: RunContext,
 ) -> Outcome:
-    """The outcome of the finding's own expectation on the new answers, as far as they came.
+    """Judges the new answers by the finding's expectation.
 
-    Chance decides which of the requests that were sent at one moment shows a failure: each in its turn is
-    judged in the place of the one that did."""
+    Chance decides which request of a race shows the failure, so each takes the place of the recorded one in
+    turn; the worst outcome counts."""
     plain, judged = document["expectation"], document["judged"]
     try:
         expectation = from_plain(filled(_that_came(plain, values), values))
@@ -294,12 +290,12 @@ def _judged(
     except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         return Outcome(None, f"the answers cannot be judged as the file says ({error})")
     if plain["predicate"] == "invariant" and any(outcome.good for outcome in outcomes):
-        # Of requests in each other's place those that were refused say nothing.
+        # Of the requests of a race, refused ones do not matter.
         outcomes = [outcome for outcome in outcomes if outcome.good is not None]
     worst = min(outcomes, key=lambda outcome: (False, None, True).index(outcome.good))
     of_accepted = plain["predicate"] in _OF_ACCEPTED or "." in plain["predicate"]
     if worst.good is None or (worst.good is False and of_accepted):
-        # The answer that broke the rule can come no more, or does not come now.
+        # The recorded answer broke the rule by its content; a refusal has none.
         refused = [
             (f"step {step['id']} was answered {answer.described()}", answer)
             for step in document["steps"]
@@ -315,9 +311,8 @@ def _judged(
 
 
 def _unread(document: Document, answers: dict[str, Exchange], further: list[Exchange]) -> str:
-    """The reason why a list that shows all it should proves little: it says that it has more elements than
-    were read, or it may have been longer than the steps make it. Empty where neither is so, and for rules of
-    other things than lists."""
+    """The reason why a correct list does not disprove the failure of a list rule: its total exceeds the
+    elements read, or the recorded list may have been longer. "" if neither, and for other rules."""
     if not document["rule"].startswith("list."):
         return ""
     if sum(step["method"] == "POST" for step in document["steps"]) >= MOST_CHANGES:
@@ -334,9 +329,8 @@ def _unread(document: Document, answers: dict[str, Exchange], further: list[Exch
 
 
 def _in_turn(document: Document) -> list[list[str]]:
-    """The judged steps, and again with each step in the place of the judged one that was sent together with
-    it and is the same request, or of the same operation where a rule of every response is judged. Several
-    judged steps of one moment stay as they are."""
+    """The judged steps, and copies in which another step of the race takes the place of the judged one: the
+    same request or, for a rule of every response, the same operation. Several judged steps of a race stay."""
     judged, steps = document["judged"], document["steps"]
     raced = [step for step in steps if step["id"] in judged and "together" in step]
     if len(raced) != 1:
@@ -351,18 +345,18 @@ def _in_turn(document: Document) -> list[list[str]]:
 
 
 def _request(step: Step) -> list[Any]:
-    """Members that steps have in common which are one request, sent several times at one moment."""
+    """The members of a step that are equal in copies of one request in a race."""
     names = ("together", "organization", "method", "target", "body", "body_base64", "auth")
     return [step.get(name) for name in names]
 
 
 def _operation(step: Step) -> list[Any]:
-    """Members that steps have in common which are of one operation, sent at one moment."""
+    """The members of a step that are equal in requests of one operation in a race."""
     return [step.get(name) for name in ("together", "organization", "operation")]
 
 
 def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
-    """An expectation without the ids of resources that appeared besides when it was recorded, not again."""
+    """Removes ids from an expectation that could not be captured, in parameters that allow it (`besides`)."""
     kept = dict(plain["parameters"])
     for name in PREDICATES[plain["predicate"]].besides if plain["predicate"] in PREDICATES else ():
         if name in kept:

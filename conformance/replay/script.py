@@ -1,4 +1,4 @@
-"""A replay file as a Python script that needs nothing but the standard library and signs by itself."""
+"""Converts a replay file into a Python script that needs the standard library only."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any
 from conformance.replay.attempts import attempts
 from conformance.replay.format import Document, check
 
-#: The module that scripts are copies of, with the modules that it imports; its two empty documents are
-#: replaced.
+#: The module that a script copies, with the modules that it imports and its two empty documents filled in.
 TEMPLATE = "conformance.replay.script_template"
 
-#: Address of the server where nobody names one.
+#: Default address of the server.
 BASE_URL = "http://127.0.0.1:8000"
 
 
 def as_python(document: Document, base_url: str = BASE_URL) -> str:
-    """The script. It takes credentials from the environment, under the names of the target file, and an
-    address, which it prefers to the `base_url`. Raises InputError for data that are no replay file."""
+    """Returns the script, which reads credentials and address from the environment; `base_url` is the default
+    address. Raises InputError for data that are not a replay file."""
     check(document, "the replay file")
     text = "\n".join(_pasted(TEMPLATE, set())) + "\n"
     for name, data in (
@@ -32,8 +31,8 @@ def as_python(document: Document, base_url: str = BASE_URL) -> str:
 
 
 def _pasted(name: str, done: set[str]) -> list[str]:
-    """The lines of a module, with those of each module of the suite in place of the first statement that
-    imports names from it. `done` are the names of the modules so far."""
+    """The lines of a module, in which the first import from each module of the suite is replaced by that
+    module's lines. `done` are the names of the modules so far."""
     spec = find_spec(name)
     source = getattr(spec.loader, "get_source")(name) if spec else ""  # noqa: B009 (not every loader has it)
     lines: list[str] = []
@@ -52,7 +51,6 @@ def _pasted(name: str, done: set[str]) -> list[str]:
 
 
 def _literal(data: Any) -> str:
-    """JSON data as a raw string of Python."""
+    """Formats JSON data as a raw Python string, its apostrophes as JSON escapes."""
     text = json.dumps(data, indent=1, ensure_ascii=True)
-    # In a raw string the quotes may not stand, and JSON can do without them.
     return "r'''" + text.replace("'", "\\u0027") + "'''"

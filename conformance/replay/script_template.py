@@ -1,9 +1,9 @@
 """Sends the steps of DOCUMENT, which is written into a copy of this module, and shows the answers.
 
-Needs Python 3.11 or later and nothing else, and these variables in the environment: CONFORMANCE_BASE_URL,
+Needs only Python 3.11 or later, and these environment variables: CONFORMANCE_BASE_URL,
 CONFORMANCE_PRIMARY_API_KEY, CONFORMANCE_PRIMARY_SECRET and CONFORMANCE_PRIMARY_CUSTOMER_ID; the same with
-SECONDARY where a step is sent by the other organization. Exit status: 1 the failure came again, 0 it did not,
-2 not judged here.
+SECONDARY where a step is sent by the other organization. Exit status: 1 reproduced, 0 not reproduced, 2 not
+judged here.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.replay.symbols import SECRET, TARGET_VALUES, filled
 from conformance.wire.forms import changed, new_value
 
-#: The replay file, and the number of attempts and the address for an environment that names none; put in when
-#: the script is made.
+#: The replay file; the number of attempts and the default address. Filled in when the script is made.
 DOCUMENT: dict[str, Any] = json.loads("{}")
 DEFAULTS: dict[str, Any] = json.loads("{}")
 
 BASE = urllib.parse.urlsplit((os.environ.get("CONFORMANCE_BASE_URL") or DEFAULTS["base_url"]).rstrip("/"))
 
-#: Symbol -> value, of those that this process made or was answered.
+#: Symbol -> value, random or captured.
 KNOWN: dict[str, str] = {}
 
-#: Target and body as sent, status and body of the answer; status None and the error where none came.
+#: Target and body as sent, status and body of the answer; without an answer, None and the error.
 Answer = tuple[str, bytes, "int | None", bytes]
 
 
 def value_of(symbol: str) -> str | None:
-    """The value that a symbol stands for; None where there is none."""
+    """The value of a symbol, or None."""
     if symbol in ("now", "now_ms"):
         return str(int(time.time()) * (1000 if symbol == "now_ms" else 1))
     organization, _, member = symbol.partition(".")
@@ -51,20 +50,20 @@ def value_of(symbol: str) -> str | None:
 
 
 def shown(text: str) -> str:
-    """A text for a terminal: all that is invisible or steers it is spelled out."""
+    """Escapes what is not printable in a text, for a terminal."""
     kept = (letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text)
     return "".join(kept)
 
 
 def secret_of(step: dict[str, Any], auth: dict[str, Any]) -> str:
-    """The key of a step's signature."""
+    """The secret that signs a step."""
     given: str = auth.get("secret", "{{" + step["organization"] + ".secret}}")
     found = SECRET.fullmatch(given)
     return os.environ.get(f"CONFORMANCE_{found[1].upper()}_SECRET", "") if found else given
 
 
 def headers_of(step: dict[str, Any], auth: dict[str, Any], target: str, body: bytes) -> list[tuple[str, str]]:
-    """The authentication headers of a step, as they are sent."""
+    """The authentication headers of a step."""
     timestamp = auth.get("timestamp", str(int(time.time()) + auth.get("timestamp_offset", 0)))
     nonce = auth.get("nonce", secrets.token_hex(16))
     signed_body = body
@@ -97,7 +96,7 @@ def headers_of(step: dict[str, Any], auth: dict[str, Any], target: str, body: by
 
 
 def send(step: dict[str, Any], answers: dict[str, Answer]) -> None:
-    """Sends a step and keeps its answer, or why there is none."""
+    """Sends a step and stores its answer, or the error."""
     try:
         answers[step["id"]] = answered(step)
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -105,7 +104,7 @@ def send(step: dict[str, Any], answers: dict[str, Answer]) -> None:
 
 
 def answered(step: dict[str, Any]) -> Answer:
-    """The answer to a step. Raises OSError, ValueError or HTTPException where none came."""
+    """Sends a step. Raises OSError, ValueError or HTTPException without an answer."""
     names = ("target", "body", "idempotency_key", "headers")
     secret = step.get("auth", {}).get("secret")
     plain = {name: filled(step[name], value_of) for name in names if name in step}
@@ -144,8 +143,7 @@ def answered(step: dict[str, Any]) -> Answer:
 
 
 def judged(answers: dict[str, Answer]) -> bool | None:
-    """True if the judged answer is as expected; None if that takes more than its status and error, or if
-    chance decides which of the requests of one moment shows it."""
+    """True if the judged answer is as expected; None if status and error do not decide that, or for races."""
     expectation = DOCUMENT["expectation"]
     if any("together" in step for step in DOCUMENT["steps"] if step["id"] in DOCUMENT["judged"]):
         return None
@@ -178,7 +176,7 @@ def show(step: dict[str, Any], answer: Answer) -> None:
 
 
 def captured(step: dict[str, Any], content: bytes) -> bool:
-    """Keeps the values that later steps name; returns False where the answer lacks one."""
+    """Stores the values that later steps need; returns False if the answer lacks one."""
     for symbol, place in step.get("captures", {}).items():
         try:
             value = json.loads(content)
@@ -191,16 +189,16 @@ def captured(step: dict[str, Any], content: bytes) -> bool:
 
 
 def prepared(step: dict[str, Any], answer: Answer) -> bool:
-    """True if a step did what later ones need: it was accepted if it was when it was recorded, and its answer
-    has the values that they name. The judged ones prepare nothing."""
+    """True if later steps can be sent: this one was accepted if it was when recorded, or is judged, and has
+    the values that they need."""
     then, now = step["answered"]["status"] or 0, answer[2] or 0
     accepted = step["id"] in DOCUMENT["judged"] or not 200 <= then < 300 or 200 <= now < 300
     return accepted and captured(step, answer[3])
 
 
 def perform(group: list[dict[str, Any]], answers: dict[str, Answer], quiet: bool) -> bool:
-    """Sends steps at one moment and shows their answers, if `quiet` the judged ones only; returns False where
-    nothing can be said any more."""
+    """Sends simultaneous steps and shows their answers, if `quiet` the judged ones only; returns False if
+    later steps cannot be sent."""
     time.sleep(max(step.get("wait", 0) for step in group))
     threads = [threading.Thread(target=send, args=(step, answers)) for step in group]
     for thread in threads:
@@ -217,15 +215,14 @@ def perform(group: list[dict[str, Any]], answers: dict[str, Answer], quiet: bool
 
 
 def unset() -> list[str]:
-    """The credentials that the environment lacks."""
+    """The environment variables of credentials that are not set."""
     organizations = sorted({step["organization"].upper() for step in DOCUMENT["steps"]})
     names = [f"CONFORMANCE_{name}_{kind}" for name in organizations for kind in ("API_KEY", "SECRET")]
     return [name for name in names if not os.environ.get(name)]
 
 
 def attempt(quiet: bool) -> bool | None:
-    """Sends all steps with new values; True if the judged answer is as expected, None if that cannot be said
-    here."""
+    """Sends all steps with new values; True if the judged answer is as expected, None if undecided."""
     answers: dict[str, Answer] = {}
     steps = list(DOCUMENT["steps"])
     KNOWN.clear()

@@ -1,8 +1,8 @@
-"""The causal slice of a failure: the exchanges that were judged and all that they depend on.
+"""The causal slice of a failure: the judged exchanges and all that they depend on.
 
-An exchange depends on those that made the resources it names, on those that used its key, nonce or signature
-before, and on those that changed the resource it is about; a judged one also on all that changed its
-account. When in doubt, an exchange is kept.
+An exchange depends on those that created the resources it names, that used its key, nonce or signature
+before, or that changed its resource; a judged one also on all that changed its account. When in doubt, an
+exchange is kept.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from conformance.wire.provenance import root
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
 
-#: Steps of a file, and of these the ones that only changed an account, and the first reads of one path.
+#: Maxima: steps of a file, among them changes of an account, and reads of one path.
 MOST_STEPS, MOST_CHANGES, MOST_READS = 600, 520, 4
 
-#: Number of exchanges of the record that were read, id -> the exchange that created it, and resource or list
-#: -> the requests that changed it or were refused: a total may count those, too.
+#: Number of exchanges of the record that were indexed; id -> the exchange that created it; resource or list
+#: -> the writes to it, refused ones too, as a total may count them.
 _READ = Key[tuple[int, dict[str, Exchange], dict[str, list[Exchange]]]]("what made and changed each resource")
 
 
@@ -39,7 +39,7 @@ def closure(
     """The judged exchanges and all that they depend on, in the order of sending, at most MOST_STEPS.
 
     `exchanges` are those of the check, `told` is the text of the expectation, which may name resources. With
-    `effects` snapshots are compared: then every change that was asked for between them counts."""
+    `effects` snapshots are compared, and every write between them is kept."""
     record = _Dependencies(exchanges, run)
     kept = {exchange.number: exchange for exchange in judged}
     waiting = deque(judged)
@@ -61,7 +61,7 @@ def closure(
 
 
 def _in_order(kept: Iterable[Exchange]) -> list[Exchange]:
-    """The exchanges by their time of sending, those of a race next to one another."""
+    """Sorts exchanges by their time of sending, those of a race consecutively."""
     exchanges = sorted(kept, key=lambda exchange: (exchange.started, exchange.number))
     moments: dict[int, float] = {}
     for exchange in exchanges:
@@ -72,7 +72,7 @@ def _in_order(kept: Iterable[Exchange]) -> list[Exchange]:
 
 
 class _Dependencies:
-    """Tells the dependencies of an exchange."""
+    """Finds the exchanges on which one depends."""
 
     def __init__(self, exchanges: Sequence[Exchange], run: RunContext) -> None:
         self._own = exchanges
@@ -85,7 +85,7 @@ class _Dependencies:
         self._lookup = Lookup(self._made)
 
     def of(self, later: Exchange) -> Iterator[Exchange]:
-        """The exchanges that one depends on directly: earlier ones, and those of its race."""
+        """Yields the direct dependencies of an exchange: earlier ones, and those of its race."""
         about = subject(later)
         named = (self._made.get(part) for part in about.split("/"))
         yield from (maker for maker in named if maker is not None and maker.number < later.number)
@@ -99,13 +99,13 @@ class _Dependencies:
             yield from (exchange for exchange in self._own if exchange.raced == later.raced)
 
     def makers(self, text: str, before: int) -> list[Exchange]:
-        """The exchanges that created the resources which a text names."""
+        """The exchanges, below a number, that created the resources which a text names."""
         found = self._lookup.found(text, lambda value: self._made.get(root(value)))
         return [exchange for _, _, exchange in found if exchange.number < before]
 
     def _sharing(self, later: Exchange) -> Iterator[Exchange]:
-        """The earlier exchanges with the same key, nonce or signature, and what was accepted since; where a
-        nonce came again, also what was refused with another one: a server may remember the latest only."""
+        """Yields earlier exchanges with the same key, nonce or signature, and those accepted since. Where a
+        nonce is reused, also those refused since with another one: a server may keep the latest only."""
         auth = later.call.auth
         taken = (later.call.idempotency_key, auth.nonce, auth.signed_nonce, auth.signature)
         senders = [
@@ -125,7 +125,8 @@ class _Dependencies:
 
 
 def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange]]]:
-    """Reads what is new in the record, and all that was created before a run that is alone: lists show it."""
+    """Indexes the new exchanges of the record, and at first those of the run before an `alone` one, whose
+    resources lists show."""
     seen, made, changes = run.cache.find(_READ) or (0, {}, {})
     fresh = [run.record[number] for number in list(run.record)[seen:]]
     for exchange in fresh if seen else [*list(run.before.values()), *fresh]:
@@ -141,7 +142,7 @@ def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange
 
 
 def _sent(exchange: Exchange) -> set[str]:
-    """The key, nonce and signature of an exchange, as they were before they were derived."""
+    """The key, nonce and signature of an exchange; of derived values, the original."""
     values = (
         exchange.call.idempotency_key,
         exchange.nonce,
@@ -152,9 +153,8 @@ def _sent(exchange: Exchange) -> set[str]:
 
 
 def _state(judged: Sequence[Exchange], exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
-    """The exchanges of the check that changed an account before it was judged, or updated anything before
-    the last judgement, as an update may reach other accounts, the latest first; and the first reads of each
-    judged path and target: a server, or each of its processes, may remember an answer."""
+    """Yields the exchanges of the check on which a judged state may depend, the latest first: writes to its
+    account, updates of any account, and the first reads of a judged path, which a server may cache."""
     last = {_account(exchange): exchange.number for exchange in sorted(judged, key=lambda one: one.number)}
     latest = max(last.values(), default=0)
 
@@ -173,19 +173,19 @@ def _state(judged: Sequence[Exchange], exchanges: Sequence[Exchange]) -> Iterato
 
 
 def subject(exchange: Exchange) -> str:
-    """The resource or list that an exchange is about: its path, ids as they were before they were derived."""
+    """The resource or list of an exchange: its path, with original ids for derived ones."""
     parts = exchange.call.path.removesuffix("/disable").split("/")
     return "/".join(root(unquote(root(part))) for part in parts)
 
 
 def _account(exchange: Exchange) -> str:
-    """The part of a path that names the account, or else the customer."""
+    """The account's part of an exchange's path; the whole path without an account."""
     before, accounts, after = subject(exchange).partition("/accounts/")
     return accounts + after.split("/")[0] if after else before
 
 
 def request_text(exchange: Exchange) -> str:
-    """All of a request in which a value can stand, its target also decoded."""
+    """Everything in a request that may hold a value, its target decoded as well."""
     call = exchange.call
     body = (call.body or b"").decode("utf-8", "replace")
     headers = " ".join(value for _, value in call.headers)

@@ -1,9 +1,8 @@
-"""Symbols in replay files: `{{account_1.id}}` stands for what an earlier step was answered, `{{key_1}}` for a
-fresh Idempotency-Key, `{{primary.customer_id}}` for a value of the target file, `{{now+310}}` for server
-time.
+"""Symbols in replay files: `{{account_1.id}}` is a value of an earlier answer, `{{key_1}}` a new random one,
+`{{primary.customer_id}}` one of the target file, `{{now+310}}` server time.
 
-`+N` or `-N` after a name moves a time by seconds. Forms after it, each behind a `|`, change the text: see
-conformance.wire.forms. A symbol that nothing defines stays as it is.
+`+N` or `-N` adds seconds to a time. Forms, each after a `|`, transform the text: see conformance.wire.forms.
+An undefined symbol stays as it is.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from conformance.wire.forms import FORM, changed, moved
 
 SYMBOL = re.compile(rf"\{{\{{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{{1,12}})?((?:\|{FORM})*)\}}\}}")
 
-#: Members of an organization in the target file that symbols may stand for in a request. Its secrets only
-#: sign.
+#: Members of an organization in the target file that requests may contain.
 TARGET_VALUES = (
     "customer_id",
     "other_customer_id",
@@ -27,22 +25,22 @@ TARGET_VALUES = (
     "api_key",
 )
 
-#: The only place of a secret, as the key of a signature.
+#: Stands for a secret; allowed only as the key of a signature.
 SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")
 
-#: Characters that the symbols of one text may stand for together.
+#: Maximum length of the values of all symbols in a text, in characters.
 LONGEST = 16 * 1024 * 1024
 
 
 def braced(name: str) -> str:
-    """A symbol as it stands in a file."""
+    """Formats a symbol: its name in braces."""
     return "{{" + name + "}}"
 
 
 def rendered(text: str, value: Callable[[str], str | None]) -> str:
-    """The text with its symbols replaced; those that `value` does not know (None) stay as they are.
+    """Replaces the symbols in a text, except those for which `value` returns None.
 
-    Raises ValueError where that makes more than LONGEST characters."""
+    Raises ValueError for values of more than LONGEST characters in total."""
     length = 0
 
     def replaced(found: re.Match[str]) -> str:
@@ -61,7 +59,7 @@ def rendered(text: str, value: Callable[[str], str | None]) -> str:
 
 
 def filled(plain: Any, value: Callable[[str], str | None]) -> Any:
-    """JSON data with the symbols in its texts replaced."""
+    """Replaces the symbols in the texts of JSON data."""
     if isinstance(plain, str):
         return rendered(plain, value)
     if isinstance(plain, dict):

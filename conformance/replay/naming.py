@@ -9,18 +9,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from conformance.contract import signing
-from conformance.replay.symbols import TARGET_VALUES, braced
+from conformance.replay.symbols import TARGET_VALUES, braced, each_text
 from conformance.target.file import Target
 from conformance.wire.forms import FORMS
 from conformance.wire.messages import Exchange
 from conformance.wire.provenance import origin, registered
 
 Found = TypeVar("Found")
+
+_Source = tuple[dict[str, Any], str, list[str | int]]
 
 #: Lengths of values that are found within texts; others are found as whole texts only.
 SHORTEST, LONGEST = 6, 80
@@ -90,18 +93,19 @@ class Names:
         self.fresh: dict[str, Mapping[str, Any]] = {}
         self._known: dict[str, str] = {}
         #: Value -> the step that answered it, the prefix of its symbol, and its place in the answer.
-        self._answered: dict[str, tuple[dict[str, Any], str, list[str | int]]] = {}
+        self._answered: dict[str, _Source] = {}
         #: The same for other members, which only an expectation may contain.
-        self._said: dict[str, tuple[dict[str, Any], str, list[str | int]]] = {}
+        self._said: dict[str, _Source] = {}
         self._stamps: dict[str, str] = {}
         self._sent: set[str] = set()
         self._born = born
-        self._counts: dict[str, int] = {}
-        self._of_step: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        #: Step id -> the prefix of its symbols.
+        self._prefixes: dict[str, str] = {}
         self._lookup = Lookup()
         for name in ("primary", "secondary"):
-            for member in TARGET_VALUES if getattr(target, name) is not None else ():
-                if value := getattr(getattr(target, name), member):
+            for member in TARGET_VALUES:
+                if value := getattr(getattr(target, name), member, None):
                     self._know(value, f"{name}.{member}")
 
     def _know(self, value: str, symbol: str) -> None:
@@ -154,16 +158,17 @@ class Names:
 
     def _captured(self, value: str, step: dict[str, Any], kind: str, place: list[str | int]) -> str:
         """Makes a step capture a value of its answer; returns the symbol."""
-        name = self._of_step.setdefault(step["id"], "") or self._number(kind)
-        self._of_step[step["id"]] = name
-        symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
+        if step["id"] not in self._prefixes:
+            self._prefixes[step["id"]] = self._number(kind)
+        member = re.sub("[^a-z0-9_]", "", "_".join(map(str, place)).lower())
+        symbol = f"{self._prefixes[step['id']]}.{member}"
         step.setdefault("captures", {})[symbol] = place
         self._known[value] = symbol
         return symbol
 
     def _number(self, kind: str) -> str:
         """The next name of a kind: account_1, account_2, …"""
-        self._counts[kind] = self._counts.get(kind, 0) + 1
+        self._counts[kind] += 1
         return f"{kind}_{self._counts[kind]}"
 
     # ------------------------------------------------------------------ texts
@@ -201,13 +206,13 @@ class Names:
 
     def data(self, plain: Any) -> Any:
         """Replaces the values in JSON data of an expectation."""
-        if isinstance(plain, str):
-            if plain in self._said and self.of(plain) is None:
-                return braced(self._captured(plain, *self._said[plain]))
-            return self.text(plain)
-        if isinstance(plain, dict):
-            return {name: self.data(member) for name, member in plain.items()}
-        return [self.data(member) for member in plain] if isinstance(plain, list) else plain
+
+        def symbols(text: str) -> str:
+            if text in self._said and self.of(text) is None:
+                return braced(self._captured(text, *self._said[text]))
+            return self.text(text)
+
+        return each_text(plain, symbols)
 
     # ------------------------------------------------------------------ signing
 

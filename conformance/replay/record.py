@@ -20,7 +20,6 @@ from conformance.replay.naming import Names
 from conformance.replay.reading import PAGE
 from conformance.replay.slice import closure
 from conformance.replay.symbols import SYMBOL
-from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of
 from conformance.wire.provenance import new_key, origin
@@ -65,10 +64,9 @@ def document_of(
     judged, kept = judged + copies, kept + copies
     writer = _Writer(finding.rule, kept, {exchange.number for exchange in judged}, run)
     written = [writer.step(str(at), exchange) for at, exchange in enumerate(kept, 1)]
+    by_number = {exchange.number: step for exchange, step in zip(kept, written, strict=True)}
     _together(written, kept)
-    least = least or (PAUSE if run.before else LONG_PAUSE)
-    _pauses({exchange.number: written[at] for at, exchange in enumerate(kept)}, exchanges, least)
-    numbers = {exchange.number: step["id"] for exchange, step in zip(kept, written, strict=True)}
+    _pauses(by_number, exchanges, least or (PAUSE if run.before else LONG_PAUSE))
     rule, told_again = RULES[finding.rule], writer.told(plain, written)
     document = {
         "format": FORMAT,
@@ -82,7 +80,7 @@ def document_of(
         "fresh": dict(writer.names.fresh),
         "steps": written,
         "expectation": told_again,
-        "judged": [numbers[exchange.number] for exchange in judged],
+        "judged": [by_number[exchange.number]["id"] for exchange in judged],
     }
     redacted: Document = mapped(document, run.redactor.text)
     return redacted
@@ -113,7 +111,12 @@ class _Writer:
         self._rule, self._kept, self._judged, self._run = rule, kept, judged, run
         made = (exchange.get("id") for exchange in kept if exchange.method == "POST" and exchange.succeeded)
         self.names = Names(run.target, {value for value in made if isinstance(value, str)})
-        self._secrets = _secrets(run.target)
+        #: Secret -> its symbol.
+        self._secrets = {
+            organization.secret: f"{name}.secret"
+            for name in ("secondary", "primary")
+            if (organization := getattr(run.target, name)) is not None
+        }
 
     def step(self, identifier: str, exchange: Exchange) -> Step:
         """Converts an exchange into a step."""
@@ -156,12 +159,6 @@ class _Writer:
         return told
 
 
-def _secrets(target: Target) -> dict[str, str]:
-    """Secret -> its symbol."""
-    organizations = {"primary": target.primary, "secondary": target.secondary}
-    return {one.secret: f"{name}.secret" for name, one in reversed(organizations.items()) if one is not None}
-
-
 def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
     """Number of pages past the last one at which a request reads a list; 0 if not past it. An answer with
     elements is not, unless that breaks `rule`: then earlier answers tell the last page."""
@@ -180,15 +177,10 @@ def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
 def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
     """Sets `together` in the steps of each race."""
     group = 0
-    last: Exchange | None = None
-    for at, (step, exchange) in enumerate(zip(written, kept, strict=True)):
-        if last is not None and exchange.raced == last.raced > 0:
-            before = written[at - 1]
-            if "together" not in before:
-                group += 1
-                before["together"] = group
-            step["together"] = before["together"]
-        last = exchange
+    for before, after in itertools.pairwise(zip(written, kept, strict=True)):
+        if after[1].raced == before[1].raced > 0:
+            group += "together" not in before[0]
+            before[0]["together"] = after[0]["together"] = group
 
 
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange], least: float) -> None:

@@ -249,15 +249,12 @@ def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunConte
     if exchange.operation is None:
         return True  # Undocumented operations are optional.
     if exchange.error_code == "idempotency_key_conflict":
-        return any(_conflict(exchange, other) for other in others)
+        key, body = exchange.call.idempotency_key, exchange.call.body
+        return key is not None and any(
+            other.call.idempotency_key == key and other.call.body != body for other in others
+        )
     known = Known(now=run.clock.now(), nonces=[other.nonce for other in others if other.nonce])
     return bool(expect(exchange.call, run.target, known).refusals)
-
-
-def _conflict(exchange: Exchange, other: Exchange) -> bool:
-    """True if two requests have the same Idempotency-Key and different bodies."""
-    key = exchange.call.idempotency_key
-    return key is not None and key == other.call.idempotency_key and exchange.call.body != other.call.body
 
 
 # ---------------------------------------------------------------------- judging
@@ -358,7 +355,7 @@ def _operation(step: Step) -> list[Any]:
 def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
     """Removes ids from an expectation that could not be captured, in parameters that allow it (`besides`)."""
     kept = dict(plain["parameters"])
-    for name in PREDICATES[plain["predicate"]].besides if plain["predicate"] in PREDICATES else ():
+    for name in PREDICATES[plain["predicate"]].besides:
         if name in kept:
             kept[name] = [text for text in kept[name] if not values.lacks(text)]
     return {**plain, "parameters": kept}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import itertools
 import json
 import os
 import re
@@ -224,15 +225,12 @@ def unset() -> list[str]:
 def attempt(quiet: bool) -> bool | None:
     """Sends all steps with new values; True if the judged answer is as expected, None if undecided."""
     answers: dict[str, Answer] = {}
-    steps = list(DOCUMENT["steps"])
     KNOWN.clear()
     KNOWN.update({name: new_value(recipe) for name, recipe in DOCUMENT.get("fresh", {}).items()})
-    while steps:
-        group = [steps.pop(0)]
-        together = group[0].get("together")
-        while together is not None and steps and steps[0].get("together") == together:
-            group.append(steps.pop(0))
-        if not perform(group, answers, quiet):
+    for _, group in itertools.groupby(
+        DOCUMENT["steps"], key=lambda step: step.get("together", f"alone {step['id']}")
+    ):
+        if not perform(list(group), answers, quiet):
             return None
     return judged(answers)
 

@@ -58,10 +58,15 @@ def rendered(text: str, value: Callable[[str], str | None]) -> str:
     return SYMBOL.sub(replaced, text)
 
 
+def each_text(plain: Any, change: Callable[[str], str]) -> Any:
+    """Applies a function to the texts of JSON data, not to the names of members."""
+    if isinstance(plain, str):
+        return change(plain)
+    if isinstance(plain, dict):
+        return {name: each_text(member, change) for name, member in plain.items()}
+    return [each_text(member, change) for member in plain] if isinstance(plain, list) else plain
+
+
 def filled(plain: Any, value: Callable[[str], str | None]) -> Any:
     """Replaces the symbols in the texts of JSON data."""
-    if isinstance(plain, str):
-        return rendered(plain, value)
-    if isinstance(plain, dict):
-        return {name: filled(member, value) for name, member in plain.items()}
-    return [filled(member, value) for member in plain] if isinstance(plain, list) else plain
+    return each_text(plain, lambda text: rendered(text, value))

@@ -1,19 +1,18 @@
-"""Property-based testing: generated requests, and the smallest of them that show a failure.
+"""Property-based testing: generated requests, shrunk to the smallest that show a failure.
 
-Three tests, each in parts that lanes and processes share out. Functions of this package import what generates
-requests, as Hypothesis and schemathesis take 0.3 s that no other run need spend:
+Three tests, each in parts that lanes and processes share. Hypothesis and schemathesis are imported within
+functions: that takes 0.3 s, which other runs need not spend.
 
     schema      single requests of one operation. schema_fuzzing sends examples of several cases: from
-                generation (schemathesis) and odd_requests (the corpora of the checks), at the
-                resources of operation_fixtures, with own_values where a server may want them unique.
-                conformance.judge.oracle says what each answer must be.
-    stateful    sequences of requests. state_machine draws them, executor sends them (with sender)
-                and compares the answers with reference_model.
-    histories   concurrent requests. history records them, linearizability looks for a legal order; contention
-                has the kinds of them.
+                generation (schemathesis) and odd_requests (the corpora), to the resources of
+                operation_fixtures, with unique values by own_values. conformance.judge.oracle states the
+                expected answer.
+    stateful    sequences of requests. state_machine draws them, executor sends them (with sender) and
+                compares the answers with reference_model.
+    histories   concurrent requests. history records them, linearizability searches for a legal order;
+                contention defines the kinds.
 
-Each judges into the recorder of engine, which runs Hypothesis within seed and budget. conformance.replay
-makes a file of each failure.
+Each judges into the recorder of engine, which runs Hypothesis within seed and budget.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from typing import Any
 
 from conformance import checks, fuzz, judge
 
-#: Operations that load_generators makes cases of, with a body where they have one.
+#: Operation -> body, for the cases that load_generators makes.
 _ANY: Mapping[str, dict[str, Any]] = {"createBeneficiary": {"email": "ada@example.com"}, "listWallets": {}}
 
 
 def load_tests() -> None:
-    """Imports the checks and the generated tests of the installed package, which register themselves."""
+    """Imports the checks and the generated tests, which register themselves."""
     checks.load_checks()
     for name in ("test_fuzz", "test_histories", "test_model"):
         importlib.import_module(f"{__name__}.{name}")
 
 
 def load_predicates() -> None:
-    """Imports every module that may register a predicate, so that each replay file can be judged."""
+    """Imports every module that may register a predicate, for replay files."""
     for package in (judge, checks, fuzz):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
@@ -47,10 +46,10 @@ def load_predicates() -> None:
 
 @functools.cache
 def load_generators() -> None:
-    """Imports all that generated requests need, before threads begin with it, and makes a few unsent ones.
+    """Imports what generated requests need, and draws a few, before threads start.
 
-    Hypothesis and schemathesis import parts of themselves when they are first used. Their imports go in
-    circles, of which a second thread at the same moment sees half-made modules.
+    Hypothesis and schemathesis import parts of themselves on first use, in cycles: a concurrent thread would
+    see partially initialized modules.
     """
     import hypothesis
 
@@ -67,7 +66,7 @@ def load_generators() -> None:
     )
 
     def drawn(case: object) -> None:
-        """Nothing is done with it."""
+        """Ignores a case."""
 
     for operation, body in _ANY.items():
         generator = Generator(operation, ValidBody(operation, body) if body else None)

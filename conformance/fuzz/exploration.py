@@ -1,4 +1,4 @@
-"""Property-based tests as the plugin sees them: named parts that workers share out among themselves."""
+"""Property-based tests as the plugin sees them: named parts that workers share."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from conformance.judge.ledger import Entry
 from conformance.target.applicability import absent
 from conformance.world.run_context import RunContext
 
-#: Runs one part of an exploration: the run, the part's name, what the user asked for -> findings.
+#: Runs one part of an exploration, by its name, and returns the findings.
 ExplorationFunction = Callable[[RunContext, str, "FuzzSettings"], list[Finding]]
 
-#: The same as it is written: it is also told its name, and may raise Inconclusive.
+#: The decorated function: also takes the name of the exploration, and may raise Inconclusive.
 Explore = Callable[[RunContext, str, "FuzzSettings", str], list[Finding]]
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """A property-based test: its name and the parts it runs in, which workers share out among themselves.
+    """A property-based test in parts that workers share.
 
-    Unlike a check it does not know beforehand which rules it will have something to say about.
+    Unlike a check, it does not declare the rules that it judges.
     """
 
     name: str
@@ -35,10 +35,10 @@ EXPLORATIONS: dict[str, Exploration] = {}
 
 
 def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore], ExplorationFunction]:
-    """Marks a function as a property-based test that runs once for each part.
+    """Registers a function as a property-based test that runs once for each part.
 
-    `stands_for` names the parts, each with the rule and operation that stand for it where nothing came to be
-    judged: where the function raises Inconclusive, or the target does not have the operation.
+    `stands_for` maps each part to the rule and operation of its finding where nothing is judged: the function
+    raises Inconclusive, or the target does not have the operation.
     """
 
     def mark(function: Explore) -> ExplorationFunction:
@@ -55,13 +55,13 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
                 if run.read_only:
                     raise LeftOut("generated requests may change something (--read-only)")
                 findings = function(run, part, settings, name)
-                # Hypothesis may have taken the end of the run for the end of its examples.
+                # Hypothesis may have caught an Inconclusive that ends the run.
                 run.answering()
             except Inconclusive as stop:
                 return [*findings, *stop.findings, entry.finding(stop)]
             return findings
 
-        # pytest would ask the written function, which is told its name, for the fixtures that it wants.
+        # Else pytest would take the parameters of the decorated function for fixtures.
         del explore.__wrapped__
         marked = Exploration(name, explore, tuple(stands_for))
         EXPLORATIONS[name] = marked
@@ -71,7 +71,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
     return mark
 
 
-#: Generated cases of each exploration's part in a run without --fuzz-examples.
+#: Generated cases of a part, unless --fuzz-examples is given.
 DEFAULT_EXAMPLES = 25
 
 
@@ -79,10 +79,9 @@ DEFAULT_EXAMPLES = 25
 class FuzzSettings:
     """Budget and seed of the property-based tests.
 
-    `examples` is the number of generated cases for each part, `seconds` the time for all parts
-    together (None: no limit; with a limit and the default of examples, time alone counts). One `seed` fixes
-    everything that is drawn: a part draws the same on any worker, and no two parts draw the same. `database`
-    is where Hypothesis keeps its examples (None: nowhere). Workers are numbered from 0."""
+    `examples` limits the generated cases of each part, `seconds` the time of all parts together (None: no
+    limit); with `seconds` and the default `examples`, only time counts. `seed` determines what each part
+    draws, on any worker. `database` names Hypothesis's example database. Workers are numbered from 0."""
 
     seed: int
     examples: int = DEFAULT_EXAMPLES
@@ -93,11 +92,11 @@ class FuzzSettings:
 
     @property
     def cases(self) -> int:
-        """The most cases that a part may generate."""
+        """Maximum of cases that a part generates."""
         return 1_000_000 if self.seconds is not None and self.examples == DEFAULT_EXAMPLES else self.examples
 
     def share(self) -> float | None:
-        """Seconds for one part: the workers run the parts side by side."""
+        """Seconds for one part, where the workers run the parts in parallel; None: no limit."""
         if self.seconds is None:
             return None
         parts = sum(len(exploration.parts) for exploration in EXPLORATIONS.values()) or 1

@@ -1,6 +1,6 @@
-"""Schema fuzzing: generated requests of every operation, plain and mutated ones (sections 4, 5, 7 and 8).
+"""Schema fuzzing: generated requests of every operation, valid and mutated ones (sections 4, 5, 7 and 8).
 
-What is generated and how it is judged is in conformance/fuzz; nothing of it is imported before a part runs.
+The function imports what it calls: collecting tests must not load Hypothesis.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Concurrent histories: several clients at once, and an order in which all their answers are right (sections
-3, 4.0, 4.2, 4.6 and 5.4).
+"""Linearizability of concurrent requests (sections 3, 4.0, 4.2, 4.6 and 5.4).
 
-How histories are made and checked is in conformance/fuzz; nothing of it is imported before a part runs.
+The function imports what it calls: collecting tests must not load Hypothesis.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from conformance.fuzz.exploration import FuzzSettings, exploration
 from conformance.judge.findings import Finding
 from conformance.world.run_context import RunContext
 
-#: Contended resource -> the rule and operation that stand for it where nothing came to be judged.
+#: Kind of history -> rule and operation of its finding where nothing is judged.
 RACES = {
     "keys": ("idempotency.race", "createVirtualAccount"),
     "wallets": ("wallet.race", "createWallet"),

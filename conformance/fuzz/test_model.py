@@ -1,6 +1,6 @@
-"""Stateful testing: random sequences of requests against a reference model in memory (sections 2 to 5 and 8).
+"""Stateful testing: random sequences of requests against a reference model (sections 2 to 5 and 8).
 
-The model and the machines are in conformance/fuzz; nothing of them is imported before a part runs.
+The function imports what it calls: collecting tests must not load Hypothesis.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from conformance.fuzz.exploration import FuzzSettings, exploration
 from conformance.judge.findings import Finding
 from conformance.world.run_context import RunContext
 
-#: Theme -> the rule and operation that stand for it where nothing came to be judged.
+#: Theme -> rule and operation of its finding where nothing is judged.
 THEMES = {
     "payees": ("http.success-json", "createBeneficiary"),
     "holdings": ("http.success-json", "createVirtualAccount"),
     "everything": ("http.success-json", "createAccount"),
 }
 
-#: Parts that share the examples of a theme, so that lanes run them side by side: `payees`, `payees-2`, ...
+#: Parts of each theme, which lanes run in parallel: `payees`, `payees-2`, ...
 SHARES = 5
 
 PARTS = {

@@ -1,3 +1,1 @@
-"""Hypothesis within a budget: seeds, the example database, shrinking, the recorder of what was found.
-
-It knows no operation of the API."""
+"""Runs Hypothesis within a budget: seeds, example database, shrinking, recorder. Knows no operation."""

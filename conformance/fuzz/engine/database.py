@@ -1,6 +1,6 @@
-"""Hypothesis's example databases by what the user names them: a folder, a Redis server, a GitHub artifact.
+"""Opens Hypothesis's example databases: a folder, a Redis server, a GitHub artifact.
 
-Functions import Hypothesis, which takes 0.1 s: every run imports this module, few open a database.
+Hypothesis is imported within functions, which takes 0.1 s: every run imports this module.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 def open_database(name: str | None) -> ExampleDatabase | None:
-    """The database of a folder, of `redis://HOST[:PORT][/N]`, or of `github:OWNER/REPOSITORY`.
+    """Opens a folder, `redis://HOST[:PORT][/N]` or `github:OWNER/REPOSITORY`; None or `none` opens nothing.
 
-    The last one reads the examples that a workflow uploaded as an artifact and keeps new ones in memory only.
-    None and the word none open none. Raises InputError.
+    The GitHub one reads the artifact of a workflow and keeps new examples in memory. Raises InputError.
     """
     if name is None or name.strip() in ("", "none"):
         return None
@@ -47,8 +46,8 @@ def open_database(name: str | None) -> ExampleDatabase | None:
 
 
 def until_closed(database: ExampleDatabase | None, closed: Callable[[], bool]) -> ExampleDatabase | None:
-    """The database, which takes nothing any more once it is closed: Hypothesis keeps the example that it is
-    running when it is interrupted, although that did not fail."""
+    """Wraps a database so that it saves nothing once `closed`: when interrupted, Hypothesis saves the running
+    example, although it did not fail."""
     if database is None:
         return None
     inner = database

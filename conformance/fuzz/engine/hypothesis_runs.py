@@ -1,8 +1,7 @@
-"""Runs Hypothesis within the budget of a part, and goes on after a failure to find the next one.
+"""Runs Hypothesis within the budget of a part, again after each failure.
 
-Each run of Hypothesis draws one new example. In a longer run it derives most examples from earlier ones: with
-a budget of some 25 cases that repeats more than it finds. What is drawn must turn down the simplest example,
-with which Hypothesis begins each run.
+Each run draws one new example: in longer runs Hypothesis derives most examples from earlier ones, which finds
+less with some 25 cases. Strategies must reject the simplest example, with which each run begins.
 """
 
 from __future__ import annotations
@@ -34,42 +33,41 @@ preset_utf_8_intervals()
 disable_collection_timing()
 _without_words_of_source = without_source_constants()
 
-#: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.
+#: Limits of shrinking: examples and seconds for one failure, seconds for all failures of a part.
 SHRINK_EXAMPLES = 200
 SHRINK_SECONDS = 3.0
 SHRINK_TOTAL = 6.0
 
-#: Different failures looked for in one part.
+#: Maximum of different failures in one part.
 FAILURES = 5
 
 
 class Enough(BaseException):
-    """Ends Hypothesis at once; what it found is in the recorder. Not an Exception, because Hypothesis would
-    shrink it."""
+    """Stops Hypothesis at once. A BaseException, as Hypothesis would shrink an Exception."""
 
 
 @dataclass
 class PartBudget:
-    """Budget of a part: cases, and the moment (monotonic clock) at which it ends."""
+    """Budget of a part: cases, and the time at which it ends, in seconds of the monotonic clock."""
 
     cases: int
     end: float | None
     used: int = 0
-    #: True if Hypothesis has been told to stop: a failure of its running example is none.
+    #: True if Hypothesis was stopped: the running example did not fail.
     closed: bool = False
     _shrinking: float | None = field(default=None, repr=False)
     _shrunk: int = 0
     _seconds: float = 0.0
 
     def start_run(self) -> None:
-        """Nothing has failed yet in this run of Hypothesis."""
+        """Starts a run of Hypothesis."""
         if self._shrinking is not None:
             self._seconds += time.monotonic() - self._shrinking
         self._shrinking, self._shrunk, self.closed = None, 0, False
 
     def spend(self, cases: int = 1) -> None:
-        """Takes an example of so many cases from the budget; raises Enough when that is used up. From a run's
-        first failure on, making it smaller has a budget of its own."""
+        """Takes an example of so many cases from the budget; after a failure, from the budget of shrinking.
+        Raises Enough when it is spent."""
         if self._shrinking is None:
             if self.over:
                 self.closed = True
@@ -87,23 +85,23 @@ class PartBudget:
                 raise Enough
 
     def note_failure(self) -> None:
-        """The example at hand has failed."""
+        """Starts the budget of shrinking, at the first failure of a run."""
         if self._shrinking is None:
             self._shrinking = time.monotonic()
 
     @property
     def late(self) -> bool:
-        """True if the time is up."""
+        """True if time is up."""
         return self.end is not None and time.monotonic() > self.end
 
     @property
     def over(self) -> bool:
-        """True if nothing is left."""
+        """True if cases or time are used up."""
         return self.used >= self.cases or self.late
 
 
 def budget(settings: FuzzSettings, weight: float = 1.0) -> PartBudget:
-    """The budget of one part; `weight` is its share of the cases of a part."""
+    """The budget of one part; `weight` scales the number of cases."""
     share = settings.share()
     return PartBudget(
         max(1, math.ceil(settings.cases * weight)), None if share is None else time.monotonic() + share
@@ -113,11 +111,10 @@ def budget(settings: FuzzSettings, weight: float = 1.0) -> PartBudget:
 def runs(
     recorder: Recorder, allowed: PartBudget, settings: FuzzSettings, seed: str, **more: Any
 ) -> Iterator[tuple[str, hypothesis.settings]]:
-    """Seeds and settings for runs of Hypothesis, until the budget is used up. Each draws one new example, the
-    first one after those that the database keeps.
+    """Yields seed and settings of each run of Hypothesis, until the budget is spent. The first run begins
+    with the examples of the database.
 
-    A rule that broke in a run is settled then: it is still judged, but no longer ends an example, so that the
-    next run can find something else.
+    A rule that broke in a run is settled: it no longer ends an example, so that the next run can find others.
     """
     recorder.on_violation = allowed.note_failure
     failures = number = 0
@@ -138,7 +135,7 @@ def runs(
 def _settings(
     settings: FuzzSettings, allowed: PartBudget, *, reuses: bool, **more: Any
 ) -> hypothesis.settings:
-    """Hypothesis's settings for a run; a profile of the user's or of CI has no say in them."""
+    """Hypothesis's settings for a run, independent of profiles."""
     return hypothesis.settings(
         max_examples=1,
         deadline=None,
@@ -159,11 +156,9 @@ def _settings(
 
 @contextlib.contextmanager
 def contained() -> Iterator[None]:
-    """Whatever ends a run of Hypothesis ends here if the recorder holds the reason; mistakes of the suite go
-    on.
+    """Suppresses the exceptions of a run whose reason the recorder holds; errors of the suite propagate.
 
-    Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come
-    again."""
+    Hypothesis raises violations bare, in groups, or as Flaky where they are not reproduced."""
 
     def fine(error: BaseException) -> bool:
         if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
@@ -189,10 +184,9 @@ def together(
     recorder: Recorder,
     shrink: Callable[[T, Callable[[T], bool]], object],
 ) -> None:
-    """Runs cases that nothing was drawn for as one example; what they break is in the recorder.
+    """Runs cases that Hypothesis did not draw as one example.
 
-    Where one fails, each is run alone, and where that breaks a rule for the first time `shrink` tries smaller
-    ones."""
+    If it fails, each case is run alone, and the first that breaks a rule is shrunk by `shrink`."""
 
     def fails(*tried: T) -> bool:
         recorder.begin()
@@ -220,10 +214,9 @@ def explore(
     seed: str,
     name: str,
 ) -> None:
-    """Runs `run` on the examples of a strategy, each some cases, until the budget is used up.
+    """Calls `run` with examples of a strategy, which are sequences of cases, until the budget is spent.
 
-    `run` raises Falsified when the recorder says so. `name` tells the part's examples from others in the
-    database."""
+    `run` raises Falsified as the recorder does. `name` identifies the part's examples in the database."""
 
     def example(cases: Sequence[T]) -> None:
         allowed.spend(len(cases))
@@ -233,7 +226,7 @@ def explore(
     for run_seed, how in runs(recorder, allowed, settings, seed):
         test = hypothesis.given(strategy)(example)  # type: ignore[no-untyped-call]
         set_database_key(test, name)
-        # In this order: a seed takes away the database of settings that are there already.
+        # In this order: a seed removes the database from existing settings.
         test = how(hypothesis.seed(run_seed)(test))
         with contained():
             test()

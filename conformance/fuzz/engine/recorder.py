@@ -1,7 +1,7 @@
-"""Records the judgements of a property-based test by rule and operation, outside Hypothesis.
+"""Records the judgements of a property-based test by rule and operation.
 
-Hypothesis only learns that an example failed. Expectation, answer and requests are recorded at once, so that
-a failure which does not come again is still reported.
+Hypothesis only learns that an example failed. Expectation and exchanges are recorded at once, so that a
+failure which is not reproduced is still reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 
 class Falsified(AssertionError):
-    """A rule was seen broken in the example that Hypothesis is running."""
+    """A rule was broken in the running example."""
 
     def __init__(self, key: Key, judgement: Judgement) -> None:
         super().__init__(f"{key[0]} on {key[1]}: {judgement.sentence}")
@@ -35,7 +35,7 @@ class Falsified(AssertionError):
 
 @dataclass
 class Counterexample:
-    """The smallest example seen that breaks a rule: its judgement, and its exchanges in their order."""
+    """The smallest example that breaks a rule: its judgement, and its exchanges in their order."""
 
     judgement: Judgement
     exchanges: list[int]
@@ -53,45 +53,45 @@ class Recorder:
         self.check = check
         self.entries: dict[Key, Entry] = {}
         self.failures: dict[Key, Counterexample] = {}
-        #: Rules that have been found broken and explored: they no longer end an example.
+        #: Rules whose violations have been shrunk: they no longer end an example.
         self.settled: set[Key] = set()
-        #: Operation -> answers by status, of generated cases alone.
+        #: Operation -> status -> number of answers to generated cases.
         self.statuses: dict[str, dict[int | None, int]] = {}
-        #: The rule whose failure is being made smaller: others broken on the way wait for a round of their
-        #: own.
+        #: The rule whose violation is being shrunk: others do not end an example meanwhile.
         self.focus: Key | None = None
         #: Called when a violation ends an example.
         self.on_violation: Callable[[], None] | None = None
         self._example: list[Exchange] = []
+        #: Violations of invariants that were counted before the running example.
         self._passive: dict[Key, int] = {}
 
-    # ------------------------------------------------------------------ the example at hand
+    # ------------------------------------------------------------------ the running example
 
     def begin(self) -> None:
-        """A new example starts: what was sent before does not belong to it."""
+        """Starts a new example."""
         self._example = []
         self._passive = {key: self.run.invariants.tallies[key].broken for key in self.run.invariants.broken}
         for failure in self.failures.values():
             failure.runs += 1
 
     def keep(self, *exchanges: Exchange) -> None:
-        """These exchanges belong to the example."""
+        """Adds exchanges to the running example."""
         self._example += exchanges
 
     def inspect(self, *exchanges: Exchange) -> None:
-        """Raises Falsified for exchanges that broke an invariant."""
+        """Raises Falsified if the exchanges broke an invariant."""
         for exchange, rule in itertools.product(exchanges, INVARIANTS):
             key = (rule, exchange.operation or "")
             tally = self.run.invariants.tallies.get(key)
             if tally is not None and tally.broken != self._passive.get(key, 0):
                 self._passive[key] = tally.broken
-                # In the words of the first exchange that broke the rule here.
+                # Described as the first violation of the rule.
                 told = tally.violations[0]
                 outcome = Outcome(False, told.outcome.got)
                 self._take(key, Judgement(told.expectation, (exchange.number,), outcome))
 
     def sent(self, *exchanges: Exchange) -> None:
-        """Keeps exchanges and inspects them."""
+        """Adds exchanges to the running example and inspects them."""
         self.keep(*exchanges)
         self.inspect(*exchanges)
 
@@ -103,8 +103,8 @@ class Recorder:
     # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
-        """Judges exchanges by an expectation; returns whether it holds, or cannot be told. Raises Falsified
-        when it does not, unless the rule is settled or the failure of another one is being made smaller."""
+        """Judges exchanges; returns False for a violation. Raises Falsified for it, unless the rule is
+        settled or a violation of another one is being shrunk."""
         judgement = ledger.judge(expectation, exchanges, self.run.target)
         if judgement.outcome.good is None or operation not in RULES[rule].operations:
             return judgement.outcome.good is not False
@@ -140,7 +140,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def keeping(self) -> Iterator[None]:
-        """Within it, an Inconclusive takes along what was found until then."""
+        """Adds the findings so far to an Inconclusive that is raised within it."""
         try:
             yield
         except Inconclusive as stop:
@@ -155,7 +155,7 @@ class Recorder:
         failure = self.failures.get(key)
         if failure is None:
             return entry.finding()
-        # The smallest example is told, not the first one.
+        # Reports the smallest example, not the first one.
         entry.violations = [failure.judgement]
         finding = entry.finding()
         finding.exchanges += [number for number in self._rest(failure) if number not in finding.exchanges]
@@ -165,7 +165,7 @@ class Recorder:
         return finding
 
     def _rest(self, failure: Counterexample) -> list[int]:
-        """The exchanges of a failure's example that it depends on."""
+        """The exchanges of the example on which a failure depends."""
         record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
         decisive = [record[number] for number in failure.judgement.exchanges if number in record]
@@ -175,6 +175,6 @@ class Recorder:
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:
-    """The length of an example: the number of requests, then their bytes."""
+    """The size of an example: number of requests, then their bytes."""
     sizes = [len(exchange.request_body) + len(exchange.call.target) for exchange in exchanges]
     return len(sizes), sum(sizes)

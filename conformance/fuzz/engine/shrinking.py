@@ -1,4 +1,4 @@
-"""Shrinks cases that were not drawn, which Hypothesis cannot shrink."""
+"""Shrinks cases that Hypothesis did not draw."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from conformance.judge.comparison import same
 from conformance.wire.messages import to_json
 from conformance.world.case import Case
 
-#: Cases run to make one smaller.
+#: Maximum of cases run to shrink one.
 ATTEMPTS = 60
 
 
 def smaller(case: Case, valid: dict[str, Any] | None) -> Iterator[Case]:
-    """Smaller cases, the smallest steps last: fewer parameters, fewer members, more valid ones, shorter
-    strings."""
+    """Yields smaller cases, the largest steps first: fewer parameters, fewer members, more valid members,
+    shorter strings."""
     if case.query:
         pairs = case.query.split("&")
         for at in range(len(pairs) if len(pairs) > 1 else 0):
@@ -41,7 +41,7 @@ def smaller(case: Case, valid: dict[str, Any] | None) -> Iterator[Case]:
 
 
 def as_bytes(document: Any) -> bytes:
-    """JSON of a document; texts that UTF-8 cannot carry as escapes."""
+    """Encodes JSON as UTF-8, with escapes where there are unpaired surrogates."""
     try:
         return to_json(document)
     except UnicodeEncodeError:
@@ -49,7 +49,7 @@ def as_bytes(document: Any) -> bytes:
 
 
 def shrink(case: Case, fails: Callable[[Case], bool], valid: dict[str, Any] | None) -> Case:
-    """The smallest case found that still fails, in a limited number of attempts."""
+    """The smallest case found that still fails, in at most ATTEMPTS."""
     attempts = 0
     improved = True
     while improved and attempts < ATTEMPTS:

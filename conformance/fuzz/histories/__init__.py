@@ -1,3 +1,3 @@
-"""Concurrent requests recorded as histories, and whether a legal order explains them.
+"""Records histories of concurrent requests and checks them for linearizability.
 
-It must not know the fixed checks."""
+Does not import the fixed checks."""

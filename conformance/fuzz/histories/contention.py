@@ -1,5 +1,5 @@
-"""Histories of clients that contend for one thing: a key (section 4.0), an account's only wallet of a pair
-(4.6), a beneficiary's fields (4.2), a nonce (5.4), and the funds of an account (2.2)."""
+"""Histories of clients that contend for an Idempotency-Key (section 4.0), an account's only wallet of a pair
+(4.6), a beneficiary's fields (4.2), a nonce (5.4), or the funds of an account (2.2)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["KINDS", "payouts_at_once"]
 
 FIELDS = ("note", "middle_name", "display_name", "title")
 
-#: Rounds of payouts while a suspicion lasts.
+#: Maximum of rounds of payouts while a violation is suspected.
 ROUNDS = 6
 
 
 def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
-    """A create as the id that it answers."""
+    """The event of a create; its value is the id in the answer."""
     return event(name, exchange, exchange.get("id") if exchange.succeeded else None)
 
 
@@ -36,7 +36,7 @@ def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
 
 
 def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None:
-    """Several clients send one key and body, one sends the key with another body: done once, one answer."""
+    """Several clients send one key and body, one the key with another body: one resource, one answer."""
     rule = "idempotency.race"
     operation = history.rng.choice(("createVirtualAccount", "createPayoutDestination", "createBeneficiary"))
     request = fixture.call(operation)
@@ -58,7 +58,7 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
     found = history.look(
         shown, "one key: what is there?", lambda seen: not seen.succeeded or answered <= ids(seen)
     )
-    # By id: an item of a list need not show the label (section 2.4). A list that goes on is no witness.
+    # By id: an item of a list need not show the label (section 2.4). Further pages would not be seen.
     if found.succeeded and found.get("pages") == 1:
         known = before | added(history.run, str(found.operation), objects(found.get("items")), answered)
         made = one_more("one resource of one key", known=sorted(known & ids(found)))
@@ -67,8 +67,8 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
 
 @predicate(name="key_races.one_more")
 def one_more(exchanges: Sequence[Exchange], known: Sequence[str]) -> str:
-    """A list, first, shows one element beside the known ones, where one of the other requests was accepted;
-    none, if none was."""
+    """The first exchange, a list, shows one element beside the known ones if one of the others was accepted,
+    else at most one."""
     found, *answers = exchanges
     if not found.succeeded:
         raise CannotTell(f"{found.operation} was answered {found.described()}")
@@ -78,7 +78,7 @@ def one_more(exchanges: Sequence[Exchange], known: Sequence[str]) -> str:
 
 
 def _known(history: HistoryRecorder, shown: Call) -> frozenset[str] | None:
-    """The ids of what is there already, also of what a list does not show yet; None where it cannot tell."""
+    """The ids of existing elements, those that the list does not show yet included; None if it is refused."""
     before = history.send(shown, "one key: what is there before?")
     if not before.succeeded:
         return None
@@ -87,7 +87,7 @@ def _known(history: HistoryRecorder, shown: Call) -> frozenset[str] | None:
 
 def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:
     if made.outcome == REFUSED:
-        return [state]  # while another is under way, or for the other body
+        return [state]  # while another request is in progress, or for the other body
     after = (made.name, made.value)
     if state is None:
         return [after] if made.outcome == OK else [state, (made.name, None)]
@@ -100,8 +100,7 @@ def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:
 
 
 def only_wallet(history: HistoryRecorder, fixture: AccountFixture) -> None:
-    """Several clients create the wallet of one pair with keys of their own, others list: one wallet
-    results."""
+    """Several clients create the wallet of one pair with different keys, others list: one wallet results."""
     calls = [("create", fixture.call("createWallet")) for _ in range(history.rng.randint(3, 5))]
     wallet = calls[0][1].document
     shown = fixture.call("listWallets").with_query({"page": 1, "size": 100})
@@ -118,8 +117,8 @@ def only_wallet(history: HistoryRecorder, fixture: AccountFixture) -> None:
 
 
 def _wallets(name: str, exchange: Exchange, pair: Sequence[Any] | None) -> Event[Any]:
-    """A read as the wallets that it shows: of one currency and network where the server adds wallets of its
-    own."""
+    """The event of a create, or of a read with the ids of wallets: those of `pair` where the server
+    pre-populates lists."""
     if name == "create":
         return _created(name, exchange, pair)
     wallets = objects(exchange.get("items"))
@@ -130,7 +129,7 @@ def _wallets(name: str, exchange: Exchange, pair: Sequence[Any] | None) -> Event
 
 def _by_pair(state: frozenset[Any], asked: Event[Any]) -> Iterable[frozenset[Any]]:
     if asked.name.startswith("read"):
-        # A list may be behind, but it shows no other wallet than the one there is.
+        # A list may lag, but shows no other wallet.
         behind = asked.name == "read meanwhile" and not asked.value
         unnamed = None in state and len(asked.value) == len(state)
         return [state] if behind or asked.value == state or unnamed else []
@@ -145,8 +144,8 @@ def _by_pair(state: frozenset[Any], asked: Event[Any]) -> Iterable[frozenset[Any
 
 
 def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> None:
-    """Clients change different fields of one beneficiary, or disable it, while others read it: nothing
-    acknowledged is lost."""
+    """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change
+    is lost."""
     path = fixture.ids("getBeneficiary")
     read, rng = call("getBeneficiary", path), history.rng
     writes: list[tuple[str, Call]] = []
@@ -158,7 +157,7 @@ def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> No
     reads = [("read", read)] * rng.randint(0, 2)
     before = {name: fixture.beneficiary.get(name) for name in FIELDS}
     done = history.perform(history.clients([*writes, *reads], rng.randint(3, 5)), "one beneficiary")
-    # How soon a write shows is open: reads made meanwhile are no events.
+    # When a write shows is open: concurrent reads are no events.
     written = [(name, exchange) for name, exchange in done if name != "read"]
     disabled = any(name == "disable" and exchange.succeeded for name, exchange in written)
     plain = {"fields": list(before.values()), "disabled": disabled}
@@ -178,7 +177,7 @@ def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> No
 
 
 def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mapping[str, Any]) -> None:
-    """A read made meanwhile shows of each field what somebody has sent, or what was there before."""
+    """Judges that concurrent reads show the former value of each field or one that was sent."""
     for _, seen in (pair for pair in done if pair[0] == "read" and pair[1].succeeded):
         for name, value in before.items():
             sent = [exchange.call.document[name] for kind, exchange in done if kind == f"set {name}"]
@@ -195,8 +194,8 @@ def one_of(exchanges: Sequence[Exchange], name: str, among: Sequence[Any]) -> st
 
 
 def _changes(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
-    """A change as the value that it sets, a read as the fields and status that it shows. A status that nobody
-    asked for is a job's."""
+    """The event of a change with its value, or of a read with fields and status. The status counts only
+    where the beneficiary was disabled: jobs may change it."""
     if name == "read":
         status = exchange.get("status") if initial["disabled"] else ""
         return event(name, exchange, (*(exchange.get(field) for field in FIELDS), status))
@@ -224,7 +223,7 @@ def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
     absent = {"createPayout": not features.payouts, "createPayin": not features.payins}
     operation = history.rng.choice([name for name in OPERATIONS if not absent.get(name)])
     if TRAITS[operation].once:
-        # What the one that passes uses up, others of the shared account still need.
+        # The request that passes uses up a resource that the shared account must keep.
         fixture = history.run.account(fresh=True)
     calls = [
         ("request", fixture.call(operation).signed(nonce=nonce)) for _ in range(history.rng.randint(3, 6))
@@ -236,7 +235,7 @@ def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
 
 
 def _passed(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
-    """A request as whether it passed authentication."""
+    """The event of a request that passed authentication or was refused by it."""
     return event(name, exchange, refused=exchange.refused_authentication)
 
 
@@ -262,8 +261,8 @@ KINDS |= {
 
 
 def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicions: Suspicions) -> None:
-    """Payouts are made one after the other and at once, again where some lose amounts: conserved. Nobody else
-    may pay from the account meanwhile."""
+    """Judges that concurrent payouts take from the balance what sequential ones take, in further rounds after
+    a suspicion. Nobody else may pay from the account meanwhile."""
 
     def at_once(calls: list[Call], purpose: str) -> list[Exchange]:
         scripts = [[("payout", payout)] for payout in calls]

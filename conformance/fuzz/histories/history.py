@@ -1,4 +1,4 @@
-"""Histories of concurrent requests: names, times and outcomes."""
+"""Histories of concurrent requests: events with names, times and outcomes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from conformance.world.account import AccountFixture
 from conformance.world.habits import eventually
 from conformance.world.run_context import RunContext
 
-#: Requests of one client with their names, in order.
+#: The requests of one client with their names, in order.
 Script = list[tuple[str, Call]]
 
-#: A request by its name in a history, and its exchange.
+#: Name of a request in a history, and its exchange.
 Named = tuple[str, Exchange]
 
 
 class Throttled(Exception):
-    """A rate limiter answered a request of a race, which is run again."""
+    """A rate limiter answered a request of a race: to be repeated."""
 
     def __init__(self, exchange: Exchange) -> None:
         super().__init__(exchange.described())
@@ -41,7 +41,7 @@ class Throttled(Exception):
 
 
 def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
-    """Runs scripts simultaneously; returns each exchange with its name, in the order of sending."""
+    """Sends scripts simultaneously; returns the named exchanges in the order of sending."""
     client = run.client()
     sent = race([[(client, request, f"{purpose}: {name}") for name, request in script] for script in scripts])
     done = [
@@ -61,7 +61,7 @@ def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | N
         outcome = UNKNOWN
     else:
         outcome = REFUSED if (refused if refused is not None else not exchange.succeeded) else OK
-    # What was lost on the way may have taken effect since it was first sent.
+    # From the first attempt on: a request that was lost and repeated may have taken effect.
     return Event(name, outcome, exchange.begun, exchange.arrived, value)
 
 
@@ -70,24 +70,24 @@ def ids(exchange: Exchange) -> frozenset[str]:
     return frozenset(str(item.get("id")) for item in objects(exchange.get("items")))
 
 
-#: Runs scripts simultaneously, as `concurrently` does.
+#: Sends scripts as `concurrently` does.
 Concurrently = Callable[[RunContext, Sequence[Script], str], list[Named]]
 
 
 class HistoryRecorder:
-    """Records histories into a recorder and judges them. `send` runs the scripts: those of a load run may be
-    sent by several processes."""
+    """Records histories into a recorder and judges them. `send` sends the scripts; a load run distributes
+    them over processes."""
 
     def __init__(
         self, run: RunContext, recorder: Recorder, rng: random.Random, send: Concurrently = concurrently
     ) -> None:
         self.run, self.recorder, self.rng, self._send = run, recorder, rng, send
         self.record: list[Exchange] = []
-        #: At least two requests were under way at one moment; without that only violations count.
+        #: True if two requests overlapped; otherwise only violations count.
         self.concurrent = False
 
     def perform(self, scripts: Sequence[Script], purpose: str, *, whole: bool = False) -> list[Named]:
-        """Runs scripts simultaneously. Raises Throttled where the history needs the `whole` of them."""
+        """Sends scripts simultaneously. With `whole`, raises Throttled for a throttled request."""
         done = self._send(self.run, scripts, purpose)
         exchanges = [exchange for _, exchange in done]
         self.concurrent = simultaneous(exchanges) > 1
@@ -107,24 +107,24 @@ class HistoryRecorder:
         return exchange
 
     def look(self, request: Call, purpose: str, good: Callable[[Exchange], bool]) -> Exchange:
-        """Reads the state after a history, again until it is good or time is up."""
+        """Reads the state after a history until it is good or time is up."""
         return eventually(self.run.cache, str(request.operation), lambda: self.send(request, purpose), good)
 
     def expect(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
-        """Judges exchanges by an expectation, as `Recorder.judge` does; it passes only after a race."""
+        """Judges exchanges as `Recorder.judge` does; without overlapping requests only violations count."""
         if not self.concurrent and expectation.judge(exchanges, self.run.target).good is not False:
             return True
         return self.recorder.judge(rule, operation, expectation, *exchanges)
 
     def legal(self, kind: str, named: Sequence[Named], initial: Any = None) -> bool:
-        """True if some order of the requests makes every answer right."""
+        """True if the history has a legal order."""
         own = KINDS[kind]
         return legal_order(own.events(named, initial), own.first(initial), own.step) is not None
 
     def judge(
         self, kind: str, rule: str, operation: str, named: Sequence[Named], what: str, initial: Any = None
     ) -> bool:
-        """Judges a history. `initial` is what its kind wants to know of the state before, as JSON data."""
+        """Judges a history; `initial` is its kind's initial state as JSON data."""
         legal = in_some_order(
             f"{what}: an order in which every answer is right",
             kind=kind,
@@ -141,8 +141,8 @@ class HistoryRecorder:
 
 @dataclass(frozen=True)
 class Contention:
-    """A kind of history: `perform` records and judges one, `event` reads an exchange by its name and the
-    initial state as JSON data, `first` gives the initial state, `step` the states after an event."""
+    """A kind of history: `perform` records and judges one, `event` converts an exchange, given its name and
+    the initial state as JSON data, `first` converts that state, `step` gives the states after an event."""
 
     perform: Callable[[HistoryRecorder, AccountFixture], None]
     event: Callable[[str, Exchange, Any], Event[Any]]
@@ -159,8 +159,8 @@ KINDS: dict[str, Contention] = {}
 
 @predicate
 def in_some_order(exchanges: Sequence[Exchange], kind: str, names: Sequence[str], initial: Any) -> str:
-    """There is an order of the exchanges, which are of these names, in which every answer is right. A failure
-    tells the smallest part without one; all are judged, as others of them may be accepted another time."""
+    """The named exchanges have an order in which every answer is right; a failure describes a minimal part
+    without one."""
     own = KINDS[kind]
     events, first = own.events(zip(names, exchanges, strict=True), initial), own.first(initial)
     if legal_order(events, first, own.step) is not None:

@@ -1,6 +1,5 @@
-"""Explores concurrent clients on shared resources for histories without a legal order.
+"""Searches for histories of concurrent clients without a legal order.
 
-Clients race for an idempotency key, an account's only wallet of a pair, a beneficiary's fields, or a nonce.
 Answers during a change may show it or not; an acknowledged change must show."""
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from conformance.judge.findings import Finding, Inconclusive
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY
 from conformance.world.run_context import RunContext
 
-#: Cases that one history counts for.
+#: Cases that one history takes from the budget.
 CASES_PER_HISTORY = 4
 
-#: Attempts at a history that a rate limiter has answered, or whose requests did not overlap.
+#: Attempts at a history that was throttled, or whose requests did not overlap.
 MOST_ATTEMPTS = 6
 
 
 def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Records histories of one kind and returns a finding for each rule that came to be judged.
+    """Records histories of one kind and returns a finding for each judged rule.
 
-    Raises Inconclusive when the server refuses what they rest on, or no two requests overlapped.
+    Raises Inconclusive when the server refuses a precondition, or no two requests overlapped.
     """
     if kind == "wallets" and not pairs_are_free(run):
         raise Inconclusive(
@@ -56,8 +55,8 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
 
 
 def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random) -> bool:
-    """Records one history and judges it, anew where a rate limiter answered or no requests overlapped;
-    returns whether some did."""
+    """Records and judges one history, again where it was throttled or no requests overlapped; returns whether
+    some did."""
     for attempt in range(1, MOST_ATTEMPTS + 1):
         fixture = run.account(fresh=True) if kind in ("wallets", "beneficiaries") else run.account()
         if kind != "wallets":

@@ -1,8 +1,8 @@
-"""Checks concurrent histories for linearizability: Wing and Gong's search with Lowe's memory of states seen.
+"""Checks concurrent histories for linearizability: Wing and Gong's search with Lowe's memoization.
 
-An operation takes effect at one moment between its invocation and its answer. A history is legal if the
-operations can be put into an order that keeps those intervals and in which every answer is right. The search
-is exact; it is exponential in the number of operations that overlap, so histories are kept short."""
+An operation takes effect at one moment between its invocation and its answer. A history is legal if an order
+of the operations respects those intervals and explains every answer. The search is exact, and exponential in
+the number of overlapping operations: histories are short."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 class Event(Generic[State]):
     """One operation of a history; `invoked` and `answered` are times in seconds.
 
-    An operation of which nothing is known may have taken effect at any time after its invocation, or never.
+    An operation with the outcome UNKNOWN takes effect at any time after its invocation, or never.
     """
 
     name: str
@@ -30,21 +30,21 @@ class Event(Generic[State]):
     value: Any = None
 
 
-#: State and operation -> the states that may follow; none where the answer would be wrong.
+#: State and event -> possible next states; none if the answer is wrong.
 Step = Callable[[State, Event[State]], Iterable[State]]
 
 
 def legal_order(
     history: Sequence[Event[State]], initial: State, step: Step[State]
 ) -> list[Event[State]] | None:
-    """An order in which every answer is right; None if there is none."""
+    """A legal order of a history, or None."""
     events = sorted(history, key=lambda event: event.invoked)
     ends = [float("inf") if event.outcome == UNKNOWN else event.answered for event in events]
     everything = (1 << len(events)) - 1
     optional = sum(1 << at for at, event in enumerate(events) if event.outcome == UNKNOWN)
-    # By their text: a server may show anything, objects too, in the place of a text.
+    # States by their repr: values from a server may not be hashable.
     seen: set[tuple[int, str]] = set()
-    # What is done as bits, the state, and the order so far.
+    # Completed events as bits, the state, and the order so far.
     stack: list[tuple[int, State, tuple[Event[State], ...]]] = [(0, initial, ())]
     while stack:
         done, state, order = stack.pop()
@@ -69,8 +69,7 @@ def smallest(
     step: Step[State],
     removable: Callable[[Event[State]], bool],
 ) -> list[Event[State]]:
-    """A history without a legal order, with every removable operation left out that it does not need for
-    that."""
+    """Removes operations from a history without a legal order, as long as it has none."""
     kept = list(history)
     for event in list(kept):
         fewer = [other for other in kept if other is not event]

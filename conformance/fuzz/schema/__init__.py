@@ -1,1 +1,1 @@
-"""Generated requests of one operation, judged by the oracle from the bytes that were sent."""
+"""Schema fuzzing: generated requests of one operation, judged by the oracle from the bytes that were sent."""

@@ -1,9 +1,9 @@
-"""Requests that schemathesis never makes: bytes, boundaries, notations, keys and paths that servers stumble
-over. The values are those of the corpora, of which checks send some.
+"""Requests that schemathesis does not generate: odd bytes, boundaries, notations, keys and paths, from the
+corpora.
 
-Requests that differ in a value only, and so meet one branch of a server's code, are a *branch*. Each run
-begins with one request of each branch that finds most (paths, lengths, encodings), and of some others that
-its seed chooses; what is drawn afterwards may be of any.
+Requests that differ only in a value, and so reach the same branch of a server's code, form a *branch*. Each
+run begins with one request of every most telling branch (paths, lengths, encodings) and of a sample of the
+others; later ones are drawn from all.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from conformance.world.corpora import amounts, headers, ids, odd_bodies, query_s
 from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.dates import DATES
 
-#: Makes a request, with a new key where it has one.
+#: Makes a request.
 Maker = Callable[[], Case]
 
 Branch = Sequence[Maker]
 
-#: Forms of the Idempotency-Key -> how it is made; random ones are new each time.
+#: Form of the Idempotency-Key -> what makes one.
 KEYS: dict[str, Callable[[], str | None]] = {
     "none": lambda: None,
     "word": lambda: "not-a-uuid",
@@ -57,15 +57,15 @@ KEYS: dict[str, Callable[[], str | None]] = {
 
 
 class OddRequests:
-    """The odd requests of an operation: its valid request but for one change.
+    """The odd requests of an operation: its valid request with one change.
 
-    `foreign`: there is a second organization whose resources can be named."""
+    `foreign`: the target has a second organization."""
 
     def __init__(self, operation: str, valid: ValidBody | None, *, foreign: bool) -> None:
         body = None if valid is None else to_json(valid.body)
         self.base = Case(operation, "valid", path=own_path(operation), body=body)
         self._valid = valid
-        #: Branches by origin, and those of them that every run begins with.
+        #: Origin -> branches; those that every run begins with are in `always`, too.
         self.branches: dict[str, list[Branch]] = {"path": list(self._paths(foreign))}
         self.always = [*self.branches["path"]]
         if OPERATIONS[operation].is_post:
@@ -83,7 +83,7 @@ class OddRequests:
             ]
 
     def chosen(self, source: random.Random, most: int) -> Iterator[Case]:
-        """The valid request, one request of each branch that every run begins with, and of so many others."""
+        """Yields the valid request, and one request of each branch in `always` and of `most` others."""
         yield self.base
         others = [branch for found in self.branches.values() for branch in found if branch not in self.always]
         for branch in (*self.always, *source.sample(others, min(most, len(others)))):
@@ -99,7 +99,7 @@ class OddRequests:
             )
         if self._valid is not None:
             made["bytes"] |= self._spoilt(self._valid)
-            # Not by st.builds: Hypothesis would keep that, and all requests with it, to the end of the run.
+            # Not st.builds: Hypothesis would cache it, and all requests with it, until the process ends.
             made["notation"] = _notations(self._valid).map(
                 lambda body: replace(self.base, name="mutation: notation", body=body)
             )
@@ -114,7 +114,7 @@ class OddRequests:
         return lambda: replace(self.base, name=f"mutation: key {name}", key=KEYS[name]())
 
     def _having(self, how: str, name: str, value: Any) -> Maker:
-        """The valid body with one value replaced, or added."""
+        """The valid body with one member set."""
         assert self._valid is not None
         body = self._valid.body
         return lambda: replace(
@@ -122,7 +122,7 @@ class OddRequests:
         )
 
     def _paths(self, foreign: bool) -> Iterator[Branch]:
-        """Paths in which one parameter is not the plain own one."""
+        """Paths with one parameter that is not the caller's own id in its plain form."""
         own = own_path(self.base.operation)
         for at, (name, _) in enumerate(own):
             sibling = at and not TRAITS[self.base.operation].shows_balances
@@ -139,7 +139,7 @@ class OddRequests:
         yield [self._changed("query", query=query) for query in values(query_strings.QUERIES)]
 
     def _lengths(self, valid: ValidBody) -> Iterator[Branch]:
-        """An empty object, and values of each field that are empty, of its maximum length, and longer."""
+        """An empty object, and values of each field that are empty, of maximum length, and longer."""
         yield [self._changed("nothing", body=b"{}")]
         for field in fields.request_fields(valid.operation):
             if field.type == "string":
@@ -151,7 +151,7 @@ class OddRequests:
                     yield [self._having("longest", field.name, longest)]
 
     def _encodings(self, valid: ValidBody) -> Iterator[Branch]:
-        """Texts that are hard to encode in a field that keeps any text, or in another one."""
+        """Texts that are hard to encode, in a free-text field or else in another one."""
         filled = [name for name, value in valid.body.items() if isinstance(value, str)]
         free = [name for name in filled if name in FREE_TEXT and name not in valid.pinned]
         for name in (free or filled)[:1]:
@@ -161,7 +161,7 @@ class OddRequests:
             yield [self._having("plain", name, value) for value in values(texts.PLAIN)]
 
     def _amounts(self, valid: ValidBody) -> Iterator[Branch]:
-        """Amounts below zero, others that must be refused, and amounts that are open or exact."""
+        """Negative amounts, others that must be refused, open ones, and those that must be exact."""
         refused = values((*amounts.REFUSED, *amounts.REFUSED_TOO))
         negative = [value for value in refused if not_positive(value)]
         others = [value for value in refused if value not in negative]
@@ -202,7 +202,7 @@ class OddRequests:
 
 
 def _any_of(branches: Sequence[Branch]) -> SearchStrategy[Case]:
-    """A request of any branch, each as likely as the others."""
+    """A request of any branch, all equally likely."""
 
     @st.composite
     def case(draw: DrawFn) -> Case:
@@ -222,10 +222,10 @@ def _query_values(name: str) -> tuple[str, ...]:
 
 
 def _values(field: fields.Field) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Kinds of values in the place of a good one, each with its name."""
+    """Kinds of values to replace a valid one, each with its name."""
     yield "null", (None,)
     yield "type", (True, [], {}, [None], {"value": "x"}, ["x"], *values(texts.NUMBERS))
-    # Servers may take an empty text for an object or a boolean that is left out.
+    # Servers may treat an empty text as an absent object or boolean.
     yield "odd", [text for text in values(texts.TEXTS) if text or field.type == "string"]
     if field.name in ("beneficiary_id", "payout_destination_id"):
         for stand_in in elsewhere(field.name):
@@ -235,7 +235,7 @@ def _values(field: fields.Field) -> Iterator[tuple[str, Sequence[Any]]]:
 
 
 def _notations(valid: ValidBody) -> SearchStrategy[bytes]:
-    """The valid body in other bytes that mean the same, with letters of several bytes in its free text."""
+    """The valid body in equivalent JSON notations, some with non-ASCII letters in its free texts."""
     free = [
         field.name
         for field in fields.request_fields(valid.operation)

@@ -1,5 +1,4 @@
-"""The resources that generated requests meet: an account of their own, and others that they must not
-reach."""
+"""The resources for generated requests: an account of their own, and others that they must not reach."""
 
 from __future__ import annotations
 
@@ -22,13 +21,12 @@ from conformance.world.case import Case
 from conformance.world.known_lists import ListFixture
 from conformance.world.run_context import RunContext
 
-#: Remedy where a pair can be had in one account only: that is open, but leaves nothing to test.
+#: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
 
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
-#: Owner of a payee -> member of a payout's body -> the stand-in for its id in generated bodies, which the
-#: fixtures replace by a real one.
+#: Owner of a payee -> member of a payout's body -> placeholder for its id in generated bodies.
 STAND_INS = {
     whose: {"beneficiary_id": f"bene_{whose:0>24}", "payout_destination_id": f"dest_{whose:0>24}"}
     for whose in (OWN, SIBLING, FOREIGN, UNKNOWN)
@@ -36,13 +34,12 @@ STAND_INS = {
 
 
 def elsewhere(member: str) -> list[str]:
-    """The stand-ins for payees that a payout from the account must not reach."""
+    """The placeholders for payees that a payout must not reach."""
     return [stand_ins[member] for whose, stand_ins in STAND_INS.items() if whose != OWN]
 
 
 def payees_of(body: bytes | None) -> str:
-    """Owner of the payees that a body with stand-ins names: the caller, or somebody for whom they are not
-    there."""
+    """Owner of the payees in a body with placeholders: OWN, or UNKNOWN if one is not the caller's."""
     others = (stand_in.encode() for member in STAND_INS[OWN] for stand_in in elsewhere(member))
     return UNKNOWN if body is not None and any(other in body for other in others) else OWN
 
@@ -50,18 +47,18 @@ def payees_of(body: bytes | None) -> str:
 class OperationFixtures:
     """The fixtures of one part: the caller's own, a sibling account and one of another organization.
 
-    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or mutated is made anew
-    for the next. With `shared` the fixture is the one that all checks share, which nothing may change. Raises
-    Inconclusive where the server does not let a fixture be made."""
+    A fixture that an example used up (a wallet's pair, a disabled beneficiary) or mutated is replaced. With
+    `shared` the fixture is that of all checks, for reading only. Raises Inconclusive where the server refuses
+    to create a fixture."""
 
     def __init__(self, run: RunContext, operation: str, *, shared: bool = False) -> None:
         self.run = run
         self.operation = operation
         self._shared = shared
         self._scene: AccountFixture | None = None
-        #: The last answer that shows the beneficiary as it is now; None where that is not known.
+        #: The last answer that shows the current beneficiary, if known.
         self.known: Exchange | None = None
-        #: Snapshot that a refusal must leave unchanged; None where it is to be taken anew.
+        #: Snapshot that a refusal must not change; None if it is outdated.
         self._watch: Watch | None = None
         #: Refused requests since that snapshot.
         self._refusals: list[Exchange] = []
@@ -82,8 +79,7 @@ class OperationFixtures:
         return self._scene
 
     def _populate(self, fixture: AccountFixture, create: str) -> None:
-        """Makes a list's elements, and waits until it shows and counts them; a server that refuses them
-        leaves the list shorter."""
+        """Creates up to three elements of the list, and waits until it shows them."""
         listed = ListFixture(fixture, fixture.call(self.operation))
         wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
         for body in wallets[:3] or [fixture.body(create) for _ in range(3)]:
@@ -91,16 +87,16 @@ class OperationFixtures:
         listed.settle()
 
     def learn(self, exchange: Exchange) -> None:
-        """Takes what an answer shows of the fixture's beneficiary for what is known of it."""
+        """Stores an answer that shows the current beneficiary."""
         self.known = exchange if isinstance(exchange.document, dict) else None
         self.look_anew()
 
     def look_anew(self) -> None:
-        """Something was accepted: what there is now is to be looked at before the next refusal."""
+        """Discards the snapshot, as a request was accepted."""
         self._watch, self._refusals = None, []
 
     def renew(self) -> None:
-        """The next request gets a fixture of its own."""
+        """Discards the fixture: the next request gets a new one."""
         self._scene, self.known = None, None
         self.look_anew()
 
@@ -110,7 +106,7 @@ class OperationFixtures:
 
     @functools.cached_property
     def foreign(self) -> AccountFixture | None:
-        """The fixture of the other organization, if there is one; what reads ask for in it is there."""
+        """The fixture of the other organization, if there is one, with the resource that a read asks for."""
         try:
             fixture = self.run.account(owner="secondary")
             if OPERATIONS[self.operation].method == "GET":
@@ -126,7 +122,7 @@ class OperationFixtures:
 
     @functools.cached_property
     def valid(self) -> ValidBody | None:
-        """A body that the server takes, with stand-ins for ids; None for operations without one."""
+        """A body that the server accepts, with placeholders for ids; None for operations without one."""
         if OPERATIONS[self.operation].request_schema is None:
             return None
         operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
@@ -135,7 +131,7 @@ class OperationFixtures:
             body = {**body, **STAND_INS[OWN]}
         pinned: set[str] = set()
         if TRAITS[operation].creates == "payout_destination":
-            # Which bank details a destination needs is not shown (section 2.10): all that were accepted stay.
+            # The required bank details are not shown (section 2.10): all accepted ones stay.
             pinned |= body.keys() - {"label", "is_default"}
         for kind, owner in SAMPLE_OPERATIONS.items():
             if owner == operation:
@@ -143,12 +139,12 @@ class OperationFixtures:
         return ValidBody(self.operation, body, frozenset(pinned))
 
     def fresh_body(self) -> dict[str, Any]:
-        """Another body that the server takes, with unique values of its own."""
+        """Another body that the server accepts, with new unique values."""
         operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
         return self.fixture.body(operation)
 
     def body_of(self, case: Case) -> bytes | None:
-        """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
+        """The body of a case, placeholders replaced by ids."""
         body = case.body
         if body and TRAITS[self.operation].draws_on_funds:
             for whose, stand_ins in STAND_INS.items():
@@ -175,10 +171,10 @@ class OperationFixtures:
             return unknown_like(own)
         return derive(own, "encoded.-1") if kind == ENCODED else own
 
-    # ------------------------------------------------------------------ what a refusal must leave alone
+    # ------------------------------------------------------------------ side effects of refusals
 
     def before(self) -> list[Exchange]:
-        """Makes sure that what a refusal must not change is known; the exchanges that it took."""
+        """Takes the snapshot that refusals must not change, unless there is one; returns the exchanges."""
         traits = TRAITS[self.operation]
         if self._watch is not None or traits.shared or not (traits.listed_by or traits.changes):
             return []
@@ -192,12 +188,12 @@ class OperationFixtures:
         return list(self._watch.before.looks) if self._watch.before is not None else []
 
     def refused(self, exchange: Exchange) -> None:
-        """Notes a refusal, which must have changed nothing since `before`."""
+        """Adds a refusal, which must have changed nothing since `before`."""
         self._refusals.append(exchange)
 
     def changed(self) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
-        """The expectation that the refusals changed nothing, if that can be known, the exchanges that it
-        judges, and the last looks. What others may have changed as well is nothing."""
+        """The expectation that the refusals changed nothing, the exchanges that it judges, and the second
+        snapshot; None where that cannot be observed."""
         refusals, self._refusals = self._refusals, []
         if self._watch is None or not refusals:
             return None
@@ -212,8 +208,8 @@ class OperationFixtures:
 
 
 def pairs_are_free(run: RunContext) -> bool:
-    """True if every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
-    without it no refusal of a wallet says anything. Asked once."""
+    """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
+    a refused wallet proves nothing. Tried once in a run."""
     return run.cache.get(_PAIRS_ARE_FREE, lambda: _find_out_pairs(run))
 
 
@@ -221,5 +217,5 @@ def _find_out_pairs(run: RunContext) -> bool:
     for _ in range(2):
         fixture = run.account(fresh=True)
         last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
-    # Where all are refused, another process may have taken the pairs.
+    # If both are refused, another process may have used the pair.
     return last.succeeded

@@ -1,7 +1,6 @@
-"""Values that servers may want unique: a request that must be accepted carries values of its own.
+"""Replaces values that servers may require to be unique, such as e-mail addresses.
 
-Whatever was generated, or taken from a sample, may be in use already: by an earlier case, by an earlier run
-with the same seed, or by somebody else. A server may refuse it then.
+A generated or sample value may be in use already, by an earlier case, run or client, and be refused for that.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from conformance.world.samples import marker
 
 
 def renewed(valid: ValidBody, body: bytes, fresh: Mapping[str, Any]) -> tuple[ValidBody, bytes]:
-    """A valid body, and one made from it, with a fresh sample's unique values in the place of its own."""
+    """Replaces the unique values of a valid body, and of a body derived from it, by those of a new sample."""
     changed = {}
     for name in UNIQUE & valid.body.keys() & fresh.keys():
         old, new = valid.body[name], fresh[name]
@@ -27,13 +26,13 @@ def renewed(valid: ValidBody, body: bytes, fresh: Mapping[str, Any]) -> tuple[Va
 
 
 def owned(valid: ValidBody, body: Mapping[str, Any]) -> ValidBody:
-    """A valid body with the unique values of one that was made from a fresh sample."""
+    """Replaces the unique values of a valid body by those of a body derived from a new sample."""
     own = {name: body[name] for name in UNIQUE & valid.body.keys() if isinstance(body.get(name), str)}
     return replace(valid, body={**valid.body, **own})
 
 
 def marked(valid: ValidBody, body: bytes, document: Mapping[str, Any]) -> bytes | None:
-    """A plain body whose generated unique values carry a random word; None where that cannot be put in."""
+    """Adds a random word to the generated unique values of a valid body; None where that is not possible."""
     longest = {field.name: field.max_length or UNSTATED_LENGTH for field in request_fields(valid.operation)}
     for name in sorted(UNIQUE & document.keys()):
         value = document[name]
@@ -55,7 +54,7 @@ def _with_word(name: str, value: str, longest: int) -> str:
 
 
 def _exchanged(body: bytes, old: str, new: str) -> bytes:
-    """A body with one text in the place of another, however its letters are written."""
+    """Replaces a text in a body, whether its letters are escaped or not."""
     for ascii_only in (False, True):
         try:
             before = json.dumps(old, ensure_ascii=ascii_only).encode()

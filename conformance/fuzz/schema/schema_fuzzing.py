@@ -1,4 +1,4 @@
-"""Schema fuzzing of one operation: generated requests, sent signed and judged by the specification."""
+"""Schema fuzzing of one operation: sends generated requests and judges them by the oracle."""
 
 from __future__ import annotations
 
@@ -41,31 +41,29 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.case import Case, call_of
 from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
 
-#: Requests that cost no drawing, for each generated one that is asked for: of branches of odd requests, and
-#: boundary cases.
+#: Undrawn cases for each generated one: of branches of odd requests, and boundary cases.
 BRANCH_FACTOR, BOUNDARY_FACTOR = 1, 2
 
-#: Cases without drawing that are sent as one example.
+#: Undrawn cases that are sent as one example.
 TOGETHER = 24
 
 
 class Fuzzer:
-    """One operation under fuzzing: sends cases and judges their answers into a recorder."""
+    """Sends cases of one operation and judges their answers into a recorder."""
 
     def __init__(self, run: RunContext, operation: str, check: str) -> None:
         self.run = run
         self.operation = operation
         self.recorder = Recorder(run, check)
         self.fixtures = OperationFixtures(run, operation)
-        #: The Idempotency-Keys of accepted requests: a case with a key of its own is sent again while its
-        #: example is shrunk, in another place.
+        #: The Idempotency-Keys of accepted requests: shrinking sends the key of a case again.
         self._keys: set[str] = set()
 
     # ------------------------------------------------------------------ one example
 
     def perform(self, cases: Sequence[Case]) -> None:
-        """Sends the cases of an example and judges their answers; last what must be refused, so that one look
-        shows whether any of it changed something. Raises Falsified as the recorder does."""
+        """Sends the cases of an example and judges their answers. Those that must be refused come last, so
+        that one snapshot shows their side effects. Raises Falsified as the recorder does."""
         watched = []
         for case in cases:
             call, expected = self._expected(case)
@@ -83,14 +81,14 @@ class Fuzzer:
     def _send(self, case: Case, request: Call, expected: ExpectedAnswer) -> None:
         client = self.fixtures.fixture.client
         if odd := is_odd(request.target):
-            # Whether it is this operation's at all is for a front end or a router to say.
+            # A front end or a router may not find the operation.
             request = request.but(operation=None)
         send = self.run.shown if case.there and not odd else self.run.send
         exchange = send(client, request, case.name)
         if odd:
             self.recorder.keep(exchange)
             if not exchange.refused and exchange.method != "GET":
-                # What it has changed, and whether it was this resource, is not known.
+                # It may have changed any resource.
                 self.fixtures.renew()
             self._no_mistake(exchange)
             return
@@ -103,12 +101,11 @@ class Fuzzer:
         else:
             self.fixtures.renew()
         if not (expected.refusals and exchange.succeeded):
-            # What was accepted against the rules may well be shown against the rules: one fault, one failure.
+            # A body that was accepted by mistake may break invariants of the answer: one fault, one failure.
             self.recorder.inspect(exchange)
 
     def _expected(self, case: Case) -> tuple[Call, ExpectedAnswer]:
-        """The call of a case as it is sent, and its answer by the specification. Where it must be accepted,
-        its values are such as no other request had."""
+        """The call of a case and its expected answer; a case that must be accepted gets new unique values."""
         call = call_of(case, self.fixtures.ids(case), self.fixtures.body_of(case))
         valid, body, target = self.fixtures.valid, call.body, self.run.target
         known = Known(case.path, payees_of(case.body), valid, keys=self._keys)
@@ -127,8 +124,7 @@ class Fuzzer:
         return call, expected
 
     def _no_mistake(self, exchange: Exchange) -> None:
-        """A target that no grammar allows, or no documented path has, may be answered by whoever finds it
-        odd, in any words but those of a mistake."""
+        """Judges the answer to a malformed or undocumented target: anything but a 5xx."""
         also = (501,) if TRAITS[self.operation].under_development else ()
         self.recorder.judge(
             "http.no-server-error", self.operation, Answered("any request", also=also), exchange
@@ -160,8 +156,7 @@ class Fuzzer:
             self._shown(expected.body, exchange)
 
     def _takes_no_more(self) -> bool:
-        """True if the valid request is refused in the same account as well: a quota on resources of a kind is
-        open."""
+        """True if the account has reached a quota: it refuses the valid request as well."""
         if not TRAITS[self.operation].creates:
             return False
         fixture = self.fixtures.fixture
@@ -171,7 +166,7 @@ class Fuzzer:
         return again.refused
 
     def _used(self, expected: ExpectedAnswer) -> None:
-        """An accepted request has changed what is there."""
+        """Discards the snapshot after an accepted request, and the fixture where that is used up."""
         self.fixtures.look_anew()
         if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
             self.fixtures.renew()
@@ -187,7 +182,7 @@ class Fuzzer:
         self.recorder.judge("refusal.changes-nothing", self.operation, expectation, *exchanges)
         self.recorder.inspect(*looks)
 
-    # ------------------------------------------------------------------ what an accepted request shows
+    # ------------------------------------------------------------------ answers to accepted requests
 
     def _shown(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
@@ -204,7 +199,7 @@ class Fuzzer:
                     self.recorder.judge("create.echo", self.operation, echo, exchange)
 
     def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
-        """A created resource is in the stated state, also where the request said otherwise."""
+        """Judges that a created resource has its initial state and the exact amount."""
         initial = {} if was_changed(exchange) else TRAITS[self.operation].initial
         for name, value in initial.items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
@@ -226,15 +221,15 @@ class Fuzzer:
                     changed = Equal(f"after the update: {name}", At(name), sent[name], "sent")
                     self.recorder.judge("beneficiary.update", self.operation, changed, exchange)
             elif name not in MOVING:
-                # Compared with the answer that shows it, so that a replay compares with what it is answered.
+                # Compared with the earlier answer, so that a replay compares its own answers.
                 stays = Member(f"as before the update ({shown(before.get(name))})", name, At(name, of=1))
                 self.recorder.judge("beneficiary.update", self.operation, stays, exchange, before)
 
 
 def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Fuzzes one operation and returns a finding for each rule that came to be judged on it.
+    """Fuzzes one operation and returns a finding for each judged rule.
 
-    Raises Inconclusive when the server does not let the operation's resources be made.
+    Raises Inconclusive when the server refuses to create the fixtures.
     """
     fuzzer = Fuzzer(run, operation, check)
     seed = f"{settings.seed} fuzz {operation}"
@@ -247,7 +242,7 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
         *odd.chosen(draws, settings.cases * BRANCH_FACTOR),
         *generator.coverage(draws, settings.cases * BOUNDARY_FACTOR),
     ]
-    # What has to be imported and derived first is not the server's time.
+    # Imports and derivations do not count towards the budget.
     allowed = budget(settings)
     with fuzzer.recorder.keeping():
         for batch in batched(up_front, TOGETHER):
@@ -268,14 +263,14 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
 
 
 def batched(cases: Iterable[Case], size: int) -> Iterator[Sequence[Case]]:
-    """Cases in groups of a size, the last one smaller."""
+    """Splits cases into groups of `size`."""
     rest = iter(cases)
     while batch := tuple(itertools.islice(rest, size)):
         yield batch
 
 
 def one_of_each(origins: Sequence[SearchStrategy[Case]]) -> SearchStrategy[Sequence[Case]]:
-    """Examples of a case of each origin, some left out: a failure shrinks to the one that it needs."""
+    """Examples with a case of each origin, or of some: a failure shrinks to a single one."""
     kept = st.integers(0, 9)
 
     @st.composite
@@ -286,7 +281,7 @@ def one_of_each(origins: Sequence[SearchStrategy[Case]]) -> SearchStrategy[Seque
 
 
 def unreached(recorder: Recorder, operation: str, check: str, remedy: str) -> list[Finding]:
-    """Says so when no generated request of an operation was accepted: what lies behind was not tested."""
+    """An inconclusive finding if no generated request was accepted: then only validation was tested."""
     statuses = recorder.statuses.get(operation, {})
     if any(status is not None and 200 <= status < 300 for status in statuses):
         return []

@@ -1,3 +1,3 @@
-"""Sequences of requests compared with a model of the resources.
+"""Compares sequences of requests with a reference model of the resources.
 
-The model knows the contract, not the server; it must not know the fixed checks."""
+Does not import the fixed checks."""

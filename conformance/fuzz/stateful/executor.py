@@ -1,4 +1,4 @@
-"""Sends the model's requests and compares every answer with the model."""
+"""Sends the requests of an example and compares every answer with the model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from conformance.world.run_context import RunContext
 
 
 class Driver(Sender):
-    """One example: an account of its own, the model of what it holds, and requests that change both."""
+    """One example: an account of its own, its model, and requests that change both."""
 
     # ------------------------------------------------------------------ creating
 
     def create(self, operation: str, body: Document, payee: Payee | None = None) -> None:
-        """Sends a create; the oracle says from its bytes if it must be refused."""
+        """Sends a create, and judges it by the oracle and the model."""
         request = call(operation, self.ids_of(payee), body)
         valid = self.valid.get(operation)
         verdict = judge_body(operation, request.body, valid and owned(valid, body))
@@ -63,8 +63,8 @@ class Driver(Sender):
         self.judge(rule, operation, Accepted("a request that keeps every stated limit"), exchange)
 
     def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
-        """True if the server has a reason of its own to refuse a valid request: the beneficiary is disabled.
-        Raises ExampleOver where it refuses the sample as well, as a quota is reached."""
+        """True if a valid request may be refused: the beneficiary is disabled. Raises ExampleOver at a quota,
+        which refuses the sample as well."""
         if payee is not None and payee.disabled:
             return True
         if not TRAITS[operation].creates or TRAITS[operation].unique_pair:
@@ -72,7 +72,6 @@ class Driver(Sender):
         sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
         again = self.send(call(operation, self.ids_of(payee), sample), "is the valid request accepted?")
         if again.refused:
-            # What it may have made the model does not know.
             raise ExampleOver
         return False
 
@@ -114,7 +113,7 @@ class Driver(Sender):
         elif verdict.plain:
             self._accepted("updateBeneficiary", exchange, payee)
         if exchange.succeeded:
-            # Where all values are there already, `updated` need not move.
+            # `updated` may stay where no value changes.
             if verdict.plain and any(not same(payee.shown.get(name), to) for name, to in changes.items()):
                 self._moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
             if verdict.plain or not changes:
@@ -126,7 +125,7 @@ class Driver(Sender):
                     "beneficiary.update" if changes else "beneficiary.update-empty",
                 )
             elif isinstance(exchange.document, dict):
-                # What an odd value is kept as is open; that it is shown the same from now on is not.
+                # How an odd value is stored is open, but it must be shown the same from now on.
                 self.model.updated(
                     payee, {name: exchange.get(name) for name in changes if name in exchange.document}
                 )
@@ -147,7 +146,7 @@ class Driver(Sender):
             self._shows(payee, exchange, "disableBeneficiary", "beneficiary.disable")
 
     def _moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
-        """A change moves updated, where the server's clock is fine enough to have moved on meanwhile."""
+        """Judges that a change moves `updated`, unless the server's clock is too coarse."""
         before, after = payee.shown.get("updated"), exchange.get("updated")
         step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
         if first is None or second is None or step is None or exchange.started - payee.at <= step:
@@ -160,7 +159,7 @@ class Driver(Sender):
         self._shows(payee, exchange, "getBeneficiary", payee.rule)
 
     def _seen(self, operation: str, thing: Thing, parameter: str) -> Exchange:
-        """Reads a resource until it is as it is known to be, for a bounded time."""
+        """Reads a resource until it agrees with the model, for a bounded time."""
         request = call(operation, {**self.ids, parameter: thing.id})
         return eventually(
             self.run.cache,
@@ -170,8 +169,8 @@ class Driver(Sender):
         )
 
     def _shows(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
-        """The beneficiary in an answer is the model's, its destinations included."""
-        # A read may show that a change, whose rule it is, was not kept.
+        """Judges that a beneficiary in an answer is that of the model, destinations included."""
+        # A read may show that an earlier operation, whose rule it is, was lost.
         on = operation if operation in RULES[rule].operations else RULES[rule].operations[0]
         self.judge(rule, on, Accepted("the beneficiary"), exchange)
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
@@ -182,13 +181,13 @@ class Driver(Sender):
         if exchange.method != "GET" and any(
             identifier not in held and self.run.made.latest(identifier) > late for identifier in expected
         ):
-            # A read waits until they show; this change cannot be made again.
+            # Unlike a read, this request cannot be repeated until they show.
             return
         exactly = Equal("payout_destinations", At("payout_destinations"), expected, "ids")
         self.judge("beneficiary.destinations", operation, exactly, exchange)
 
     def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
-        """A resource is shown as it is known to be."""
+        """Judges that a resource in an answer is that of the model."""
         for name, value in thing.steady().items():
             if answer := thing.told_by(name, value):
                 known = Member(f"as an earlier answer shows it ({shown(value)})", name, At(name, of=1))
@@ -221,7 +220,7 @@ class Driver(Sender):
 
 
 def agrees(thing: Thing, exchange: Exchange) -> bool:
-    """True if a read shows a resource as it is known to be."""
+    """True if an answer agrees with the model of a resource."""
     members = exchange.succeeded and all(
         alike(thing.operation, name, exchange.get(name), value) for name, value in thing.steady().items()
     )
@@ -231,18 +230,18 @@ def agrees(thing: Thing, exchange: Exchange) -> bool:
 
 
 def _destinations(exchange: Exchange) -> list[str]:
-    """The ids of the destinations that a beneficiary holds, sorted."""
+    """The sorted ids of a beneficiary's destinations."""
     return sorted(str(destination.get("id")) for destination in objects(exchange.get("payout_destinations")))
 
 
 def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
-    """Accounts that examples share and only read: a sibling account, and an account of the other organization
-    if there is one.
+    """Accounts that examples share and only read: a sibling account, and one of the other organization, if
+    any.
 
-    Raises Inconclusive when the server does not let the sibling be made.
+    Raises Inconclusive when the server refuses to create the sibling.
     """
     fixtures = {"sibling": run.account()}
-    fixtures["sibling"].account_id  # noqa: B018 - made now, not within an example
+    fixtures["sibling"].account_id  # noqa: B018 - created now, not within an example
     try:
         fixtures["secondary"] = run.account(owner="secondary")
         fixtures["secondary"].account_id  # noqa: B018

@@ -1,7 +1,7 @@
-"""The reference model: contents of one account after the requests that it was sent, by the specification.
+"""The reference model: the contents of an account after a sequence of requests, by the specification.
 
-It knows nothing of HTTP, and nothing that the specification leaves open: which default destination counts,
-what a refused request does to its idempotency key."""
+It does not model what is open: which default destination counts, what a refused request does to its
+Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -15,56 +15,56 @@ from conformance.wire.messages import Call, Exchange
 
 Document = dict[str, Any]
 
-#: Members of a resource that jobs, other users or requests to other resources may move at any time.
+#: Members of a resource that jobs, other clients or requests to other resources may change.
 RESTLESS = MOVING | {"is_default", "payout_destinations"}
 
 
 @dataclass
 class Thing:
-    """A created resource: its operation's name for it, its id, and how it was last shown."""
+    """A created resource: the operation that created it, its id, and its expected members."""
 
     operation: str
     id: str
     shown: Document
-    #: True if a list has shown it since: its `created` is then as lists and their filters know it.
+    #: True if its `created` is from a list, in the precision of lists and their filters.
     listed: bool = False
-    #: The answers that have shown it as it was created, and as it was changed.
+    #: The answers to its create and updates.
     answers: list[Exchange] = field(default_factory=list)
 
     def steady(self) -> Document:
-        """Its documented members that nobody else moves, as they must be shown."""
+        """Its expected documented members, without RESTLESS ones."""
         names = documented(self.operation)
         return {name: value for name, value in self.shown.items() if name in names and name not in RESTLESS}
 
     def told_by(self, name: str, value: Any) -> Exchange | None:
-        """The latest answer that shows a member with this value; None where none does. What is compared with
-        an answer, and not with the value, a replay compares with what it is answered."""
+        """The latest answer that shows a member with this value, or None. Judged against an answer instead of
+        the value, a replay compares its own answers."""
         told = [answer for answer in self.answers if same(answer.get(name), value)]
         return told[-1] if told else None
 
 
 @dataclass
 class Payee(Thing):
-    """A beneficiary with its destinations, in the order in which they were made."""
+    """A beneficiary with its destinations in the order of creation."""
 
-    #: The rule that its latest change keeps; a read that shows something else breaks it.
+    #: The rule of its latest change, which a read that disagrees breaks.
     rule: str = "read.equals-create"
     destinations: list[Thing] = field(default_factory=list)
     disabled: bool = False
-    #: Time when it was last shown: seconds since 1970, local clock.
+    #: Time when it was last shown, in Unix seconds, local clock.
     at: float = 0.0
 
     def steady(self) -> Document:
-        """As for any resource; that it is disabled was asked for and stays."""
+        """As for any resource; a disabled status stays."""
         return {**super().steady(), **({"status": "disabled"} if self.disabled else {})}
 
 
 @dataclass
 class Post:
-    """An accepted POST, which its key brings back: section 4.0."""
+    """An accepted POST, for idempotent replays (section 4.0)."""
 
     answer: Exchange
-    #: Number of changes that the model had seen when it was answered.
+    #: Number of changes in the model when it was answered.
     at: int
 
     @property
@@ -73,7 +73,7 @@ class Post:
 
 
 class Model:
-    """Contents of an account, and the POSTs that can be replayed."""
+    """The contents of an account, and the POSTs that can be replayed."""
 
     def __init__(self) -> None:
         self.payees: list[Payee] = []
@@ -81,13 +81,13 @@ class Model:
         self.wallets: list[Thing] = []
         self.posts: list[Post] = []
         self.changes = 0
-        #: Labels of resources that requests asked for which were refused, and by which operation.
+        #: Label in a refused create -> operation.
         self.refused: dict[str, str] = {}
 
-    # ------------------------------------------------------------------ what happens
+    # ------------------------------------------------------------------ changes
 
     def created(self, operation: str, answer: Exchange, payee: Payee | None = None) -> None:
-        """A resource was created, as the answer says."""
+        """Adds the resource of an accepted create."""
         identifier, document, answers = str(answer.get("id")), answer.document, [answer]
         thing = Thing(operation, identifier, document, answers=answers)
         match TRAITS[operation].creates:
@@ -106,26 +106,26 @@ class Model:
         self.posts.append(Post(answer, self.changes))
 
     def updated(self, payee: Payee, changes: Document) -> None:
-        """A PATCH was accepted."""
+        """Applies an accepted PATCH."""
         self.changes += 1
         payee.shown = {**payee.shown, **changes}
         payee.rule = "beneficiary.update"
 
     def disabled(self, payee: Payee, answer: Exchange) -> None:
-        """A beneficiary was disabled."""
+        """Applies an accepted disable."""
         self._changed(answer)
         payee.shown = {**payee.shown, "status": "disabled"}
         payee.rule, payee.disabled = "beneficiary.disable", True
 
-    # ------------------------------------------------------------------ what must be so
+    # ------------------------------------------------------------------ queries
 
     def has_wallet(self, currency: Any, network: Any) -> bool:
-        """True if the account has its one wallet of a pair already: section 4.6."""
+        """True if the account has the wallet of a pair already (section 4.6)."""
         pairs = [(wallet.shown.get("currency"), wallet.shown.get("network")) for wallet in self.wallets]
         return (currency, network) in pairs
 
     def listed(self, operation: str, payee: Payee | None) -> list[Thing]:
-        """Elements that a list without filters shows."""
+        """The elements of a list without filters."""
         match TRAITS[ADDS_TO[operation]].creates:
             case "payout_destination":
                 return payee.destinations if payee is not None else []

@@ -1,7 +1,7 @@
-"""Base of an example of the model: its own account, the model of it, judged requests and lists.
+"""Base of an example: sends and judges requests, idempotent replays, and walks of lists.
 
-Replays (section 4.0) and requests for what belongs to others (section 5.5) are judged by their answers alone,
-lists (section 8) by the model. conformance.wire.pages walks them.
+Replays (section 4.0) and foreign requests (section 5.5) are judged by their answers, lists (section 8) by the
+model.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from conformance.world.account import AccountFixture, call, renewed, unknown_lik
 from conformance.world.habits import added, eventually, found
 from conformance.world.run_context import RunContext
 
-#: Most pages that one walk reads.
+#: Maximum of pages that one walk reads.
 MAX_PAGES = 12
 
-#: A list as it was read, and the elements that the model expects in it.
+#: A walk of a list, and the elements that the model expects in it, by id.
 Reading = tuple[Walk, dict[str, Thing]]
 
 
 class ExampleOver(Exception):
-    """The contents of the account are not known any more: after a request without an answer, a 5xx, or an
-    answer against the rules that was reported before. Ends the comparison with the model."""
+    """Ends the comparison with the model, as the contents of the account are unknown: after a request without
+    an answer, a 5xx, or a violation that was reported before."""
 
 
 @predicate(name="repeating.resource_of_its_own")
 def resource_of_its_own(exchanges: Sequence[Exchange], account_id: str) -> str:
-    """An organization's request, first, creates a resource in its account, other than the second exchange."""
+    """The first exchange creates a resource in the given account, other than that of the second exchange."""
     exchange, first = exchanges[:2]
     if not exchange.succeeded:
         return exchange.described()
@@ -57,7 +57,7 @@ def resource_of_its_own(exchanges: Sequence[Exchange], account_id: str) -> str:
 
 
 class Sender:
-    """One example: an account of its own, which `begin` makes, and the model of what it holds.
+    """One example: an account of its own, which `begin` creates, and its model.
 
     Each method that sends raises ExampleOver where the comparison ends."""
 
@@ -74,7 +74,7 @@ class Sender:
         self._uninspected: list[Exchange] = []
 
     def begin(self) -> None:
-        """Makes the account."""
+        """Creates the account."""
         made = self.send(call("createAccount", self.ids, self.run.samples.account()), "an account of its own")
         if not made.succeeded or not isinstance(made.get("id"), str):
             raise ExampleOver
@@ -100,7 +100,7 @@ class Sender:
         return exchange
 
     def _keep(self, exchange: Exchange) -> None:
-        """Takes an exchange into the example, which an answer that says nothing ends."""
+        """Adds an exchange to the example; raises ExampleOver for a 429, a 5xx or no answer."""
         self.recorder.keep(exchange)
         self._uninspected.append(exchange)
         if exchange.throttled or exchange.status is None or exchange.status >= 500:
@@ -108,25 +108,24 @@ class Sender:
             raise ExampleOver
 
     def shown(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
-        """Sends a request; a GET that is answered 404 again, for a bounded time, as reads may not know a new
-        parent yet."""
+        """Sends a request; repeats a GET that is answered 404, for a bounded time (eventual consistency)."""
         operation = str(request.operation)
         return eventually(self.run.cache, operation, lambda: self.send(request, purpose, organization), found)
 
     def inspect(self) -> None:
-        """Judges the last answers by the rules of every response, after the rule at hand, which says more."""
+        """Judges the last answers by the rules of every response, after more specific rules."""
         waiting, self._uninspected = self._uninspected, []
         self.recorder.inspect(*waiting)
 
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> None:
-        """As the recorder judges; a difference that was reported before ends the comparison."""
+        """Judges as the recorder does; raises ExampleOver for a violation that was reported before."""
         if not self.recorder.judge(rule, operation, expectation, *exchanges):
             raise ExampleOver
 
     # ------------------------------------------------------------------ idempotency
 
     def replay(self, post: Post) -> None:
-        """Sends an accepted POST again: the original answer, whatever has changed since."""
+        """Sends an accepted POST again, and judges that the original answer returns."""
         exchange = self.send(post.call, "the same key and body again")
         changed = self.model.changes > post.at
         rule = "idempotency.replay-after-change" if changed else "idempotency.replay"
@@ -143,7 +142,7 @@ class Sender:
         self._refused(str(post.call.operation), body)
 
     def other_organization(self, post: Post) -> None:
-        """Sends the same key and body for the other organization, which must create a resource of its own."""
+        """Sends the same key and body as the other organization, which must create another resource."""
         fixture = self.elsewhere.get("secondary")
         operation = str(post.call.operation)
         if fixture is None or operation not in ("createBeneficiary", "createVirtualAccount"):
@@ -152,7 +151,7 @@ class Sender:
         request = post.call.but(target=target)
         exchange = self.send(request, "another organization, the same key and body", "secondary")
         if exchange.refused and self.send(renewed(request), "the same, a fresh key", "secondary").refused:
-            # Its account may have enough of them.
+            # Its account may have reached a quota.
             return
         own = resource_of_its_own("a resource of its own", account_id=fixture.account_id)
         self.judge("idempotency.other-organization", operation, own, exchange, post.answer)
@@ -164,21 +163,21 @@ class Sender:
         self.judge("idempotency.key-invalid", str(request.operation), invalid, exchange)
 
     def _refused(self, operation: str, body: Document) -> None:
-        """Expects that a refused request created nothing."""
+        """Stores the label of a refused create, which no list may show."""
         if isinstance(label := body.get("label"), str) and label:
             self.model.refused[label] = operation
 
     # ------------------------------------------------------------------ tenancy
 
     def foreign(self, request: Call) -> None:
-        """The other organization sends a request for this account."""
+        """Sends a request for this account as the other organization."""
         if "secondary" in self.elsewhere:
             exchange = self.shown(request, "another organization's request", "secondary")
             refused = Status("another organization's account", (403,))
             self.judge("tenancy.foreign-parent", str(request.operation), refused, exchange)
 
     def misplaced(self, operation: str, thing: Thing, parameter: str, where: str) -> None:
-        """Asks for a child under a sibling account, or for one that does not exist."""
+        """Requests a child under a sibling account, or an unknown child."""
         if where == "sibling":
             rule, what = "tenancy.sibling-child", "a child of a sibling account: 404"
             ids = {**self.ids, parameter: thing.id, "account_id": self.elsewhere["sibling"].account_id}
@@ -192,14 +191,14 @@ class Sender:
     # ------------------------------------------------------------------ lists (section 8)
 
     def judge_list(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> None:
-        """Walks a list and compares it with the model, for a bounded time until both agree: lists may be
-        eventually consistent, in their elements and in their totals."""
+        """Walks a list until it agrees with the model, for a bounded time, and compares both: elements and
+        totals may be eventually consistent."""
 
         def readings() -> Iterator[Reading]:
             while True:
                 yield self._read(operation, size, filters, payee)
                 if any(name.startswith("status") for name, _ in filters):
-                    # A job may have given an element another status meanwhile.
+                    # A job may have changed the status of an element.
                     self.learn(operation, payee)
 
         read = functools.partial(next, readings())
@@ -226,12 +225,12 @@ class Sender:
             created = item.get("created")
             if thing is not None and alike(thing.operation, "created", created, thing.shown.get("created")):
                 moved: Document = {name: item[name] for name in ("created", "status") if name in item}
-                # The answer to the create stays as it is: a replay is compared with it.
+                # A copy, as replays are compared with the answer to the create.
                 thing.shown = {**thing.shown, **moved}
                 thing.listed = True
 
     def _read(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> Reading:
-        """Reads a list from its first page to its last."""
+        """Walks a list; returns the walk and the expected elements."""
         things = self.model.listed(operation, payee)
         expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
         listing = call(operation, self.ids_of(payee))
@@ -274,7 +273,7 @@ class Sender:
     def _unexpected(
         self, operation: str, item: Document, rule: str, done: Walk, expected: dict[str, Thing]
     ) -> None:
-        """Judges an element that the model does not have, by the rule about the request that made it."""
+        """Judges an element that the model does not have, by the rule of the request that created it."""
         label, shown = str(item.get("label")), done.page_exchanges
         if label in self.model.refused:
             nothing = no_other_labelled("nothing of a refused request in the list", label=label, known=[])
@@ -297,7 +296,7 @@ class Sender:
         self.judge(rule, operation, belongs, *shown)
 
     def final(self, operation: str, payee: Payee | None = None) -> None:
-        """Walks a list whole, then from and up to the moment in which one element was created."""
+        """Walks a list without filters, then from and up to the `created` of one element."""
         self.learn(operation, payee)
         self.judge_list(operation, 100, [], payee)
         things = self.model.listed(operation, payee)
@@ -308,6 +307,6 @@ class Sender:
 
 
 def _agree(done: Walk, expected: Mapping[str, Thing]) -> bool:
-    """True if a list holds the elements of the model, and counts them on each page."""
+    """True if a list has the elements of the model, and counts them on each page."""
     counted = all(page.total == len(expected) for page in done.pages)
     return counted and sorted(done.ids) == sorted(expected)

@@ -1,8 +1,7 @@
-"""State machines that draw sequences of requests. They judge nothing: the driver compares with the model.
+"""State machines that draw sequences of requests, which the driver sends and judges.
 
-Ids of the server are never drawn: a rule draws a number and takes the model's resource at that place, so that
-a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random (swarm
-testing)."""
+Ids are never drawn: a rule draws an index into the model's resources, so that failures shrink to the first
+ones. Hypothesis leaves random rules out of each example (swarm testing)."""
 
 from __future__ import annotations
 
@@ -26,22 +25,22 @@ from conformance.wire.pages import Parameters, status_filter
 from conformance.world.account import call
 from conformance.world.samples import marker
 
-#: Words of ASCII letters alone: a server may take no other scripts, and no digits in names.
+#: Words of ASCII letters: a server may refuse other scripts, and digits in names.
 TEXTS = ("Ada", "zoe", "ZOE", "a b")
 
-#: Stands for a member that is left out.
+#: Value of a member to leave out.
 ABSENT = object()
 
 PLACES = st.integers(0, 5)
 SIZES = st.sampled_from((100, 1, 2, 3, 10))
 WORDS = st.sampled_from(TEXTS)
 
-#: A member of a body and its value, where one is replaced.
+#: A member of a body and the value to set, or None.
 Change = tuple[str, Any] | None
 
 
 def mutated(operation: str) -> list[tuple[str, Any]]:
-    """Members of a body that must be refused, each with its value."""
+    """Changes of a body's member for which it must be refused."""
     pairs: list[tuple[str, Any]] = []
     for field in fields.request_fields(operation):
         if field.required:
@@ -65,20 +64,19 @@ def mutated(operation: str) -> list[tuple[str, Any]]:
 
 
 def changes(operation: str, *more: tuple[str, Any]) -> st.SearchStrategy[Change]:
-    """No change of a body, or one for which it must be refused."""
+    """Strategy: no change of a body, or one for which it must be refused."""
     return st.none() | st.sampled_from((*mutated(operation), *more))
 
 
 def with_mutation(body: Document, change: Change) -> Document:
-    """A body with one member replaced, or left out."""
+    """A body with one member set or left out."""
     changed = body if change is None else {**body, change[0]: change[1]}
     return {name: value for name, value in changed.items() if value is not ABSENT}
 
 
 @dataclass(frozen=True)
 class Wish:
-    """Filters that an example asks for: a status, and by the element at a place its currency, or its
-    `created` as start or end."""
+    """Drawn filters: a status, and the currency or `created` (start or end) of the element at an index."""
 
     status: str
     at: int
@@ -87,21 +85,21 @@ class Wish:
     currency: bool = False
 
     def filters(self, operation: str, style: str, things: list[Thing]) -> Parameters:
-        """Filters for what one of the elements has; none but the status where there are no elements."""
+        """The query parameters; only the status where the model has no elements."""
         filters = status_filter(operation, style, self.status) if self.status else []
         if not things:
             return filters
         shown = things[self.at % len(things)].shown
         if self.currency:
             filters.append(("currency", str(shown.get("currency"))))
-        # What only the create has shown may be more precise than what lists compare.
+        # Else `created` is from the create, which may be more precise than what lists compare.
         if (self.start or self.end) and all(thing.listed for thing in things):
             filters.append(("start_date" if self.start else "end_date", str(shown.get("created"))))
         return filters
 
 
 def accepted(operation: str) -> Callable[[Any], Any]:
-    """A precondition: the server is known to take a body of this operation."""
+    """A precondition: a valid body of this operation is known."""
     return precondition(lambda self: operation in self.driver.valid)
 
 
@@ -110,7 +108,7 @@ WISHES, WISHES_BY_CURRENCY = st.builds(Wish, *_TIMED), st.builds(Wish, *_TIMED, 
 
 
 def until_over(act: Callable[..., None]) -> Callable[..., None]:
-    """A method of a machine that does nothing once its example is over, which an error ends as well."""
+    """Decorates a method of a machine to do nothing after the example ended, by ExampleOver or an error."""
 
     @functools.wraps(act)
     def perform(machine: Machine, **drawn: Any) -> None:
@@ -124,24 +122,23 @@ def until_over(act: Callable[..., None]) -> Callable[..., None]:
 
 
 def step(**drawn: Any) -> Callable[[Callable[..., None]], Any]:
-    """Marks a method as a step of an example, which Hypothesis draws the arguments of."""
+    """Marks a method as a step of an example, whose arguments Hypothesis draws."""
     return lambda act: rule(**drawn)(until_over(act))  # type: ignore[no-untyped-call]
 
 
 class Machine(RuleBasedStateMachine):
-    """Base of all machines: an example starts with an account of its own and ends with a read of
-    everything."""
+    """Base of all machines: an example begins with a new account and ends with a read of its contents."""
 
-    #: Begins an example.
+    #: Makes the driver of an example.
     new_driver: ClassVar[Callable[[], Driver]]
-    #: Nothing is sent: the example has not started, or is over.
+    #: True before the start and after the end of an example: nothing is sent.
     over = True
 
     @initialize(
         kept=st.integers(0, 15), texts=st.lists(WORDS, min_size=1, max_size=2), destination=st.booleans()
     )
     def start(self, kept: int, texts: list[str], destination: bool) -> None:
-        """Makes the account, and what is in it at first."""
+        """Creates the account and its first contents."""
         assume(kept)  # The simplest example begins each run of Hypothesis.
         self.driver = type(self).new_driver()
         self.model = self.driver.model
@@ -154,14 +151,14 @@ class Machine(RuleBasedStateMachine):
         self.fill(texts, destination)
 
     def fill(self, texts: list[str], destination: bool) -> None:
-        """Creates what an example begins with."""
+        """Creates the first contents of the account."""
 
     @until_over
     def teardown(self) -> None:
         self.driver.conclude()
 
     def body(self, operation: str, text: str) -> Document:
-        """A valid body with a label that no other request of the example has."""
+        """A valid body with a unique label."""
         fresh = OperationFixtures(self.driver.run, operation, shared=True).fresh_body()
         # A server may want these values unique.
         body = self.driver.valid[operation].body | {
@@ -173,7 +170,7 @@ class Machine(RuleBasedStateMachine):
         return body
 
     def walk(self, operation: str, size: int, wish: Wish, payee: Payee | None = None) -> None:
-        """Walks a list by filters that one of its elements passes."""
+        """Walks a list with the filters of a wish."""
         things = self.model.listed(operation, payee)
         if (wish.start or wish.end) and not all(thing.listed for thing in things):
             self.driver.learn(operation, payee)
@@ -213,7 +210,7 @@ class Machine(RuleBasedStateMachine):
         key=st.sampled_from(("not-a-uuid", "1234", "")),
     )
     def intruder(self, operation: str, key: str) -> None:
-        """The other organization's request, or one with a bad key."""
+        """Sends a request of the other organization, or one with an invalid key."""
         body = self.body(operation, "intruder") if operation.startswith("create") else None
         request = call(operation, self.driver.ids, body)
         if key and body is not None:
@@ -291,7 +288,7 @@ class Payees(Machine):
     def create_destination(self, place: int, text: str, default: bool, change: Change) -> None:
         payee = self.payee(place)
         if payee.disabled:
-            return  # what a disabled beneficiary can be given is not stated
+            return  # open for a disabled beneficiary
         body = self.body("createPayoutDestination", text) | {"is_default": default and not payee.destinations}
         self.driver.create("createPayoutDestination", with_mutation(body, change), payee)
 
@@ -377,7 +374,7 @@ class Holdings(Machine):
 
 
 class Everything(Payees, Holdings):
-    """All operations together, further accounts among them."""
+    """All operations, further accounts included."""
 
     @accepted("createAccount")
     @step(text=WORDS, change=changes("createAccount"))

@@ -1,4 +1,4 @@
-"""Drives the state machine of a theme against the server, and compares each answer with the model."""
+"""Runs the state machine of a theme against the server."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from conformance.world.run_context import RunContext
 #: Steps of one example.
 STEPS = 20
 
-#: Examples of a part for each case that is asked for: one sends some 30 requests.
+#: Examples for each case of the budget: an example sends some 30 requests.
 EXAMPLES_PER_CASE = 0.16
 
 
 def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Runs the state machine of a part (`theme`, or `theme-number`) and returns a finding for each rule that
-    was judged.
+    """Runs the machine of a part (`theme` or `theme-number`) and returns a finding for each judged rule.
 
-    Raises Inconclusive when the server refuses what every example rests on.
+    Raises Inconclusive when the server refuses a precondition of every example.
     """
     recorder = Recorder(run, check)
     others = elsewhere(run)
@@ -52,7 +51,7 @@ def explore_model(run: RunContext, part: str, settings: FuzzSettings, check: str
 
 
 def valid_bodies(run: RunContext) -> dict[str, ValidBody]:
-    """The bodies that the server is known to take; what it refuses the machines leave out."""
+    """The valid bodies of the operations whose samples the server accepts."""
     valid = {}
     for operation in OPERATION_SETS["body"]:
         try:

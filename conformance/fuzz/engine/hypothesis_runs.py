@@ -69,20 +69,16 @@ class PartBudget:
         """Takes an example of so many cases from the budget; after a failure, from the budget of shrinking.
         Raises Enough when it is spent."""
         if self._shrinking is None:
-            if self.over:
-                self.closed = True
-                raise Enough
-            self.used += cases
+            self.closed = self.over
         else:
             self._shrunk += 1
-            spent = time.monotonic() - self._shrinking
-            if (
-                self._shrunk > SHRINK_EXAMPLES
-                or spent > SHRINK_SECONDS
-                or self._seconds + spent > SHRINK_TOTAL
-            ):
-                self.closed = True
-                raise Enough
+            seconds = time.monotonic() - self._shrinking
+            late = seconds > SHRINK_SECONDS or self._seconds + seconds > SHRINK_TOTAL
+            self.closed = late or self._shrunk > SHRINK_EXAMPLES
+        if self.closed:
+            raise Enough
+        if self._shrinking is None:
+            self.used += cases
 
     def note_failure(self) -> None:
         """Starts the budget of shrinking, at the first failure of a run."""

@@ -115,7 +115,7 @@ class Recorder:
         if self.entries.setdefault(key, Entry(*key, self.check, aside=True)).take(judgement):
             return True
         example = [exchange.number for exchange in self._example]
-        self._keep(key, Counterexample(judgement, example, _size(self._example)))
+        self._add_failure(key, Counterexample(judgement, example, _size(self._example)))
         if key in self.settled or self.focus not in (None, key):
             return False
         self.focus = key
@@ -123,7 +123,7 @@ class Recorder:
             self.on_violation()
         raise Falsified(key, judgement)
 
-    def _keep(self, key: Key, new: Counterexample) -> None:
+    def _add_failure(self, key: Key, new: Counterexample) -> None:
         old = self.failures.get(key)
         if old is None:
             self.failures[key] = new

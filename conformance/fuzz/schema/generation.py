@@ -171,19 +171,13 @@ class Generator:
 
     def __init__(self, operation: str, valid: ValidBody | None) -> None:
         self.operation = operation
-        self._valid = valid
-        self._operations: dict[str, APIOperation[Any, Any, Any, Any] | None] = {}
+        self._views = {view: self._load(view, valid) for view in (ACCEPT, REJECT)}
 
-    def _described(self, view: str) -> APIOperation[Any, Any, Any, Any] | None:
-        if view not in self._operations:
-            self._operations[view] = self._load(view)
-        return self._operations[view]
-
-    def _load(self, view: str) -> APIOperation[Any, Any, Any, Any] | None:
+    def _load(self, view: str, valid: ValidBody | None) -> APIOperation[Any, Any, Any, Any] | None:
         import schemathesis
         from schemathesis.core.result import Ok
 
-        description = document(self.operation, view, self._valid)
+        description = document(self.operation, view, valid)
         if description is None:
             return None
         schema = schemathesis.openapi.from_dict(
@@ -200,7 +194,7 @@ class Generator:
 
         made = {}
         for view, mode in ((ACCEPT, GenerationMode.POSITIVE), (REJECT, GenerationMode.NEGATIVE)):
-            if (operation := self._described(view)) is not None:
+            if (operation := self._views[view]) is not None:
                 generated = operation.as_strategy(generation_mode=mode)
                 made[view] = st.builds(self._case, generated, st.booleans(), st.just(_origin(view, mode)))
         return made
@@ -215,7 +209,7 @@ class Generator:
             (ACCEPT, [GenerationMode.POSITIVE]),
             (REJECT, [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]),
         ):
-            operation = self._described(view)
+            operation = self._views[view]
             if operation is None:
                 continue
             config = operation.schema.config.generation_for(operation=operation, phase="coverage")

@@ -125,8 +125,7 @@ class OperationFixtures:
         """A body that the server accepts, with placeholders for ids; None for operations without one."""
         if OPERATIONS[self.operation].request_schema is None:
             return None
-        operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
-        body = self.fixture.body(operation)
+        operation, body = TRAITS[self.operation].subset_of or self.operation, self.fresh_body()
         if TRAITS[operation].draws_on_funds:
             body = {**body, **STAND_INS[OWN]}
         pinned: set[str] = set()
@@ -140,8 +139,7 @@ class OperationFixtures:
 
     def fresh_body(self) -> dict[str, Any]:
         """Another body that the server accepts, with new unique values."""
-        operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
-        return self.fixture.body(operation)
+        return self.fixture.body(TRAITS[self.operation].subset_of or self.operation)
 
     def body_of(self, case: Case) -> bytes | None:
         """The body of a case, placeholders replaced by ids."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -245,12 +244,12 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     # Imports and derivations do not count towards the budget.
     allowed = budget(settings)
     with fuzzer.recorder.keeping():
-        for batch in batched(up_front, TOGETHER):
+        for at in range(0, len(up_front), TOGETHER):
             if allowed.late and fuzzer.recorder.statuses:
                 break
             together(
                 fuzzer.perform,
-                batch,
+                up_front[at : at + TOGETHER],
                 fuzzer.recorder,
                 lambda case, fails: shrink(case, fails, None if valid is None else valid.body),
             )
@@ -260,13 +259,6 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     if TRAITS[operation].unique_pair and not pairs_are_free(run):
         remedy = PAIRS_REMEDY
     return [*fuzzer.recorder.findings(), *unreached(fuzzer.recorder, operation, check, remedy)]
-
-
-def batched(cases: Iterable[Case], size: int) -> Iterator[Sequence[Case]]:
-    """Splits cases into groups of `size`."""
-    rest = iter(cases)
-    while batch := tuple(itertools.islice(rest, size)):
-        yield batch
 
 
 def one_of_each(origins: Sequence[SearchStrategy[Case]]) -> SearchStrategy[Sequence[Case]]:

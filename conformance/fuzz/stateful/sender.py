@@ -256,19 +256,20 @@ class Sender:
         total = number_is("a list of what the requests made", "total", len(expected))
         self.judge(rule, operation, total, pages[-1])
         for item in items:
-            thing = expected.get(str(item.get("id")))
-            known = thing.steady() if thing is not None else {}
-            for name in (name for name in known if name in item and thing is not None):
-                answer = thing.told_by(name, known[name]) if thing else None
+            if (thing := expected.get(str(item.get("id")))) is None:
+                continue
+            for name, value in thing.steady().items():
+                if name not in item:
+                    continue
+                answer = thing.told_by(name, value)
                 as_known = element_shows(
-                    f"{name} {show(known[name])}",
-                    identifier=str(item.get("id")),
+                    f"{name} {show(value)}",
+                    identifier=thing.id,
                     name=name,
-                    value=At(name) if answer else known[name],
-                    operation=thing.operation if thing else "",
+                    value=At(name) if answer else value,
+                    operation=thing.operation,
                 )
-                told = [answer] if answer else []
-                self.judge("list.complete", operation, as_known, *told, *pages)
+                self.judge("list.complete", operation, as_known, *([answer] if answer else []), *pages)
 
     def _unexpected(
         self, operation: str, item: Document, rule: str, done: Walk, expected: dict[str, Thing]

@@ -61,8 +61,6 @@ _Authentication = Annotated[str, _one_of(HEADERS)]
 _Symbol = Annotated[
     str, _whole(r"(?!primary|secondary|sent|now|key|nonce|marker)[a-z][a-z0-9_]*\.[a-z0-9_]+")
 ]
-
-
 _FORMS = r"(?:[a-z]{1,20}(?:\.-?[0-9a-z]{1,4})?)?"
 
 

@@ -112,8 +112,6 @@ class Names:
         self._known.setdefault(value, symbol)
         self._lookup.add(value)
 
-    # ------------------------------------------------------------------ values of a step
-
     def learn(self, step: dict[str, Any], exchange: Exchange, kind: str, *, judged: bool) -> None:
         """Adds the signing headers and the answer of a step. `kind` is the resource's name; of judged answers
         only ids and times get symbols."""
@@ -137,8 +135,6 @@ class Names:
                 self._lookup.add(value)
             elif exchange.succeeded and not judged and len(value) > SHORTEST and re.search("[0-9]", value):
                 self._said.setdefault(value, (step, kind, place))
-
-    # ------------------------------------------------------------------ values
 
     def of(self, value: str) -> str | None:
         """The symbol of a value, without braces, or None."""
@@ -213,8 +209,6 @@ class Names:
             return self.text(text)
 
         return each_text(plain, symbols)
-
-    # ------------------------------------------------------------------ signing
 
     def signing(
         self, auth: dict[str, Any], body: str, secrets: Mapping[str, str], now: int

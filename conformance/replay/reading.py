@@ -34,9 +34,10 @@ def read_on(
     for further in range(1, MOST_FURTHER + 1):
         if page is None or not page.items or (steady and page.total != total) or not _goes_on(page):
             return
-        target = _next(step["target"], page.page or 0)
-        if target == step["target"] or "auth" in step:
+        asked = PAGE.search(step["target"])
+        if asked is None or int(asked[1]) != page.page or "auth" in step:
             return
+        target = PAGE.sub(f"page={page.page + 1}", step["target"])
         step = {**step, "target": target, "id": f"{last}+{further}", "purpose": "the list goes on"}
         exchange = send(step)
         yield exchange
@@ -51,12 +52,6 @@ def _lists(step: Step) -> bool:
 def _goes_on(page: Page) -> bool:
     """True if the envelope of a page says that more follow."""
     return bool(page.page and page.size and page.total and page.page < pages_of(page.total, page.size))
-
-
-def _next(target: str, number: int) -> str:
-    """The target of the page after this one."""
-    asked = PAGE.search(target)
-    return PAGE.sub(f"page={number + 1}", target) if asked and int(asked[1]) == number else target
 
 
 def shorter(document: Document, step: Step, exchange: Exchange) -> Step | None:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 #: Sample body -> members to replace in it.
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
-#: Path parameters in the order of their nesting; each is an attribute of AccountFixture.
-_PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
-
 _ACCOUNT, _NOBODY = Key[Exchange]("account"), Key[str]("nobody")
 
 
@@ -235,7 +232,7 @@ def identifier(exchange: Exchange) -> str:
 
 def parameters(operation: str) -> tuple[str, ...]:
     """The path parameters of an operation, the top-level one first."""
-    return tuple(name for name in _PARAMETERS if name in OPERATIONS[operation].path_parameters)
+    return OPERATIONS[operation].path_parameters
 
 
 def unknown_like(known: str) -> str:

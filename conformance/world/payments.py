@@ -52,9 +52,6 @@ def paid(
     return make
 
 
-# ---------------------------------------------------------------------- rounds
-
-
 def round_of_payouts(
     fixture: AccountFixture, send: Send, at_once: SendAtOnce, disturbed: int = 0
 ) -> list[Exchange]:

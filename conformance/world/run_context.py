@@ -55,7 +55,6 @@ MORE = "Raise the limit, or judge a part at a time: --operation, --section, --ru
 LOST_AFTER_REFUSED = 3
 LOST_AFTER_TIMEOUTS = 10
 
-
 #: Selects probes: name of the check, operation, name of the probe -> whether it is sent.
 Wanted = Callable[[str, str, str], bool]
 

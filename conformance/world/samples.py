@@ -38,7 +38,6 @@ LONGEST = 255
 #: Fiat currencies to try, in order, where one must differ from the sample's.
 OTHER_CURRENCIES = ("USD", "EUR", "GBP")
 
-
 #: Fields in which any letter may change, unlike those with an enumeration or a syntax.
 FREE = (*FREE_TEXT, "account_name")
 
@@ -149,7 +148,6 @@ _AREAS = (
 #: Sizes of the number ranges, and strides coprime to them: consecutive numbers look unrelated.
 _PHONES, _PHONE_STEP = len(_AREAS) * 10_000, 7919
 _TAX_IDS, _TAX_ID_STEP = 500 * 99 * 9999, 104_729
-
 
 #: Numbers the beneficiaries of a process; telephone and tax numbers derive from it.
 _PEOPLE = itertools.count(secrets.randbelow(10**12))

@@ -136,11 +136,7 @@ def _settings(
         max_examples=1,
         deadline=None,
         database=until_closed(open_database(settings.database), lambda: allowed.closed),
-        phases=[
-            *[hypothesis.Phase.reuse] * reuses,
-            hypothesis.Phase.generate,
-            hypothesis.Phase.shrink,
-        ],
+        phases=[*[hypothesis.Phase.reuse] * reuses, hypothesis.Phase.generate, hypothesis.Phase.shrink],
         derandomize=False,
         suppress_health_check=list(hypothesis.HealthCheck),
         print_blob=False,

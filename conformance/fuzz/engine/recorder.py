@@ -90,11 +90,6 @@ class Recorder:
                 outcome = Outcome(False, told.outcome.got)
                 self._take(key, Judgement(told.expectation, (exchange.number,), outcome))
 
-    def sent(self, *exchanges: Exchange) -> None:
-        """Adds exchanges to the running example and inspects them."""
-        self.keep(*exchanges)
-        self.inspect(*exchanges)
-
     def count(self, exchange: Exchange) -> None:
         """Counts the answer to a generated case."""
         by_status = self.statuses.setdefault(exchange.operation or "", {})
@@ -135,8 +130,6 @@ class Recorder:
             new.seen, new.runs, new.further = old.seen, old.runs, old.further
             self.failures[key] = new
         self.failures[key].seen += 1
-
-    # ------------------------------------------------------------------ concluding
 
     @contextlib.contextmanager
     def keeping(self) -> Iterator[None]:

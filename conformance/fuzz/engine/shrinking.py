@@ -50,17 +50,13 @@ def as_bytes(document: Any) -> bytes:
 
 def shrink(case: Case, fails: Callable[[Case], bool], valid: dict[str, Any] | None) -> Case:
     """The smallest case found that still fails, in at most ATTEMPTS."""
-    attempts = 0
-    improved = True
-    while improved and attempts < ATTEMPTS:
-        improved = False
-        for candidate in smaller(case, valid):
-            attempts += 1
-            if attempts > ATTEMPTS:
-                break
-            if _size(candidate) < _size(case) and fails(candidate):
-                case, improved = candidate, True
-                break
+    candidates = smaller(case, valid)
+    for _ in range(ATTEMPTS):
+        candidate = next(candidates, None)
+        if candidate is None:
+            break
+        if _size(candidate) < _size(case) and fails(candidate):
+            case, candidates = candidate, smaller(candidate, valid)
     return case
 
 

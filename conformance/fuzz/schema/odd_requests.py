@@ -105,8 +105,6 @@ class OddRequests:
             )
         return made
 
-    # ------------------------------------------------------------------ branches
-
     def _changed(self, name: str, **changes: Any) -> Maker:
         return lambda: replace(self.base, name=f"mutation: {name}", **changes)
 

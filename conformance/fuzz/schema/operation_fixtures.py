@@ -118,8 +118,6 @@ class OperationFixtures:
             return None
         return fixture
 
-    # ------------------------------------------------------------------ bodies
-
     @functools.cached_property
     def valid(self) -> ValidBody | None:
         """A body that the server accepts, with placeholders for ids; None for operations without one."""
@@ -151,8 +149,6 @@ class OperationFixtures:
                         real = self._id(member.removeprefix("payout_"), whose)
                         body = body.replace(stand_in.encode(), real.encode())
         return body
-
-    # ------------------------------------------------------------------ ids
 
     def ids(self, case: Case) -> dict[str, str]:
         """The path parameters of a case."""

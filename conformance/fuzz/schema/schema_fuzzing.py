@@ -58,8 +58,6 @@ class Fuzzer:
         #: The Idempotency-Keys of accepted requests: shrinking sends the key of a case again.
         self._keys: set[str] = set()
 
-    # ------------------------------------------------------------------ one example
-
     def perform(self, cases: Sequence[Case]) -> None:
         """Sends the cases of an example and judges their answers. Those that must be refused come last, so
         that one snapshot shows their side effects. Raises Falsified as the recorder does."""
@@ -73,7 +71,9 @@ class Fuzzer:
         for fixture, case, call, expected in watched:
             if fixture is not self.fixtures.fixture:  # An accepted request has used it up.
                 call, expected = self._expected(case)
-            self.recorder.sent(*self.fixtures.before())
+            looks = self.fixtures.before()
+            self.recorder.keep(*looks)
+            self.recorder.inspect(*looks)
             self._send(case, call, expected)
         self._unchanged()
 
@@ -89,7 +89,9 @@ class Fuzzer:
             if not exchange.refused and exchange.method != "GET":
                 # It may have changed any resource.
                 self.fixtures.renew()
-            self._no_mistake(exchange)
+            also = (501,) if TRAITS[self.operation].under_development else ()
+            answered = Answered("any request", also=also)
+            self.recorder.judge("http.no-server-error", self.operation, answered, exchange)
             return
         self.recorder.count(exchange)
         self.recorder.keep(exchange)
@@ -121,13 +123,6 @@ class Fuzzer:
                 call = call.but(body=own)
                 expected = expect(call, target, known)
         return call, expected
-
-    def _no_mistake(self, exchange: Exchange) -> None:
-        """Judges the answer to a malformed or undocumented target: anything but a 5xx."""
-        also = (501,) if TRAITS[self.operation].under_development else ()
-        self.recorder.judge(
-            "http.no-server-error", self.operation, Answered("any request", also=also), exchange
-        )
 
     def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
         judge, operation = self.recorder.judge, self.operation

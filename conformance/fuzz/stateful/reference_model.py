@@ -84,8 +84,6 @@ class Model:
         #: Label in a refused create -> operation.
         self.refused: dict[str, str] = {}
 
-    # ------------------------------------------------------------------ changes
-
     def created(self, operation: str, answer: Exchange, payee: Payee | None = None) -> None:
         """Adds the resource of an accepted create."""
         identifier, document, answers = str(answer.get("id")), answer.document, [answer]
@@ -116,8 +114,6 @@ class Model:
         self._changed(answer)
         payee.shown = {**payee.shown, "status": "disabled"}
         payee.rule, payee.disabled = "beneficiary.disable", True
-
-    # ------------------------------------------------------------------ queries
 
     def has_wallet(self, currency: Any, network: Any) -> bool:
         """True if the account has the wallet of a pair already (section 4.6)."""

@@ -28,6 +28,9 @@ from conformance.world.samples import marker
 #: Words of ASCII letters: a server may refuse other scripts, and digits in names.
 TEXTS = ("Ada", "zoe", "ZOE", "a b")
 
+#: Fields that are sent with a text above their maximum length.
+_LIMITED = ("name", "label", "display_name", "first_name", "note", "title")
+
 #: Value of a member to leave out.
 ABSENT = object()
 
@@ -47,14 +50,7 @@ def mutated(operation: str) -> list[tuple[str, Any]]:
             pairs.append((field.name, 5))
             if not TRAITS[operation].subset_of:
                 pairs += [(field.name, ABSENT), (field.name, None)]
-        if field.max_length is not None and field.name in (
-            "name",
-            "label",
-            "display_name",
-            "first_name",
-            "note",
-            "title",
-        ):
+        if field.max_length is not None and field.name in _LIMITED:
             pairs.append((field.name, "\u0436" * (field.max_length + 1)))
         if field.choices:
             pairs.append((field.name, "robot"))

@@ -92,10 +92,8 @@ EXACT = (
     Value("9007199254740993.01", "beyond the integers that a double holds"),
 )
 
-
 #: Currency -> an amount with more decimals than its minor unit, or with three.
 OF_OTHER_COINS = {"JPY": "1.50", "KWD": "1.005"}
-
 
 #: Amounts that an integer overflow turns into 1.00: refused for lack of funds, or kept exactly.
 WRAPPING = (

@@ -13,7 +13,6 @@ from conformance.world.samples import digits, marker
 #: A letter of two bytes in UTF-8 and one of three, which no Unicode normal form changes.
 LETTERS = "\u0436\u540d"
 
-
 #: Fields with a syntax: a value of a given length has to be built, not padded.
 SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
 

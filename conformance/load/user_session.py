@@ -90,20 +90,20 @@ class Session(Driver):
             if reason is not None and operation in RULES[reason.rule].operations:
                 self.judge(reason.rule, operation, reason.expectation, exchange, *others)
 
-    def _created(
+    def _judge_created(
         self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
     ) -> None:
         """Judges a create as the model does; member by member only if one differs."""
         self._holds("create.echo", operation)
         other = {name: value for name, value in body.items() if not same(exchange.get(name), value)}
-        super()._created(operation, other, exchange, payee, plain=plain)
+        super()._judge_created(operation, other, exchange, payee, plain=plain)
 
-    def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
+    def _judge_members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
         """Judges a read as the model does; member by member only if one differs."""
         if agrees(thing, exchange):
             self._holds(rule, operation)
         else:
-            super()._members(thing, exchange, rule, operation)
+            super()._judge_members(thing, exchange, rule, operation)
 
     def _holds(self, rule: str, operation: str) -> None:
         """Counts a passed judgement."""
@@ -185,7 +185,7 @@ class Session(Driver):
         body = request.document
         exactly = Equal("amount", At("amount"), body["amount"], "amount")
         self.judge("create.amount-exact", "createPayout", exactly, made)
-        self._created("createPayout", body, made, None, plain=True)
+        self._judge_created("createPayout", body, made, None, plain=True)
 
     pay_twice = partialmethod(pay, 2)
 
@@ -278,7 +278,7 @@ class Session(Driver):
         request = request.signed(**self.rng.choice(DEFECTS))
         exchange = self.mistake(request, "a mistake in the signature", Known(now=self.run.clock.now()))
         if body is not None and exchange.refused:
-            self._refused(operation, body)
+            self._add_refused(operation, body)
 
     def ill_formed(self) -> None:
         """Sends a create without a required field."""

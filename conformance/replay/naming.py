@@ -29,7 +29,7 @@ _Source = tuple[dict[str, Any], str, list[str | int]]
 SHORTEST, LONGEST = 6, 80
 
 #: Members of an answer that later requests may contain.
-_MADE_BY_SERVER = ("id", "created", "updated")
+_SERVER_OWNED = ("id", "created", "updated")
 
 #: Elements of an array that are read.
 _ELEMENTS = 100
@@ -95,8 +95,8 @@ class Names:
         #: Value -> the step that answered it, the prefix of its symbol, and its place in the answer.
         self._answered: dict[str, _Source] = {}
         #: The same for other members, which only an expectation may contain.
-        self._said: dict[str, _Source] = {}
-        self._stamps: dict[str, str] = {}
+        self._other_members: dict[str, _Source] = {}
+        self._timestamps: dict[str, str] = {}
         self._sent: set[str] = set()
         self._born = born
         self._counts: Counter[str] = Counter()
@@ -119,7 +119,7 @@ class Names:
             if value := exchange.request_header(header):
                 self._know(value, f"sent_{step['id']}.{header.lower().removeprefix('x-')}")
         if exchange.timestamp:
-            self._stamps[exchange.timestamp] = f"sent_{step['id']}.timestamp"
+            self._timestamps[exchange.timestamp] = f"sent_{step['id']}.timestamp"
         with contextlib.suppress(ValueError):
             self._sent.update(value for _, value in texts_of(exchange.call.document))
         if not (exchange.succeeded or exchange.refused):
@@ -130,11 +130,11 @@ class Names:
                 continue
             if exchange.method == "GET" and value in self._born:
                 continue
-            if place[-1] in _MADE_BY_SERVER:
+            if place[-1] in _SERVER_OWNED:
                 self._answered.setdefault(value, (step, kind, place))
                 self._lookup.add(value)
             elif exchange.succeeded and not judged and len(value) > SHORTEST and re.search("[0-9]", value):
-                self._said.setdefault(value, (step, kind, place))
+                self._other_members.setdefault(value, (step, kind, place))
 
     def of(self, value: str) -> str | None:
         """The symbol of a value, without braces, or None."""
@@ -204,8 +204,8 @@ class Names:
         """Replaces the values in JSON data of an expectation."""
 
         def symbols(text: str) -> str:
-            if text in self._said and self.of(text) is None:
-                return braced(self._captured(text, *self._said[text]))
+            if text in self._other_members and self.of(text) is None:
+                return braced(self._captured(text, *self._other_members[text]))
             return self.text(text)
 
         return each_text(plain, symbols)
@@ -233,8 +233,8 @@ class Names:
 
     def _moment(self, text: str, now: int) -> str:
         """The symbol of a timestamp that an earlier step sent, else its offset from server time."""
-        if text in self._stamps:
-            return braced(self._stamps[text])
+        if text in self._timestamps:
+            return braced(self._timestamps[text])
         if (made := origin(text)) and made.of and _EPOCH.fullmatch(made.of):
             return f"{self._moment(made.of, now)[:-2]}|{made.form}" + "}}"
 

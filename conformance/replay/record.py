@@ -58,8 +58,8 @@ def document_of(
     if any(exchange.organization not in ("primary", "secondary") for exchange in judged):
         return None
     plain = expectation.to_plain()
-    told = json.dumps(plain, ensure_ascii=False)
-    kept = closure(judged, exchanges, run, told, effects=expectation.predicate.effects)
+    text = json.dumps(plain, ensure_ascii=False)
+    kept = closure(judged, exchanges, run, text, effects=expectation.predicate.effects)
     copies = _copies(judged[-1], kept[-1], expectation.times)
     judged, kept = judged + copies, kept + copies
     writer = _Writer(finding.rule, kept, {exchange.number for exchange in judged}, run)
@@ -67,7 +67,7 @@ def document_of(
     by_number = {exchange.number: step for exchange, step in zip(kept, written, strict=True)}
     _together(written, kept)
     _pauses(by_number, exchanges, least or (PAUSE if run.before else LONG_PAUSE))
-    rule, told_again = RULES[finding.rule], writer.told(plain, written)
+    rule, with_symbols = RULES[finding.rule], writer.expectation(plain, written)
     document = {
         "format": FORMAT,
         "rule": rule.id,
@@ -79,7 +79,7 @@ def document_of(
         "got": finding.got,
         "fresh": dict(writer.names.fresh),
         "steps": written,
-        "expectation": told_again,
+        "expectation": with_symbols,
         "judged": [by_number[exchange.number]["id"] for exchange in judged],
     }
     redacted: Document = mapped(document, run.redactor.text)
@@ -145,18 +145,18 @@ class _Writer:
         names.learn(step, exchange, kind, judged=decisive)
         return step
 
-    def told(self, plain: dict[str, Any], steps: list[Step]) -> dict[str, Any]:
+    def expectation(self, plain: dict[str, Any], steps: list[Step]) -> dict[str, Any]:
         """Replaces the values of an expectation by symbols; of ids to be listed, only those that the steps
         create are kept."""
-        told: dict[str, Any] = self.names.data(plain)
+        with_symbols: dict[str, Any] = self.names.data(plain)
         if plain["predicate"] == "listed":
             shown = {name for step in steps if step["method"] == "GET" for name in step.get("captures", {})}
-            told["parameters"]["ids"] = [
+            with_symbols["parameters"]["ids"] = [
                 identifier
-                for identifier in told["parameters"]["ids"]
+                for identifier in with_symbols["parameters"]["ids"]
                 if (symbol := SYMBOL.search(identifier)) and symbol[1] not in shown
             ]
-        return told
+        return with_symbols
 
 
 def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:

@@ -115,9 +115,9 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
         if document["rule"] == COUNTED:
             # The next attempt begins at another number of creates.
             for _ in range(number):
-                _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
+                _unshown_attempt({**document, "steps": document["steps"][:-1], "judged": []}, run)
         shift(list(replayed.answers.values()), run)
-        again, sent = _aside(document, run)
+        again, sent = _unshown_attempt(document, run)
         if again.got != NOT_SIMULTANEOUS:
             # An attempt without simultaneous requests decides less than earlier ones.
             replayed = again
@@ -127,7 +127,7 @@ def perform(document: Document, run: RunContext, shown: Shown = lambda step, exc
     return replayed
 
 
-def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[Step, Exchange]]]:
+def _unshown_attempt(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[Step, Exchange]]]:
     """Makes an attempt that is not shown, and returns the steps with their exchanges for later."""
     sent: list[tuple[Step, Exchange]] = []
     return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
@@ -168,7 +168,7 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
         return Replayed(UNDECIDED, stop.reason, answers)
     except SameText as stop:
         return Replayed(UNDECIDED, f"the request cannot be made on this server: {stop}", answers)
-    outcome = _judged(document, values, answers, further, run)
+    outcome = _judge(document, values, answers, further, run)
     raced = [
         answers[step["id"]] for step in document["steps"] if "together" in step and step["id"] in answers
     ]
@@ -176,7 +176,7 @@ def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
         outcome = Outcome(None, NOT_SIMULTANEOUS)
     if outcome.good is False and unprepared:
         outcome = Outcome(None, unprepared)
-    if outcome.good and (seen := _unread(document, answers, further)):
+    if outcome.good and (seen := _incomplete(document, answers, further)):
         outcome = Outcome(None, seen)
     verdict = {True: NOT_REPRODUCED, False: REPRODUCED, None: UNDECIDED}[outcome.good]
     return Replayed(verdict, unsent if unsent and outcome.good is None else outcome.got, answers)
@@ -260,7 +260,7 @@ def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunConte
 # ---------------------------------------------------------------------- judging
 
 
-def _judged(
+def _judge(
     document: Document,
     values: _Values,
     answers: dict[str, Exchange],
@@ -273,12 +273,12 @@ def _judged(
     turn; the worst outcome counts."""
     plain, judged = document["expectation"], document["judged"]
     try:
-        expectation = from_plain(filled(_that_came(plain, values), values))
+        expectation = from_plain(filled(_without_missing(plain, values), values))
         outcomes = [
             expectation.judge([*(answers[step] for step in turn if step in answers), *further], run.target)
             if not turn or turn[0] in answers
             else Outcome(None, f"step {turn[0]}, which is judged, could not be sent")
-            for turn in _in_turn(document)
+            for turn in _judged_in_turn(document)
         ]
     except NotAnswered as missing:
         return Outcome(None, missing.reason)
@@ -307,7 +307,7 @@ def _judged(
     return worst
 
 
-def _unread(document: Document, answers: dict[str, Exchange], further: list[Exchange]) -> str:
+def _incomplete(document: Document, answers: dict[str, Exchange], further: list[Exchange]) -> str:
     """The reason why a correct list does not disprove the failure of a list rule: its total exceeds the
     elements read, or the recorded list may have been longer. "" if neither, and for other rules."""
     if not document["rule"].startswith("list."):
@@ -325,7 +325,7 @@ def _unread(document: Document, answers: dict[str, Exchange], further: list[Exch
     return ""
 
 
-def _in_turn(document: Document) -> list[list[str]]:
+def _judged_in_turn(document: Document) -> list[list[str]]:
     """The judged steps, and copies in which another step of the race takes the place of the judged one: the
     same request or, for a rule of every response, the same operation. Several judged steps of a race stay."""
     judged, steps = document["judged"], document["steps"]
@@ -352,7 +352,7 @@ def _operation(step: Step) -> list[Any]:
     return [step.get(name) for name in ("together", "organization", "operation")]
 
 
-def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
+def _without_missing(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
     """Removes ids from an expectation that could not be captured, in parameters that allow it (`besides`)."""
     kept = dict(plain["parameters"])
     for name in PREDICATES[plain["predicate"]].besides:

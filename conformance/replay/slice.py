@@ -32,13 +32,13 @@ def closure(
     judged: Sequence[Exchange],
     exchanges: Sequence[Exchange],
     run: RunContext,
-    told: str,
+    text: str,
     *,
     effects: bool = False,
 ) -> list[Exchange]:
     """The judged exchanges and all that they depend on, in the order of sending, at most MOST_STEPS.
 
-    `exchanges` are those of the check, `told` is the text of the expectation, which may name resources. With
+    `exchanges` are those of the check, `text` is that of the expectation, which may name resources. With
     `effects` snapshots are compared, and every write between them is kept."""
     record = _Dependencies(exchanges, run)
     kept = {exchange.number: exchange for exchange in judged}
@@ -49,7 +49,7 @@ def closure(
         for exchange in exchanges
         if effects and first < exchange.number < last and exchange.method != "GET"
     ]
-    found: Iterable[Exchange] = [*between, *record.makers(told, last), *_state(judged, exchanges)]
+    found: Iterable[Exchange] = [*between, *record.makers(text, last), *_state(judged, exchanges)]
     while True:
         for exchange in found:
             if exchange.number not in kept and len(kept) < MOST_STEPS:

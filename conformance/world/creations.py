@@ -106,7 +106,7 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     try:
         made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     except Inconclusive:
-        if before := list(_made_before(run, fixture.call(operation, sample))):
+        if before := list(_earlier_accounts(run, fixture.call(operation, sample))):
             return before
         raise
     if TRAITS[operation].creates == "beneficiary":
@@ -147,7 +147,7 @@ def _with_texts(fixture: AccountFixture, operation: str, tries: list[Body], text
     return [each for body in tries for each in (*with_texts(operation, body, texts, usual)[:1], body)]
 
 
-def _keeps_to_the_contract(created: Call) -> bool:
+def _is_plain(created: Call) -> bool:
     """True if a body has documented fields only, and texts of printable ASCII without outer spaces."""
     body: Body = created.document
     names = {field.name for field in request_fields(str(created.operation))}
@@ -157,12 +157,12 @@ def _keeps_to_the_contract(created: Call) -> bool:
     )
 
 
-def _made_before(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
+def _earlier_accounts(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
     """The accounts that the run created with valid requests, for a customer that has reached its quota."""
     operation = str(refused.operation)
     for exchange in run.accounts.created() if TRAITS[operation].creates == "account" else ():
         call = exchange.call
         valid = call.auth == Auth() and not request_problems(operation, call.body)
-        if valid and call.path == refused.path and _keeps_to_the_contract(call):
+        if valid and call.path == refused.path and _is_plain(call):
             fixture = run.account(owner=exchange.organization)
             yield CreatedResource("a plain name", call.document, fixture, exchange)

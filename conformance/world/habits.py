@@ -158,7 +158,7 @@ def room(
         of_accounts = OPERATIONS[operation].resource == "account"
         full = of_accounts and run.accounts.refuses_another(run.client(), customer_of(refused[-1]))
         return run.accounts.elsewhere() if full else None
-    account = _full(run, refused[-1])
+    account = _full_account(run, refused[-1])
     if not account:
         return None
     run.cache.put(_LEFT, left + 1)
@@ -173,7 +173,7 @@ def _is_limited(create: Exchange) -> bool:
     return operation in LIMITED and not request_problems(operation, create.call.body)
 
 
-def _full(run: RunContext, refused: Exchange) -> str:
+def _full_account(run: RunContext, refused: Exchange) -> str:
     """The id of the account, if it refuses a create that a new account accepts; "" otherwise."""
     called = match(refused.method, refused.call.path)
     if called is None:
@@ -207,10 +207,10 @@ def prepopulated(run: RunContext, operation: str) -> bool:
     older than the account. Raises Inconclusive where no account can be created."""
     if operation not in POPULATED:
         return False
-    return run.cache.get(_POPULATED.of(operation), lambda: _find_out_contents(run, operation))
+    return run.cache.get(_POPULATED.of(operation), lambda: _detect_contents(run, operation))
 
 
-def _find_out_contents(run: RunContext, operation: str) -> bool:
+def _detect_contents(run: RunContext, operation: str) -> bool:
     if not made_by(run, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
         elsewhere = run.account(fresh=True)
@@ -225,10 +225,10 @@ def _find_out_contents(run: RunContext, operation: str) -> bool:
     )
     items = objects(exchange.get("items")) if page_of(exchange) else []
     known = made_by(run, operation)
-    return bool(items) and all(_came_with(fixture.account, item, known) for item in items)
+    return bool(items) and all(_prepopulated_by(fixture.account, item, known) for item in items)
 
 
-def _came_with(account: Exchange, item: Mapping[str, Any], known: Collection[str]) -> bool:
+def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collection[str]) -> bool:
     """True if an element may have been created with an account: no request made it, and it is no older."""
     opened, came = timestamps.parse(account.get("created")), timestamps.parse(item.get("created"))
     if opened is None or came is None or came < opened - _ROUNDING:
@@ -302,10 +302,10 @@ def newest_accounts(run: RunContext, send: Send, fixture: AccountFixture, since:
 
 def growing_end(run: RunContext, send: Send, fixture: AccountFixture) -> str:
     """The end of the list at which new accounts appear: "start", "end", or "" for neither."""
-    return run.cache.get(GROWING_END.of(fixture.customer_id), lambda: _find_out_end(send, fixture))
+    return run.cache.get(GROWING_END.of(fixture.customer_id), lambda: _detect_end(send, fixture))
 
 
-def _find_out_end(send: Send, fixture: AccountFixture) -> str:
+def _detect_end(send: Send, fixture: AccountFixture) -> str:
     """Creates accounts and looks for them at both ends, among as many elements as the list grew by."""
 
     def look(number: int, purpose: str) -> Page | None:

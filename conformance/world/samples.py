@@ -247,7 +247,7 @@ class Samples:
     def __init__(self, target: Target) -> None:
         self._over = target.samples
 
-    def _laid_over(self, kind: str, body: Body) -> Body:
+    def _overridden(self, kind: str, body: Body) -> Body:
         """Overrides a body by the target file; its amount and pairs are read elsewhere."""
         own = {key: value for key, value in self.over(kind).items() if key not in ("amount", "pairs")}
         return {**body, **own}
@@ -264,11 +264,11 @@ class Samples:
         return [(pair[0], pair[1]) for pair in pairs] if pairs else list(DEFAULT_WALLET_PAIRS)
 
     def account(self) -> Body:
-        return self._laid_over("account", {"name": f"Conformance {marker()}"})
+        return self._overridden("account", {"name": f"Conformance {marker()}"})
 
     def beneficiary(self) -> Body:
         word, number = marker(), next(_PEOPLE)
-        return self._laid_over(
+        return self._overridden(
             "beneficiary",
             {
                 "title": "Ms",
@@ -306,15 +306,15 @@ class Samples:
             "iban": iban(),
             "swift_code": "DEUTDEFF",
         }
-        bodies = [self._laid_over(kind, american), self._laid_over(kind, european)]
+        bodies = [self._overridden(kind, american), self._overridden(kind, european)]
         if self.over(kind):
-            bodies.insert(1, self._laid_over(kind, {"country": "US", "currency": "USD", **bare}))
+            bodies.insert(1, self._overridden(kind, {"country": "US", "currency": "USD", **bare}))
         return bodies
 
     def wallet_destinations(self) -> list[Body]:
         """Wallet destinations to try; USD last, as section 4.3 states an ISO 4217 currency, which no crypto
         code is."""
-        body = self._laid_over(
+        body = self._overridden(
             "payout_destination.wallet",
             {
                 "country": "US",
@@ -340,22 +340,22 @@ class Samples:
             "currency": currency,
             "note": f"conformance {marker()}",
         }
-        return self._laid_over("payout", body)
+        return self._overridden("payout", body)
 
     def virtual_account(self) -> Body:
-        return self._laid_over("virtual_account", {"currency": "EUR", "label": f"conformance {marker()}"})
+        return self._overridden("virtual_account", {"currency": "EUR", "label": f"conformance {marker()}"})
 
     def wallet(self, index: int = 0) -> Body:
         """A wallet of the pair with that index."""
         pair = dict(zip(("currency", "network"), self.wallet_pairs[index], strict=True))
-        return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | pair
+        return self._overridden("wallet", {"label": f"conformance {marker()}"}) | pair
 
     def wallets(self) -> list[Body]:
         """A wallet of each pair."""
         return [self.wallet(index) for index in range(len(self.wallet_pairs))]
 
     def payin(self) -> Body:
-        return self._laid_over(
+        return self._overridden(
             "payin",
             {
                 "amount": self.amount("createPayin"),

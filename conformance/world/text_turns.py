@@ -37,10 +37,10 @@ _PATTERNS = {
 FIXED = "the text "
 
 #: Members of an address that are free texts.
-_OF_ADDRESS = ("address_line", "city", "region", "postal_code")
+_ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
 
 #: Members for which a server may have an enumeration or a syntax.
-_FORMED = frozenset({"title", "region", "postal_code"})
+_SYNTACTIC = frozenset({"title", "region", "postal_code"})
 
 #: Members of a beneficiary in which servers accept more texts than in names.
 _LENIENT = frozenset({"display_name", "note"})
@@ -76,7 +76,7 @@ def places(operation: str) -> list[Place]:
         (field.name, member)
         for field in shown
         for member in ("", *field.members)
-        if (member in _OF_ADDRESS if member else field.name in FREE_TEXT or field.name in _FORMED)
+        if (member in _ADDRESS_MEMBERS if member else field.name in FREE_TEXT or field.name in _SYNTACTIC)
     ]
 
 
@@ -101,7 +101,7 @@ def with_texts(
             continue
         if usual is not None and _kind(held) != _kind(at(usual, place) or ""):
             continue
-        fitting = 1 if name in _FORMED else 2 if name not in _LENIENT else 3
+        fitting = 1 if name in _SYNTACTIC else 2 if name not in _LENIENT else 3
         for each in tries[: fitting if len(texts) > 1 else 1]:
             each[place[0]] = {**each[place[0]], place[1]: made} if place[1] else made
     return [each for number, each in enumerate(tries) if each not in (body, *tries[:number])]

@@ -168,11 +168,11 @@ def in_some_order(exchanges: Sequence[Exchange], kind: str, names: Sequence[str]
     events = smallest(
         events, first, own.step, lambda event: event.outcome != OK or event.name.startswith("read")
     )
-    told = "; ".join(f"{event.name} {event.outcome}{_told(event.value)}" for event in events)
+    told = "; ".join(f"{event.name} {event.outcome}{_described(event.value)}" for event in events)
     return f"none for: {told[:400]}"
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     if value is None:
         return ""
     return (

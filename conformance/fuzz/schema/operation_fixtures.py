@@ -55,7 +55,7 @@ class OperationFixtures:
         self.run = run
         self.operation = operation
         self._shared = shared
-        self._scene: AccountFixture | None = None
+        self._own: AccountFixture | None = None
         #: The last answer that shows the current beneficiary, if known.
         self.known: Exchange | None = None
         #: Snapshot that a refusal must not change; None if it is outdated.
@@ -66,17 +66,17 @@ class OperationFixtures:
     @property
     def fixture(self) -> AccountFixture:
         """The caller's own fixture."""
-        if self._scene is None:
-            self._scene = self.run.account(purpose_of(self.operation), fresh=not self._shared)
+        if self._own is None:
+            self._own = self.run.account(purpose_of(self.operation), fresh=not self._shared)
             if TRAITS[self.operation].changes:
-                self.learn(self._scene.beneficiary)
+                self.learn(self._own.beneficiary)
             adds = ADDS_TO.get(self.operation, "")
             if adds and not TRAITS[adds].shared:  # There are accounts already.
-                self._populate(self._scene, adds)
+                self._populate(self._own, adds)
             if OPERATIONS[self.operation].method == "GET":
-                reading = self._scene.call(self.operation)
-                self.run.shown(self._scene.client, reading, "is there what is to be read?")
-        return self._scene
+                reading = self._own.call(self.operation)
+                self.run.shown(self._own.client, reading, "is there what is to be read?")
+        return self._own
 
     def _populate(self, fixture: AccountFixture, create: str) -> None:
         """Creates up to three elements of the list, and waits until it shows them."""
@@ -89,16 +89,16 @@ class OperationFixtures:
     def learn(self, exchange: Exchange) -> None:
         """Stores an answer that shows the current beneficiary."""
         self.known = exchange if isinstance(exchange.document, dict) else None
-        self.look_anew()
+        self.forget_snapshot()
 
-    def look_anew(self) -> None:
+    def forget_snapshot(self) -> None:
         """Discards the snapshot, as a request was accepted."""
         self._watch, self._refusals = None, []
 
     def renew(self) -> None:
         """Discards the fixture: the next request gets a new one."""
-        self._scene, self.known = None, None
-        self.look_anew()
+        self._own, self.known = None, None
+        self.forget_snapshot()
 
     @functools.cached_property
     def sibling(self) -> AccountFixture:
@@ -204,10 +204,10 @@ class OperationFixtures:
 def pairs_are_free(run: RunContext) -> bool:
     """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
     a refused wallet proves nothing. Tried once in a run."""
-    return run.cache.get(_PAIRS_ARE_FREE, lambda: _find_out_pairs(run))
+    return run.cache.get(_PAIRS_ARE_FREE, lambda: _detect_pairs(run))
 
 
-def _find_out_pairs(run: RunContext) -> bool:
+def _detect_pairs(run: RunContext) -> bool:
     for _ in range(2):
         fixture = run.account(fresh=True)
         last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")

@@ -75,7 +75,7 @@ class Fuzzer:
             self.recorder.keep(*looks)
             self.recorder.inspect(*looks)
             self._send(case, call, expected)
-        self._unchanged()
+        self._judge_unchanged()
 
     def _send(self, case: Case, request: Call, expected: ExpectedAnswer) -> None:
         client = self.fixtures.fixture.client
@@ -128,7 +128,7 @@ class Fuzzer:
         judge, operation = self.recorder.judge, self.operation
         if exchange.succeeded:
             self._keys.add(exchange.call.idempotency_key or "")
-            self._used(expected)
+            self._update_fixtures(expected)
         if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
             passes = expected.passes[0]
             judge(passes.rule, operation, passes.expectation, exchange)
@@ -143,13 +143,13 @@ class Fuzzer:
                 and accepted_by(exchange.call.idempotency_key or "") == "idempotency.key-accepted"
                 else expected.accepted.rule
             )
-            if exchange.refused and self._takes_no_more():
+            if exchange.refused and self._quota_reached():
                 return
             judge(rule, operation, expected.accepted.expectation, exchange)
         if exchange.succeeded and not expected.refusals:
-            self._shown(expected.body, exchange)
+            self._judge_accepted(expected.body, exchange)
 
-    def _takes_no_more(self) -> bool:
+    def _quota_reached(self) -> bool:
         """True if the account has reached a quota: it refuses the valid request as well."""
         if not TRAITS[self.operation].creates:
             return False
@@ -159,13 +159,13 @@ class Fuzzer:
         self.fixtures.renew()
         return again.refused
 
-    def _used(self, expected: ExpectedAnswer) -> None:
+    def _update_fixtures(self, expected: ExpectedAnswer) -> None:
         """Discards the snapshot after an accepted request, and the fixture where that is used up."""
-        self.fixtures.look_anew()
+        self.fixtures.forget_snapshot()
         if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
             self.fixtures.renew()
 
-    def _unchanged(self) -> None:
+    def _judge_unchanged(self) -> None:
         seen = self.fixtures.changed()
         if seen is None:
             return
@@ -178,21 +178,21 @@ class Fuzzer:
 
     # ------------------------------------------------------------------ answers to accepted requests
 
-    def _shown(self, verdict: BodyVerdict, exchange: Exchange) -> None:
+    def _judge_accepted(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
             style = self.run.target.array_style
             for rule, demanded in paging.demanded(self.operation, exchange.call.query, style):
                 self.recorder.judge(rule, self.operation, demanded, exchange)
         elif TRAITS[self.operation].subset_of:
-            self._shown_update(verdict, exchange)
+            self._judge_update(verdict, exchange)
         elif verdict.document is not None:
-            self._begins(verdict.document, exchange)
+            self._judge_initial(verdict.document, exchange)
             for name, value in verdict.document.items() if verdict.plain else ():
                 if name in documented(self.operation) and name not in (*HIDDEN_FIELDS, "amount"):
                     echo = Equal(name, At(name), value, "sent")
                     self.recorder.judge("create.echo", self.operation, echo, exchange)
 
-    def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
+    def _judge_initial(self, sent: dict[str, Any], exchange: Exchange) -> None:
         """Judges that a created resource has its initial state and the exact amount."""
         initial = {} if was_changed(exchange) else TRAITS[self.operation].initial
         for name, value in initial.items():
@@ -203,7 +203,7 @@ class Fuzzer:
             same = Equal("amount", At("amount"), str(amount), "amount")
             self.recorder.judge("create.amount-exact", self.operation, same, exchange)
 
-    def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
+    def _judge_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.fixtures.known, verdict.document
         after = exchange.document
         self.fixtures.learn(exchange)

@@ -46,13 +46,13 @@ class Driver(Sender):
             and not TRAITS[operation].draws_on_funds
             and (not TRAITS[operation].unique_pair or pairs_are_free(self.run))
         ):
-            self._accepted(operation, exchange, payee)
+            self._judge_accepted(operation, exchange, payee)
         if exchange.refused:
-            self._refused(operation, body)
+            self._add_refused(operation, body)
         elif exchange.succeeded and isinstance(exchange.document, dict):
-            self._created(operation, body, exchange, payee, plain=verdict.plain)
+            self._judge_created(operation, body, exchange, payee, plain=verdict.plain)
 
-    def _accepted(self, operation: str, exchange: Exchange, payee: Payee | None = None) -> None:
+    def _judge_accepted(self, operation: str, exchange: Exchange, payee: Payee | None = None) -> None:
         if exchange.refused and self._may_refuse(operation, payee):
             return
         rule = (
@@ -75,7 +75,7 @@ class Driver(Sender):
             raise ExampleOver
         return False
 
-    def _created(
+    def _judge_created(
         self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
     ) -> None:
         for name, value in body.items():
@@ -111,14 +111,14 @@ class Driver(Sender):
             reason = verdict.refusals[0]
             self.judge(reason.rule, "updateBeneficiary", Refused(reason.what), exchange)
         elif verdict.plain:
-            self._accepted("updateBeneficiary", exchange, payee)
+            self._judge_accepted("updateBeneficiary", exchange, payee)
         if exchange.succeeded:
             # `updated` may stay where no value changes.
             if verdict.plain and any(not same(payee.shown.get(name), to) for name, to in changes.items()):
-                self._moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
+                self._judge_moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
             if verdict.plain or not changes:
                 self.model.updated(payee, changes)
-                self._shows(
+                self._judge_beneficiary(
                     payee,
                     exchange,
                     "updateBeneficiary",
@@ -141,11 +141,11 @@ class Driver(Sender):
             self.judge("idempotency.key-accepted", "disableBeneficiary", Accepted("disabling"), exchange)
         if exchange.succeeded:
             if not payee.disabled:
-                self._moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
+                self._judge_moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
             self.model.disabled(payee, exchange)
-            self._shows(payee, exchange, "disableBeneficiary", "beneficiary.disable")
+            self._judge_beneficiary(payee, exchange, "disableBeneficiary", "beneficiary.disable")
 
-    def _moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
+    def _judge_moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
         """Judges that a change moves `updated`, unless the server's clock is too coarse."""
         before, after = payee.shown.get("updated"), exchange.get("updated")
         step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
@@ -155,10 +155,10 @@ class Driver(Sender):
 
     def read(self, payee: Payee) -> None:
         """Reads a beneficiary."""
-        exchange = self._seen("getBeneficiary", payee, "beneficiary_id")
-        self._shows(payee, exchange, "getBeneficiary", payee.rule)
+        exchange = self._read_resource("getBeneficiary", payee, "beneficiary_id")
+        self._judge_beneficiary(payee, exchange, "getBeneficiary", payee.rule)
 
-    def _seen(self, operation: str, thing: Thing, parameter: str) -> Exchange:
+    def _read_resource(self, operation: str, thing: Thing, parameter: str) -> Exchange:
         """Reads a resource until it agrees with the model, for a bounded time."""
         request = call(operation, {**self.ids, parameter: thing.id})
         return eventually(
@@ -168,14 +168,14 @@ class Driver(Sender):
             lambda seen: agrees(thing, seen),
         )
 
-    def _shows(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
+    def _judge_beneficiary(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
         """Judges that a beneficiary in an answer is that of the model, destinations included."""
         # A read may show that an earlier operation, whose rule it is, was lost.
         on = operation if operation in RULES[rule].operations else RULES[rule].operations[0]
         self.judge(rule, on, Accepted("the beneficiary"), exchange)
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
         payee.at = exchange.arrived
-        self._members(payee, exchange, rule, on)
+        self._judge_members(payee, exchange, rule, on)
         held, expected = _destinations(exchange), sorted(destination.id for destination in payee.destinations)
         late = exchange.started - within(self.run.cache)
         if exchange.method != "GET" and any(
@@ -186,10 +186,10 @@ class Driver(Sender):
         exactly = Equal("payout_destinations", At("payout_destinations"), expected, "ids")
         self.judge("beneficiary.destinations", operation, exactly, exchange)
 
-    def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
+    def _judge_members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
         """Judges that a resource in an answer is that of the model."""
         for name, value in thing.steady().items():
-            if answer := thing.told_by(name, value):
+            if answer := thing.shown_by(name, value):
                 known = Member(f"as an earlier answer shows it ({shown(value)})", name, At(name, of=1))
                 self.judge(rule, operation, known, exchange, answer)
             else:
@@ -204,9 +204,9 @@ class Driver(Sender):
 
     def virtual_account(self, thing: Thing) -> None:
         """Reads a virtual account."""
-        exchange = self._seen("getVirtualAccount", thing, "virtual_account_id")
+        exchange = self._read_resource("getVirtualAccount", thing, "virtual_account_id")
         self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange)
-        self._members(thing, exchange, "read.equals-create", "getVirtualAccount")
+        self._judge_members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
     def conclude(self) -> None:
         """Compares every resource and list with the model."""

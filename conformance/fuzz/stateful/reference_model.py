@@ -36,7 +36,7 @@ class Thing:
         names = documented(self.operation)
         return {name: value for name, value in self.shown.items() if name in names and name not in RESTLESS}
 
-    def told_by(self, name: str, value: Any) -> Exchange | None:
+    def shown_by(self, name: str, value: Any) -> Exchange | None:
         """The latest answer that shows a member with this value, or None. Judged against an answer instead of
         the value, a replay compares its own answers."""
         told = [answer for answer in self.answers if same(answer.get(name), value)]

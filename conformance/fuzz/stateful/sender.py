@@ -139,7 +139,7 @@ class Sender:
         exchange = self.send(post.call.with_json(body), "the same key, another body")
         conflict = Refused("a used key with another body", 0, "idempotency_error", "idempotency_key_conflict")
         self.judge("idempotency.conflict", str(post.call.operation), conflict, exchange, post.answer)
-        self._refused(str(post.call.operation), body)
+        self._add_refused(str(post.call.operation), body)
 
     def other_organization(self, post: Post) -> None:
         """Sends the same key and body as the other organization, which must create another resource."""
@@ -162,7 +162,7 @@ class Sender:
         invalid = Refused(f"the key {key}", 0, "validation_error", "invalid_idempotency_key")
         self.judge("idempotency.key-invalid", str(request.operation), invalid, exchange)
 
-    def _refused(self, operation: str, body: Document) -> None:
+    def _add_refused(self, operation: str, body: Document) -> None:
         """Stores the label of a refused create, which no list may show."""
         if isinstance(label := body.get("label"), str) and label:
             self.model.refused[label] = operation
@@ -261,7 +261,7 @@ class Sender:
             for name, value in thing.steady().items():
                 if name not in item:
                     continue
-                answer = thing.told_by(name, value)
+                answer = thing.shown_by(name, value)
                 as_known = element_shows(
                     f"{name} {show(value)}",
                     identifier=thing.id,

@@ -133,11 +133,11 @@ def _by_pair(state: frozenset[Any], asked: Event[Any]) -> Iterable[frozenset[Any
         behind = asked.name == "read meanwhile" and not asked.value
         unnamed = None in state and len(asked.value) == len(state)
         return [state] if behind or asked.value == state or unnamed else []
+    if state:
+        return [] if asked.outcome == OK else [state]
     if asked.outcome == OK:
-        return [] if state else [frozenset({asked.value})]
-    if asked.outcome == UNKNOWN:
-        return [state] if state else [state, frozenset({None})]
-    return [state] if state else []
+        return [frozenset({asked.value})]
+    return [state, frozenset({None})] if asked.outcome == UNKNOWN else []
 
 
 # ---------------------------------------------------------------------- the fields of a beneficiary

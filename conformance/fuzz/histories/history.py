@@ -173,10 +173,6 @@ def in_some_order(exchanges: Sequence[Exchange], kind: str, names: Sequence[str]
 
 
 def _described(value: Any) -> str:
-    if value is None:
-        return ""
-    return (
-        f" ({', '.join(sorted(map(str, value))) or 'nothing'})"
-        if isinstance(value, (frozenset, tuple))
-        else f" ({value})"
-    )
+    if isinstance(value, (frozenset, tuple)):
+        return f" ({', '.join(sorted(map(str, value))) or 'nothing'})"
+    return "" if value is None else f" ({value})"

@@ -90,12 +90,8 @@ class Driver(Sender):
                 self.judge("create.echo", operation, Equal(name, At(name), value), exchange)
         number = body.get("account_number")
         if plain and TRAITS[operation].creates == "payout_destination" and isinstance(number, str):
-            self.judge(
-                "destination.last4",
-                operation,
-                Equal("account_number_last4", At("account_number_last4"), number[-4:]),
-                exchange,
-            )
+            last4 = Equal("account_number_last4", At("account_number_last4"), number[-4:])
+            self.judge("destination.last4", operation, last4, exchange)
         for name, value in TRAITS[operation].initial.items():
             self.judge("create.initial-state", operation, Equal(name, At(name), value), exchange)
         self.model.created(operation, exchange, payee)
@@ -118,17 +114,12 @@ class Driver(Sender):
                 self._judge_moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
             if verdict.plain or not changes:
                 self.model.updated(payee, changes)
-                self._judge_beneficiary(
-                    payee,
-                    exchange,
-                    "updateBeneficiary",
-                    "beneficiary.update" if changes else "beneficiary.update-empty",
-                )
+                rule = "beneficiary.update" if changes else "beneficiary.update-empty"
+                self._judge_beneficiary(payee, exchange, "updateBeneficiary", rule)
             elif isinstance(exchange.document, dict):
                 # How an odd value is stored is open, but it must be shown the same from now on.
-                self.model.updated(
-                    payee, {name: exchange.get(name) for name in changes if name in exchange.document}
-                )
+                kept = {name: exchange.get(name) for name in changes if name in exchange.document}
+                self.model.updated(payee, kept)
             payee.answers.append(exchange)
 
     def disable(self, payee: Payee) -> None:

@@ -9,12 +9,18 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
 faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     "A POST without a key is performed.": seam("on_missing_key", lambda *_: None),
+    "A key is taken from another header where Idempotency-Key is missing.": seam(
+        "on_missing_key",
+        lambda self, ctx: ctx.header(self.value) or self.usual(),
+        each={"X-Idempotency-Key": b"x-idempotency-key", "X-Request-Id": b"x-request-id"},
+    ),
 }
 
 #: Kind -> pattern of texts that are taken for a UUID.

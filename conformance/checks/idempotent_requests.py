@@ -81,9 +81,15 @@ class IdempotentRequest:
 
     # ------------------------------------------------------------------ afterwards
 
-    def replay(self, rule: str, what: str) -> Exchange:
-        """Sends the original's key and body again and judges that the original status and body come."""
-        answer = self.ctx.send(self.call, what)
+    def replay(self, rule: str, what: str, **beside: Any) -> Exchange:
+        """Sends the original's key and body again, with headers `beside` them that the original lacks, and
+        judges that the original status and body come. Headers with which a new request is refused are left
+        out."""
+        answer = self.ctx.send(self.call.but(**beside), what)
+        if beside and not self.brings(answer):
+            new = own_place(self.ctx).call(self.operation).but(**beside)
+            if not self.ctx.send(new, "a new request with those headers").succeeded:
+                answer = self.ctx.send(self.call, what)
         self.ctx.judge(rule, SameAnswer(what), self.exchange, answer)
         return answer
 

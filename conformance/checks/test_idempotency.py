@@ -188,7 +188,8 @@ def test_replay(ctx: CheckContext) -> None:
         lambda: original.replay(rule, "the same key and body once more"),
     )
     original.another()
-    original.replay(rule, "the same key and body a third time, after another request with another key")
+    what = "the same key and body a third time, after another request with another key"
+    original.replay(rule, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
         later = _disabled(ctx, original, what)
@@ -281,10 +282,12 @@ def test_conflict(ctx: CheckContext) -> None:
         SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)
     if ctx.operation.traits.unique_pair:
         first.judge_pair(refused)
-    for original in originals:
-        original.replay("idempotency.replay", "the original key and body after the conflicts")
+    what = "the original key and body after the conflicts"
+    first.replay("idempotency.replay", what, content_type="application/json; charset=utf-8")
+    for original in originals[1:]:
+        original.replay("idempotency.replay", what)
     # One comes again after the original request has.
-    _judge_conflicts(ctx, [(original, f"{what} once more", body) for original, what, body in conflicts[:1]])
+    _judge_conflicts(ctx, [(original, f"{how} once more", body) for original, how, body in conflicts[:1]])
 
 
 @check("idempotency.conflict-equivalent")
@@ -379,10 +382,11 @@ def test_other_path(ctx: CheckContext) -> None:
     "idempotency.replay",
 )
 def test_after_refusal(ctx: CheckContext) -> None:
-    """Records whether a refused request uses up its key: the same key then comes with a valid body. Where
-    that is accepted, it brings the same response again."""
+    """Records whether a refused request uses up its key: the same key then comes with a valid body, a long
+    one. Where that is accepted, it brings the same response again."""
     rule = "idempotency.after-refusal"
     valid = place(ctx).call(ctx.operation.id)
+    valid = valid.but(body=padded(valid.body or b""))
     refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
     ctx.not_exercised("idempotency.replay", "no request was accepted whose key had been refused before")
     if not refused.refused:

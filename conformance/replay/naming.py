@@ -41,7 +41,7 @@ _NAMES = {"uuid": "key", "hex": "nonce", "digits": "nonce", "marker": "marker"}
 _SHORT_ID = re.compile(r'(?<=_id":")[^"\\{]{1,5}(?=")')
 
 #: Unix seconds or milliseconds within a text.
-_EPOCH = re.compile("[0-9]{9,14}")
+_EPOCH = re.compile("(?<![0-9])[0-9]{9,14}(?![0-9])")
 
 
 class Lookup:

@@ -238,11 +238,10 @@ class Engine:
         if control is None or reason.expectation.judge([answer], ctx.target).good is not False:
             return False
         other = self.send(self.call(control), f"a control: {control.name}")
-        holds = (
-            self.reason(control, self.expected(control, other.call))
-            .expectation.judge([other], ctx.target)
-            .good
-        )
+        expectation = self.reason(control, self.expected(control, other.call)).expectation
+        holds = expectation.judge([other], ctx.target).good
+        if holds is False and control.rule in ctx.rules:
+            ctx.judge(control.rule, expectation, other)
         if holds is False or (other.refused and other.described() == answer.described()):
             told = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)

@@ -221,6 +221,9 @@ class Names:
                 written[name] = value
             elif name == "timestamp":
                 written[name] = self._moment(value, now)
+                if _EPOCH.fullmatch(value):
+                    # The request may name it in another place as well.
+                    self._known[value] = written[name].strip("{}")
             elif name == "secret" and value in secrets:
                 written[name] = braced(secrets[value])
             elif name == "signed_body" and (made := origin(value)) and made.of == body:

@@ -11,6 +11,7 @@ import secrets
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from email.utils import formatdate
 from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote
@@ -114,6 +115,11 @@ def _iso(text: str, argument: str) -> str:
     return datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _date(text: str, argument: str) -> str:
+    """Unix seconds as the Date header has them."""
+    return formatdate(int(text), usegmt=True)
+
+
 #: Name -> function of a text and the argument.
 FORMS: Mapping[str, Callable[[str, str], str]] = {
     "sparse": _sparse,
@@ -138,6 +144,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "after": lambda text, argument: just_after(text) or text,
     "offset": _offset,
     "iso": _iso,
+    "date": _date,
 }
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.timestamps import http_date
 from conformance.reference.context import Context
 from conformance.reference.store import OrganizationRow
 from conformance.world.corpora.ids import INHERITED
@@ -111,6 +114,13 @@ faults["auth.missing-header"] |= {
         lambda self, ctx: all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS),
         also=("auth.bearer-only",),
     ),
+    "The API key alone does instead of the four headers.": waiving(
+        lambda self, ctx: (
+            ctx.store.organization(ctx.header(b"x-api-key") or "") is not None
+            and all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS[1:])
+        ),
+        also=("auth.bearer-only",),
+    ),
     "A missing header is answered with another type or code.": of(
         MissesOtherwise,
         each=_misses(
@@ -119,6 +129,82 @@ faults["auth.missing-header"] |= {
             singular=(401, "authentication_error", "missing_header"),
             body=(400, "validation_error", "invalid_request"),
         ),
+    ),
+}
+
+
+def _of_query(*names: str) -> Callable[[Context], str | None]:
+    """The value of the first of these parameters that a query has."""
+
+    def value(ctx: Context) -> str | None:
+        given = parse_qs(ctx.query.decode())
+        return next((given[name][0] for name in names if name in given), None)
+
+    return value
+
+
+def _of_date(ctx: Context) -> str | None:
+    date = http_date(ctx.header(b"date"))
+    return None if date is None else str(int(date))
+
+
+def _of_cookie(ctx: Context) -> str | None:
+    name, _, value = (ctx.header(b"cookie") or "").partition("=")
+    return value if name == "api_key" else None
+
+
+def _of_bearer(ctx: Context) -> str | None:
+    kind, _, token = (ctx.header(b"authorization") or "").partition(" ")
+    return token if kind.lower() == "bearer" else None
+
+
+#: Operation -> the header that a request to it may name with underscores.
+UNDERSCORED = {
+    "listAccounts": signing.TIMESTAMP,
+    "listPayoutDestinations": signing.API_KEY,
+    "listWallets": signing.NONCE,
+}
+
+
+def _of_underscored(ctx: Context) -> str | None:
+    return ctx.header(UNDERSCORED[ctx.operation].lower().replace("-", "_").encode())
+
+
+#: Kind -> a header, and what is read in its place where it is missing.
+ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
+    **{f"{name} in the query": (name, _of_query(name)) for name in signing.HEADERS[:3]},
+    "api_key in the query": (signing.API_KEY, _of_query("api_key")),
+    "timestamp in the query": (signing.TIMESTAMP, _of_query("timestamp")),
+    "nonce in the query": (signing.NONCE, _of_query("nonce")),
+    "a cookie": (signing.API_KEY, _of_cookie),
+    "Date": (signing.TIMESTAMP, _of_date),
+    "X-Request-Id": (signing.NONCE, lambda ctx: ctx.header(b"x-request-id")),
+}
+
+
+class LooksElsewhere(Faulty):
+    """Reads another place where a header is missing."""
+
+    def authentication_header(self, ctx: Context, name: str) -> str | None:
+        value = super().authentication_header(ctx, name)
+        missing, elsewhere = self.value
+        return elsewhere(ctx) if value is None and name == missing else value
+
+
+faults["auth.missing-header"] |= {
+    "A missing header is made good by what stands elsewhere.": of(LooksElsewhere, each=ELSEWHERE),
+    "A header is known by its name with underscores, too.": of(
+        LooksElsewhere,
+        each=lambda operation: {UNDERSCORED[operation]: (UNDERSCORED[operation], _of_underscored)},
+        operations=UNDERSCORED,
+    ),
+}
+
+faults["auth.bearer-only"] |= {
+    "The API key may come as a bearer token.": of(
+        LooksElsewhere,
+        each={"beside the other three headers": (signing.API_KEY, _of_bearer)},
+        operations=list(OPERATIONS)[1::2],
     ),
 }
 

@@ -42,6 +42,10 @@ waiving = hook(LetsThrough, "waives")
 faults["auth.accepts-valid"] |= {
     "No signature is right.": seam("signatures_equal", lambda *_: False),
     "A nonce must be a UUID with hyphens.": seam("nonce_well_formed", lambda self, ctx, nonce: "-" in nonce),
+    "A nonce must have small letters.": seam(
+        "nonce_well_formed", lambda self, ctx, nonce: nonce == nonce.lower()
+    ),
+    "A nonce is signed in small letters.": seam("signed_nonce", lambda self, *_: self.usual().lower()),
     "A nonce must be longer than 32 characters.": seam(
         "nonce_well_formed", lambda self, ctx, nonce: len(nonce) > 32
     ),

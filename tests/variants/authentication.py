@@ -97,7 +97,7 @@ class HexadecimalNonces(Behaviour):
     """A nonce is 32 hexadecimal characters and nothing else."""
 
     def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
-        return bool(re.fullmatch("[0-9a-f]{32}", nonce))
+        return bool(re.fullmatch("[0-9a-fA-F]{32}", nonce))
 
 
 @choice("auth.signature-upper-case")

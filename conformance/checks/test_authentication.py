@@ -9,6 +9,7 @@ from conformance.checks.auth_probes import AuthProbes, lengthened, margins, repl
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
+from conformance.checks.misplaced_headers import elsewhere
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
 from conformance.judge.findings import Inconclusive
@@ -34,45 +35,11 @@ def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
     yield at.case(rule, name, auth=Auth(nonce=nonce))
 
 
-def _omitting(at: Engine, header: str) -> tuple[Auth, str]:
-    """A signature without a header, and the header's value, which is signed."""
-    now, nonce = str(at.ctx.run.clock.now()), new_nonce()
-    values = zip(signing.HEADERS, (at.ctx.target.primary.api_key, now, nonce), strict=False)
-    return Auth(omit=(header,), timestamp=now, nonce=nonce), dict(values)[header]
-
-
-def _elsewhere(at: Engine) -> Iterator[Case]:
-    """Requests without a header whose value stands where a server may read it instead: in the query and in
-    another header; on some operations also in one whose name has underscores."""
-    for header, name in ((signing.API_KEY, "api_key"), (signing.TIMESTAMP, "timestamp"), (signing.NONCE, "nonce")):
-        auth, value = _omitting(at, header)
-        beside = {
-            signing.API_KEY: ("Cookie", f"api_key={value}"),
-            signing.TIMESTAMP: ("Date", derive(value, "date")),
-            signing.NONCE: ("X-Request-Id", value),
-        }[header]
-        query = "&".join(f"{parameter}={derive(value, 'query')}" for parameter in (header, name))
-        what = f"a request without {header}"
-        yield at.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
-        if at.ctx.operation.is_list and at.turn(signing.HEADERS) == header:
-            yield _underscored(at, header)
-
-
-def _underscored(at: Engine, header: str) -> Case:
-    """A request with a header whose name has underscores, to which CGI makes all names. A front end may refuse
-    such names."""
-    auth, value = _omitting(at, header)
-    name = header.replace("-", "_")
-    control = at.case("auth.accepts-valid", f"a valid request with {name} beside", headers=((name, value),))
-    what = f"a request with {name} instead of {header}"
-    return at.case("auth.missing-header", what, headers=((name, value),), auth=auth, control=control)
-
-
 @table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", at=AuthProbes)
 def test_missing_headers(at: Engine) -> Iterator[Case]:
     """Each of the four headers is left out in turn, its value elsewhere, then all, without and with a bearer
     token instead."""
-    yield from _elsewhere(at)
+    yield from elsewhere(at)
     # In the query it would have to sign itself.
     name = f"a request without {signing.SIGNATURE}"
     yield at.case("auth.missing-header", name, auth=Auth(omit=(signing.SIGNATURE,)))

@@ -1,0 +1,49 @@
+"""Requests that lack one of the four headers (section 5.2), but have its value in another place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.checks.engine import Engine
+from conformance.contract import signing
+from conformance.wire.messages import Auth
+from conformance.wire.provenance import derive, new_nonce
+from conformance.world.case import Case
+
+
+def _omitting(at: Engine, header: str) -> tuple[Auth, str]:
+    """A signature without a header, and the header's value, which is signed."""
+    now, nonce = str(at.ctx.run.clock.now()), new_nonce()
+    values = zip(signing.HEADERS, (at.ctx.target.primary.api_key, now, nonce), strict=False)
+    return Auth(omit=(header,), timestamp=now, nonce=nonce), dict(values)[header]
+
+
+def elsewhere(at: Engine) -> Iterator[Case]:
+    """Requests without a header whose value stands where a server may read it instead: in the query and in
+    another header; on some operations also in one whose name has underscores."""
+    for header, name in (
+        (signing.API_KEY, "api_key"),
+        (signing.TIMESTAMP, "timestamp"),
+        (signing.NONCE, "nonce"),
+    ):
+        auth, value = _omitting(at, header)
+        beside = {
+            signing.API_KEY: ("Cookie", f"api_key={value}"),
+            signing.TIMESTAMP: ("Date", derive(value, "date")),
+            signing.NONCE: ("X-Request-Id", value),
+        }[header]
+        query = "&".join(f"{parameter}={derive(value, 'query')}" for parameter in (header, name))
+        what = f"a request without {header}"
+        yield at.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
+        if at.ctx.operation.is_list and at.turn(signing.HEADERS) == header:
+            yield _underscored(at, header)
+
+
+def _underscored(at: Engine, header: str) -> Case:
+    """A request with a header whose name has underscores: behind CGI it is the same name. A front end may
+    refuse it."""
+    auth, value = _omitting(at, header)
+    name = header.replace("-", "_")
+    control = at.case("auth.accepts-valid", f"a valid request with {name} beside", headers=((name, value),))
+    what = f"a request with {name} instead of {header}"
+    return at.case("auth.missing-header", what, headers=((name, value),), auth=auth, control=control)

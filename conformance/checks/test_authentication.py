@@ -169,6 +169,9 @@ def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
         ("a timestamp with an exponent", f"{now / 1e9:.9f}e9"),
     ):
         yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp))
+    if at.turn((True, False)):
+        name, timestamp = "a timestamp in digits of East Asian type", derive(str(now), "wide")
+        yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp), front_end=True)
 
 
 # ---------------------------------------------------------------------- names and keys

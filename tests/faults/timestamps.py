@@ -147,6 +147,15 @@ class WindowAnsweredOtherwise(Faulty):
             raise
 
 
+faults["auth.timestamp-integer"] |= {
+    "The decimal digits of all scripts are read.": seam(
+        "parse_timestamp",
+        lambda self, ctx, text: int(text) if text.isdecimal() else self.usual(),
+        operations=list(OPERATIONS)[::2],
+    ),
+}
+
+
 #: Kind -> whether a timestamp so many seconds old is refused.
 NARROW = {
     "past over 30": lambda age: age > 30,

@@ -30,6 +30,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             yield "without its required fields", probes.usual().but(body=b"{}")
         elif operation.traits.subset_of:
             yield "that changes nothing", probes.usual().but(body=b"{}")
+            yield "with a number for a text", probes.usual().but(body=b'{"first_name":1}')
     if operation.is_post:
         yield "with an idempotency key that is not a UUID", probes.usual().but(idempotency_key="no-uuid")
         first = probes.send(probes.usual(), "a valid request, whose key comes again")

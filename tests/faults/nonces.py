@@ -88,7 +88,8 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
         "a foreign parent": ("foreign_parent",),
     }
     if described.request_schema is not None:
-        found |= {"malformed JSON": ("malformed_body",), "a field": ("invalid_field", "body_not_object")}
+        found |= {"malformed JSON": ("malformed_body",), "a field": ("invalid_field",)}
+        found["a body that is no object"] = ("body_not_object",)
     if described.is_post:
         found["its key"] = ("invalid_idempotency_key",)
     if described.is_post and described.request_schema is not None:

@@ -65,8 +65,12 @@ def other_value(name: str, value: str) -> str | None:
         local, at, domain = value.partition("@")
         return other_end(local) + at + domain
     if name == "iban":
-        return iban()
-    if name in (*FREE, "phone", "tax_id", "account_number", "amount", "wallet_address"):
+        return iban(value[-4:])
+    if name in ("account_number", "wallet_address"):
+        # What a mask shows of it stays: a server may compare no more.
+        middle = max(1, len(value) // 2)
+        return other_end(value[:middle]) + value[middle:]
+    if name in (*FREE, "phone", "tax_id", "amount"):
         return other_end(value)
     return None
 
@@ -107,9 +111,10 @@ def digits(count: int) -> str:
     return str(least + secrets.randbelow(9 * least))
 
 
-def iban() -> str:
-    """A random German IBAN with valid check digits (ISO 13616)."""
-    account = "37040044" + digits(10)
+def iban(end: str = "") -> str:
+    """A random German IBAN with valid check digits (ISO 13616), with these digits at its end if they are
+    some."""
+    account = "37040044" + digits(6) + (end if re.fullmatch("[0-9]{4}", end) else digits(4))
     check = 98 - int(account + "131400") % 97  # DE is 1314 in the check's alphabet
     return f"DE{check:02d}{account}"
 

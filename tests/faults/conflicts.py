@@ -79,6 +79,11 @@ def _document(ctx: Context) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
+def _masked(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A document with the last four characters of one member."""
+    return {key: str(value)[-4:] if key == name else value for key, value in sorted(document.items())}
+
+
 #: Kind -> what is compared of two bodies.
 FINGERPRINTS = {
     "length": lambda ctx: str(len(ctx.request.body)),
@@ -126,6 +131,12 @@ faults["idempotency.conflict"] |= {
             json.dumps({name: value for name, value in _document(ctx).items() if name != self.value}).encode()
         ).digest(),
         each=lambda operation: [field.name for field in FIELDS[operation]],
+    ),
+    "Two bodies that differ in what masks hide of this number only count as the same.": seam(
+        "fingerprint",
+        lambda self, ctx: hashlib.sha256(repr(_masked(_document(ctx), self.value)).encode()).digest(),
+        operations=("createPayoutDestination",),
+        each=("account_number", "iban", "wallet_address"),
     ),
     "A used key with another body is refused with another type or code, or not with 4xx.": seam(
         "on_other_body",

@@ -278,6 +278,7 @@ def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:
             break
     if "." in str(body.get("amount")):
         yield "with a zero more in its amount", {**body, "amount": f"{body['amount']}0"}
+        yield "with its amount as a number", {**body, "amount": float(body["amount"])}
     text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     if text is not None:
         yield f"with a space behind its {text}", {**body, text: f"{body[text]} "}

@@ -22,7 +22,7 @@ def _blindnesses(operation: str) -> list[str]:
         found.append("defaults")
     if operation in ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"):
         found.append("nulls")
-    return [*found, "numerals"] if operation in ("createPayout", "createPayin") else found
+    return [*found, "numerals", "types"] if operation in ("createPayout", "createPayin") else found
 
 
 def _meaning(operation: str, body: bytes, what: str) -> Any:
@@ -38,6 +38,8 @@ def _meaning(operation: str, body: bytes, what: str) -> Any:
             return {name: value for name, value in document.items() if value is not None}
         case "numerals" if isinstance(document.get("amount"), str):
             return {**document, "amount": str(Decimal(document["amount"]).normalize())}
+        case "types":
+            return {name: str(value) for name, value in document.items()}
         case "spaces":
             return {
                 name: value.strip() if isinstance(value, str) else value for name, value in document.items()

@@ -49,7 +49,8 @@ class IdempotentRequest:
     """A valid POST that was accepted: `exchange` is its answer, `call` has its key and body.
 
     Without a `body` it is the suite's sample, in a `fixture` of its own unless one is given; a `spaced` one
-    begins with much white space. Raises Inconclusive when the server refuses it.
+    begins with much white space. One that was `made` there is not sent. Raises Inconclusive when the server
+    refuses it.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class IdempotentRequest:
         body: Body | None = None,
         *,
         spaced: bool = False,
+        made: Exchange | None = None,
     ) -> None:
         self.ctx = ctx
         self.operation = ctx.operation.id
         self.fixture = fixture or own_place(ctx)
-        self.exchange = self._made(body, spaced)
+        self.exchange = made or self._made(body, spaced)
         self.call = self.exchange.call
         self.id = identifier(self.exchange)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.idempotent_requests import IdempotentRequest
+from conformance.checks.idempotent_requests import IdempotentRequest, own_place
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
@@ -34,7 +34,21 @@ def test_key_of_another_organization(ctx: CheckContext) -> None:
 
 
 def _another(ctx: CheckContext, original: IdempotentRequest) -> IdempotentRequest:
-    """A first use of another key. Where the server has enough of what is created, it was made before."""
+    """A first use of another key, which the other organization has sent to the same path in vain; judges that
+    it is answered all the same. Where the server has enough of what is created, it was made before."""
+    fixture, what = own_place(ctx), "a key that another organization sent to the same path before"
+    request = fixture.call(ctx.operation.id)
+    ctx.send(request, "another organization's request, before the first one's", "secondary")
+    answer = ctx.send(request, what)
+    if answer.succeeded:
+        return IdempotentRequest(ctx, fixture, made=answer)
+    if ctx.usable(RULE, answer):
+        fresh = ctx.send(renewed(request), "the same request with a fresh key")
+        if fresh.succeeded:
+            # Perhaps one of several replicas did not know the path yet.
+            answer = ctx.send(request, f"{what}, once more")
+        expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
+        ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh)
     another = IdempotentRequest(ctx)
     if another.call.idempotency_key != original.call.idempotency_key:
         return another

@@ -243,6 +243,21 @@ class KeysBeforeOwners(Faulty):
 
 
 @fault("idempotency.other-organization")
+class KeepsRefusals(Faulty):
+    """The refusal of another organization's request is what its path and key bring from then on."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if refusal.kind == "foreign_parent":
+            key = (ctx.header(b"idempotency-key") or "").lower()
+            self.__dict__.setdefault("kept", {})[ctx.path, key] = refusal
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        kept = self.__dict__.get("kept", {}).get((ctx.path, ctx.key))
+        return refuse(kept) if kept else super().stored_answer(ctx)
+
+
+@fault("idempotency.other-organization")
 class LastOwnerOnly(Faulty):
     """A key belongs to the organization that used it last: the first one's response is forgotten."""
 

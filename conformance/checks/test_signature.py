@@ -326,7 +326,7 @@ def _bodies_as_sent(at: Engine) -> Iterator[Case]:
     escaped = (
         json.dumps(lettered(at), separators=(",", ":"))
         .replace("\\ud83c", "\\uD83C")
-        .replace("conformance ", "conformance\\/ ")
+        .replace("conformance ", "conformance\\/ 50%25+1 ")
     )
     apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
     reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2) + "\n"

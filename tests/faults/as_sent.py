@@ -81,6 +81,9 @@ faults["auth.body-as-sent"] |= {
     "A body with a line feed at its end is refused.": seam(
         "signatures_equal", lambda self, ctx, *_: self.usual() and not ctx.request.body.endswith(b"\n")
     ),
+    "Percent-encoding in a body is read before it is signed.": seam(
+        "signed_body", lambda self, *_: unquote_to_bytes(self.usual())
+    ),
     "The signature is computed over the body in ISO 8859-1, or over question marks.": seam(
         "signed_body", lambda self, *_: self.usual().decode("utf-8", "replace").encode("latin-1", "replace")
     ),

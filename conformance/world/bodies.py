@@ -94,6 +94,12 @@ def business_beneficiary(body: Body) -> Body:
     return changed(body, _BUSINESS)
 
 
+def _employed(fixture: AccountFixture) -> list[Body]:
+    """An individual with a company_name, then without."""
+    body = {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
+    return [{"company_name": f"Menabrea & Daughters {marker()}", **body}, body]
+
+
 _PARTNERSHIP = {"beneficiary_type": "business", "company_name": _marked("Dombey & Son's")}
 
 _FOREIGN = {
@@ -202,6 +208,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
     "createBeneficiary": {
         "individual": [{"beneficiary_type": "individual"}],
         "business": [_BUSINESS],
+        "individual with company_name": _employed,
         "required fields only": [
             {field.name: MISSING for field in request_fields("createBeneficiary") if not field.required}
         ],

@@ -16,6 +16,14 @@ faults["beneficiary.update-moves-updated"] |= {
     "A PATCH moves updated back to before the create.": seam(
         "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
     ),
+    "A PATCH of this field alone leaves updated as it was.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **self.usual(),
+            **({"updated": record["updated"]} if [*ctx.values] == [self.value] else {}),
+        },
+        each=("phone", "address", "country_code", "note"),
+    ),
 }
 
 faults["beneficiary.update-empty"] |= {

@@ -137,6 +137,29 @@ faults["beneficiary.update"] |= {
             "display_name, backslashes stripped": ("display_name", KEPT_TEXTS["backslashes stripped"]),
         },
     ),
+    "A PATCH of this field alone empties company_name.": seam(
+        "patched",
+        lambda self, ctx, *_: {**self.usual(), **({"company_name": None} if [*ctx.values] == [self.value] else {})},
+        each=("title", "first_name", "email", "phone", "address", "tax_id", "country_code", "note"),
+    ),
+    "A PATCH of this field alone leaves it as it was.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), self.value: record.get(self.value)}
+            if [*ctx.values] == [self.value]
+            else self.usual()
+        ),
+        each=[name for name in fields_of_beneficiary() if name != "beneficiary_type"],
+    ),
+    "A PATCH of a disabled beneficiary leaves this field as it was.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), self.value: record.get(self.value)}
+            if record["status"] == "disabled"
+            else self.usual()
+        ),
+        each=("title", "first_name", "email", "phone", "address", "tax_id", "note"),
+    ),
     "A PATCH of several fields leaves this one as it was.": seam(
         "patched",
         lambda self, ctx, record: (
@@ -160,7 +183,7 @@ class PatchKeepsOtherTexts(Faulty):
         }
 
 
-@fault("beneficiary.update", each=("note", "email", "first_name", "address"))
+@fault("beneficiary.update", each=("note", "email", "first_name", "address", "beneficiary_type"))
 class PatchesAll(Faulty):
     """A PATCH of this field changes it in all beneficiaries of the account."""
 

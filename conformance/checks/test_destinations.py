@@ -18,6 +18,7 @@ from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.run_context import SAMPLE_REMEDIES
 from conformance.world.samples import Body
+from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
 
 #: Members that belong to one type of destination, by the type that they do not apply to.
 INAPPLICABLE = {
@@ -263,8 +264,8 @@ ROUNDS = 2
 )
 def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
     """The default destination stays when another default is refused, when the create of an earlier default is
-    repeated with its key, and when a destination that is no default (is_default null, left out or false), or
-    another beneficiary's, is created."""
+    repeated with its key, and when a destination that is no default (is_default null, left out or false, of
+    other types), or another beneficiary's, is created."""
     attempts: tuple[tuple[str, str, Callable[[AccountFixture, Call], list[Call]]], ...] = (
         (
             "refusal.changes-nothing",
@@ -284,6 +285,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
             "a destination that is no default",
             lambda fixture, _: [
                 _default(ctx, fixture).with_field("is_default", None),
+                *_of_other_shapes(fixture),
                 _default(ctx, fixture).without_field("is_default"),
                 _default(ctx, fixture).with_field("is_default", False),
             ],
@@ -323,6 +325,16 @@ def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | N
     operation = "createPayoutDestination"
     body = {**ctx.run.bank_account(fixture), "is_default": True}
     return call(operation, ids or fixture.ids(operation), body)
+
+
+def _of_other_shapes(fixture: AccountFixture) -> list[Call]:
+    """Creates of destinations with an IBAN alone and for a wallet, no defaults, as the server takes them."""
+    operation = "createPayoutDestination"
+    return [
+        fixture.call(operation, accepted_body(fixture, operation, shape))
+        for shape in OTHER_SHAPES[operation]
+        if accepts(fixture.run, operation, shape)
+    ]
 
 
 def _defaults(

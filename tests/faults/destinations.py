@@ -148,6 +148,8 @@ class ClearsForAny(Faulty):
     each={
         "left out": lambda body: "is_default" not in body,
         "null": lambda body: body.get("is_default", 0) is None,
+        "left out, of a wallet": lambda body: body["type"] == "wallet" and "is_default" not in body,
+        "left out, with an IBAN": lambda body: "iban" in body and "is_default" not in body,
     },
 )
 class ClearsForOthers(Faulty):

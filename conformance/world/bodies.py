@@ -141,7 +141,7 @@ def _long_swift(fixture: AccountFixture) -> list[Body]:
     german = {"iban": iban(), "swift_code": "COBADEFFXXX", "label": MISSING}
     belgian = {**german, "country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
     known = [body for body in _european(fixture) if "swift_code" in body]
-    return [changed(body, changes) for changes in (belgian, german) for body in known]
+    return _defaults([changed(body, changes) for changes in (belgian, german) for body in known])
 
 
 def _accounts(fixture: AccountFixture, numbered: bool) -> list[Body]:
@@ -156,7 +156,8 @@ def _numbered(fixture: AccountFixture) -> list[Body]:
 def _savings(fixture: AccountFixture) -> list[Body]:
     body = fixture.body("createPayoutDestination")
     savings = {**body, "account_type": "savings"}
-    return [{**savings, "routing_number": "011401533"}, savings] if "account_type" in body else []
+    elsewhere = {**savings, "routing_number": "011401533"}
+    return [{**elsewhere, "swift_code": "BOFAUS3N"}, elsewhere, savings] if "account_type" in body else []
 
 
 def _wallet(fixture: AccountFixture) -> list[Body]:
@@ -166,7 +167,8 @@ def _wallet(fixture: AccountFixture) -> list[Body]:
 def _other_network(fixture: AccountFixture) -> list[Body]:
     solana = {"network": "solana_devnet", "wallet_address": solana_address()}
     more = {"is_default": True, "label": MISSING}
-    others = (solana | more, {"network": "polygon"} | more)
+    # Not the country of its beneficiary.
+    others = (solana | more | {"country": "DE"}, solana | more, {"network": "polygon"} | more)
     return [changed(body, other) for other in others for body in _wallet(fixture)]
 
 
@@ -221,7 +223,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ],
         "another person": [
             {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")}
-            | {"tax_id": lambda _: f"00Ab{digits(5)}"},
+            | {"tax_id": lambda _: f"00-Ab{digits(5)}"},
             {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")},
             {**_PERSON, **_ENGLISH, "email": _email},
             {**_PERSON, "email": _email},
@@ -286,7 +288,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "a phone number as people write it": lambda fixture: [
             {"phone": phone, "email": _email({}), **more}
             for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
-            for more in ({"tax_id": f"00Ab{digits(5)}"}, {})
+            for more in ({"tax_id": f"00-Ab{digits(5)}"}, {"tax_id": f"00Ab{digits(5)}"}, {})
         ],
     },
     "createPayoutDestination": {

@@ -210,6 +210,24 @@ faults["create.echo"] |= {
         _told_from("country", {"USD": "US", "EUR": "DE", "GBP": "GB", "MXN": "MX"}, "currency"),
         operations=("createPayoutDestination",),
     ),
+    "The country of a wallet destination is that of its beneficiary.": seam(
+        "kept_fields",
+        lambda self, ctx: {
+            **self.usual(),
+            **({"country": ctx.beneficiary["country_code"]} if ctx.values["type"] == "wallet" else {}),
+        },
+        operations=("createPayoutDestination",),
+    ),
+    "A bank account with an IBAN is never the default.": keeping(
+        lambda self, fields: {**fields, **({"is_default": False} if "iban" in fields else {})},
+        operations=("createPayoutDestination",),
+    ),
+    "A SWIFT code without an IBAN is not kept.": keeping(
+        lambda self, fields: {
+            name: value for name, value in fields.items() if name != "swift_code" or "iban" in fields
+        },
+        operations=("createPayoutDestination",),
+    ),
     "All wallets are on one network.": keeping(
         lambda self, fields: {**fields, "network": "solana_devnet"}, operations=("createWallet",)
     ),
@@ -298,6 +316,7 @@ faults["create.echo"] |= {
             "tax id as a number": ("tax_id", lambda text: text.lstrip("0") if text.isdigit() else text),
             "last name as no value": ("last_name", lambda text: "" if text.lower() == "null" else text),
             "tax id in capitals": ("tax_id", str.upper),
+            "tax id without hyphens": ("tax_id", lambda text: text.replace("-", "")),
             "title without its dot": ("title", lambda text: text.rstrip(".")),
         },
     ),

@@ -139,7 +139,10 @@ faults["beneficiary.update"] |= {
     ),
     "A PATCH of this field alone empties company_name.": seam(
         "patched",
-        lambda self, ctx, *_: {**self.usual(), **({"company_name": None} if [*ctx.values] == [self.value] else {})},
+        lambda self, ctx, *_: {
+            **self.usual(),
+            **({"company_name": None} if [*ctx.values] == [self.value] else {}),
+        },
         each=("title", "first_name", "email", "phone", "address", "tax_id", "country_code", "note"),
     ),
     "A PATCH of this field alone leaves it as it was.": seam(
@@ -386,6 +389,7 @@ faults["beneficiary.update"] |= {
         each={
             "digits alone": lambda text: "".join(filter(str.isdigit, text)),
             "capitals": str.upper,
+            "no hyphens": lambda text: text.replace("-", ""),
         },
     ),
     "A PATCH cuts a member of the address, as bank forms have it.": seam(

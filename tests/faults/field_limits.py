@@ -123,6 +123,18 @@ def _limited(operation: str) -> list[str]:
     return [field.name for field in FIELDS[operation] if field.max_length and field.name in kinds]
 
 
+faults["fields.max-length-accepted"] |= {
+    "A telephone number is cut.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: (
+            value[: self.value] if field.name == "phone" and value else self.usual()
+        ),
+        operations=("createBeneficiary", "updateBeneficiary"),
+        each=(20, 32, 49),
+    ),
+}
+
+
 @fault(
     "fields.max-length-accepted",
     operations=[

@@ -57,9 +57,9 @@ FORMED = ("title", "tax_id", "phone", "iban", "swift_code")
 
 
 def longest(field: Field) -> str | None:
-    """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where a
-    server may refuse it. Raises ValueError for a field without a maximum."""
-    if field.name in ("phone", "iban", "swift_code"):
+    """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where
+    no server is sure to take one. Raises ValueError for a field without a maximum."""
+    if field.name in ("iban", "swift_code"):
         return None
     return plain(field) if field.name in SYNTACTIC else letters(_most(field))
 
@@ -86,7 +86,7 @@ def _ascii(name: str, count: int) -> str:
         case "email":
             return email(count)
         case "phone":
-            return "+" + ("12025550123" * count)[: count - 1]
+            return f"+1{digits(count - 2)}"
         case "iban":
             return iban(count)
         case "swift_code":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from decimal import Context as DecimalContext
 from decimal import Decimal
 
 from conformance.contract.fields import Field
@@ -48,6 +49,8 @@ AMOUNTS: dict[str, Callable[[str], str]] = {
     "whole": lambda text: text.partition(".")[0],
     "cents": lambda text: format(Decimal(text) * 100, "f"),
     "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
+    "28 digits": lambda text: format(DecimalContext(prec=28).create_decimal(text), "f"),
+    "34 digits": lambda text: format(DecimalContext(prec=34).create_decimal(text), "f"),
     "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
 }
 
@@ -70,7 +73,6 @@ faults["create.amount-exact"] |= {
                 else {}
             ),
         },
-        operations=("createPayin",),
         each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
     ),
 }

@@ -87,6 +87,7 @@ EXACT = (
     Value("1.005", "half a cent, below it in a double"),
     Value("0.00000001", "far below a cent"),
     Value("1.0000000000000000001", "19 decimals"),
+    Value("1." + "0" * 34 + "1", "36 digits, more than a decimal of 128 bits has"),
     Value("123456789.123456789", "18 digits, more than a double has"),
     Value("100000000000000.01", "cents of a large amount"),
     Value("9007199254740993.01", "beyond the integers that a double holds"),

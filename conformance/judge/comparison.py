@@ -108,8 +108,8 @@ def same_account(got: Any, expected: Any) -> bool:
     """True if two strings are one account's id, with the prefix `acc_` or `acct_` (section 2)."""
     if not isinstance(got, str) or not isinstance(expected, str):
         return False
-    bare = [identifier.removeprefix("acct_").removeprefix("acc_") for identifier in (got, expected)]
-    return bare[0] == bare[1]
+    (prefix, _, own), (other, _, theirs) = got.partition("_"), expected.partition("_")
+    return got == expected or ({prefix, other} <= {"acc", "acct"} and own == theirs)
 
 
 def same_amount(got: Any, expected: Any) -> bool:

@@ -83,6 +83,10 @@ faults["create.echo"] |= {
             if name == "account_id" or (field.prefix and name != "id")
         ],
     ),
+    "The account's id is shown without its prefix.": showing(
+        lambda self, ctx, document: {**document, "account_id": document["account_id"].partition("_")[2]},
+        operations=[name for name in OPERATION_SETS["create"] if "account_id" in RESOURCES[ANSWERS[name]]],
+    ),
     "This optional field is not kept.": keeping(
         lambda self, fields: {name: value for name, value in fields.items() if name != self.value},
         operations=("createBeneficiary", "createPayoutDestination", "createPayout"),

@@ -9,19 +9,32 @@ from conformance.checks.engine import Engine, hostile, table
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.wire.messages import to_json
+from conformance.world.bodies import SAMPLE
 from conformance.world.case import Case
+from conformance.world.shapes import accepted_body, accepts, shape_of
 
 SURVIVES = "http.no-server-error"
+
+#: A text longer than usual columns of databases.
+LONG = "x" * 300
 
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
-    """Every field is sent as an empty text, and optional ones as null, one at a time in a valid body; each is
-    answered, with a status below 500."""
+    """Every field is sent as an empty text, and optional ones as null, one at a time in a valid body; texts
+    without a maximum length are sent longer than usual columns. Each is answered, with a status below 500."""
     for field in request_fields(at.operation):
         for kind, value in _odd_values(field, at.operation):
             body = to_json({**at.document(), field.name: value})
             yield at.case(SURVIVES, f"{field.name} as {kind}", body=body)
+        if field.members or (field.kind == "text" and field.max_length is None):
+            shape = shape_of(at.operation, field.name)
+            known = shape != SAMPLE and accepts(at.ctx.run, at.operation, shape)
+            valid = accepted_body(at.fixture, at.operation, shape) if known else at.document()
+            long = dict.fromkeys(field.members, LONG) if field.members else LONG
+            yield at.case(
+                SURVIVES, f"{field.name} of {len(LONG)} letters", body=to_json({**valid, field.name: long})
+            )
 
 
 def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:

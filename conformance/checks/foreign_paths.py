@@ -5,21 +5,26 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from conformance.checks.engine import Engine
+from conformance.contract.traits import ADDS_TO
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
 from conformance.wire.forms import sparse
 from conformance.wire.messages import Exchange, to_json
-from conformance.wire.pages import query, status_filter
+from conformance.wire.pages import Parameters, query, status_filter
 from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, identifier, parameters
+from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.corpora import ids
+from conformance.world.shapes import accepted_body, accepts
+
+T = TypeVar("T")
 
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
@@ -33,20 +38,49 @@ def _path(at: Engine, top: str, children: str) -> dict[str, str]:
 
 
 def part_of_list(at: Engine) -> str:
-    """A query for a page of a list of a size, and where it has filters for a status; else an empty one."""
+    """A query for a page of a list of a size, with a value for each filter that it has; else an empty one."""
     if not at.ctx.operation.is_list:
         return ""
-    filtered = {"status", "statuses"} & {*at.ctx.operation.query_parameters}
-    filters = status_filter(at.operation, at.ctx.target.array_style, "active") if filtered else []
+    named = {*at.ctx.operation.query_parameters}
+    filters: Parameters = []
+    if {"status", "statuses"} & named:
+        filters += status_filter(at.operation, at.ctx.target.array_style, "active")
+    if "currency" in named:
+        filters.append(("currency", str(at.fixture.body(ADDS_TO[at.operation])["currency"])))
+    dates = {"start_date": "2000-01-01T00:00:00Z", "end_date": "2100-01-01T00:00:00Z"}
+    filters += [(name, date) for name, date in dates.items() if name in named]
     return urlencode(query(2, 1, filters), quote_via=quote)
 
 
-def foreign_path(at: Engine, name: str, part: str = "") -> Case:
-    """The path and the body of another organization, with a query for a `part` of a list."""
-    changes: dict[str, Any] = {"query": part}
-    if at.ctx.operation.request_schema is not None:
-        changes["body"] = to_json(at.other(FOREIGN).body(at.operation))
-    return at.case("tenancy.foreign-parent", name, whose=_path(at, FOREIGN, FOREIGN), **changes)
+#: Operation -> the shape of the bodies that name what is another's on the way back: a server may have a
+#: handler of its own for it.
+_BACK = {
+    "createBeneficiary": "business",
+    "updateBeneficiary": "an address abroad",
+    "createPayoutDestination": "wallet",
+    "createVirtualAccount": "another currency",
+    "createWallet": "another pair (2)",
+    "createPayin": "another payment method",
+}
+
+
+def _body(at: Engine, owner: AccountFixture, back: bool) -> dict[str, Any]:
+    """The body of a request as a change of a case: the owner's sample, or on the way `back` one of another
+    shape that the server accepts."""
+    if at.ctx.operation.request_schema is None:
+        return {}
+    shape = _BACK.get(at.operation, SAMPLE)
+    if not back or not accepts(at.ctx.run, at.operation, shape):
+        return {"body": to_json(owner.body(at.operation))}
+    return {"body": to_json(accepted_body(owner, at.operation, shape))}
+
+
+def foreign_path(at: Engine, name: str, *, back: bool = False) -> Case:
+    """The path and the body of another organization; on the way `back`, from it, a part of a list only."""
+    part = part_of_list(at) if back else ""
+    name, whose = name + (", a part of it" if part else ""), _path(at, FOREIGN, FOREIGN)
+    changes = _body(at, at.other(FOREIGN), back)
+    return at.case("tenancy.foreign-parent", name, whose=whose, query=part, **changes)
 
 
 def _unchanging(at: Engine, rule: str, name: str, whose: Mapping[str, str]) -> Iterator[Case]:
@@ -106,8 +140,12 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
     """Ids that almost equal an existing one, the name of a member that all objects have, and the id of
     another kind of resource."""
     known, member = at.ids[parameter], at.turn(ids.INHERITED)
-    others = at.turn((_accented, _encoded_twice))(known)
-    for what, near in (*almost(known), *_spaced(known), *others, (f"the id {member}", member)):
+    turn = parameters(at.operation).index(parameter)
+    what, form = at.turn(further(IN_TURN, turn))
+    # An id without letters has no accent.
+    taken = [(what, near)] if (near := derive(known, form)) != known else []
+    more = at.turn(further(MORE, turn))
+    for what, near in (*almost(known, more), *_spaced(known), *taken, (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
         other = NEAR + of_another_kind(at.fixture, parameter)
@@ -124,13 +162,14 @@ _CHILDREN = {
 
 def children(at: Engine, whose: str, name: str, *, back: bool = False) -> Iterator[Case]:
     """A child of another account, of another customer's or of another organization's under an own parent;
-    on the way `back`, from the other one, only a part of a list."""
+    on the way `back`, from the other one, only a part of a list, or a body of another shape."""
     of_accounts, accounts = _CHILDREN[whose]
     first, *rest = parameters(at.operation)
     rule = of_accounts if first == "account_id" else accounts
     part = part_of_list(at) if back else ""
     children = dict.fromkeys(rest, whose)
-    yield at.case(rule, name + (", a part of it" if part else ""), whose=children, query=part)
+    changes = _body(at, at.fixture, back) if back else {}
+    yield at.case(rule, name + (", a part of it" if part else ""), whose=children, query=part, **changes)
     if whose != COUSIN and not back:
         yield from _unchanging(at, rule, name, children)
 
@@ -169,18 +208,30 @@ def _spaced(known: str) -> Iterator[tuple[str, str]]:
         yield "an existing id with the prefix of no resource", f"zzz_{rest}"
 
 
-def _accented(known: str) -> Iterator[tuple[str, str]]:
-    """Id that a database whose collation knows no accents takes for an existing one."""
-    if (accented := derive(known, "accented")) != known:
-        yield "an existing id with an accent", accented
+#: Ids that servers take for an existing one: each sort by what it is, with the form that makes it. Operations
+#: are sent them in turn, and children another one than their parents.
+IN_TURN = (
+    # To a database whose collation knows no accents.
+    ("an existing id with an accent", "accented"),
+    # Where percent-encoding is read twice.
+    ("an existing id that is percent-encoded twice", "encoded.0|set.0.%25"),
+    # Where characters that look alike are made equal (NFKC).
+    ("an existing id with a letter of full width", "wide"),
+    # Where the column is shorter.
+    ("an existing id with 144 zeros behind it", "|".join(["and." + "0" * 16] * 9)),
+)
+
+#: What stands behind an existing id, in turn as well: servers take what follows a semicolon for parameters of the
+#: path, and what follows a point for a format.
+MORE = ("0", ";0", ".0")
 
 
-def _encoded_twice(known: str) -> Iterator[tuple[str, str]]:
-    """Id that is an existing one where percent-encoding is read twice."""
-    yield "an existing id that is percent-encoded twice", derive(known, "encoded.0|set.0.%25")
+def further(values: Sequence[T], places: int) -> Sequence[T]:
+    """The values in an order in which each stands so many places further ahead."""
+    return (*values[places:], *values[:places])
 
 
-def almost(known: str) -> Iterator[tuple[str, str]]:
+def almost(known: str, more: str = MORE[0]) -> Iterator[tuple[str, str]]:
     """Ids that share most of their characters with one that exists, for servers that compare beginnings or
     ends, or without prefix, letter case or padding; ids so short or so regular that they may well exist are
     left out."""
@@ -190,7 +241,10 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
         yield "an existing id in another letter case", derive(known, "tailswapped")
     if not sparse(known):
         return
-    yield "an id with one character more than an existing one", derive(known, "sparse|and.0")
+    what = f"an existing id with {more} behind it"
+    if more == MORE[0]:
+        what = "an id with one character more than an existing one"
+    yield what, derive(known, f"sparse|and.{more}")
     # Servers part ids at it, and to SQL it stands for any character.
     yield "an id with an underscore in the place of a character", derive(known, f"sparse|set.{-3}._")
     yield "an id that lacks the last character of an existing one", derive(known, "sparse|but.1")

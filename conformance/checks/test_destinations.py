@@ -272,6 +272,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
             "a refused default destination",
             lambda fixture, first: [
                 first.with_field("label", samples.marker()),
+                *_refused_defaults(ctx, fixture),
                 _default(ctx, fixture).with_field("country", "USA"),
             ],
         ),
@@ -307,8 +308,11 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
             newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
             # Where the defaults have moved in an attempt, the second create may have moved them late.
             before = _defaults(ctx, fixture, holding=newest, alone=attempt > 1)
-            *earlier, answer = [ctx.send(request, what) for request in requests(fixture, calls[0])]
             of_refusals = rule == "refusal.changes-nothing"
+            strangers = ["secondary"] if of_refusals and ctx.target.secondary is not None else []
+            earlier = [ctx.send(_default(ctx, fixture), what, organization) for organization in strangers]
+            *others, answer = [ctx.send(request, what) for request in requests(fixture, calls[0])]
+            earlier += others
             if not ctx.usable(rule, answer) or any(
                 each.refused is not of_refusals for each in ((*earlier, answer) if of_refusals else (answer,))
             ):
@@ -318,6 +322,17 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
             if attempt == ROUNDS or expectation.judge([after, before, answer], ctx.target).good is not False:
                 ctx.judge(rule, expectation, after, before, *earlier, answer)
                 break
+
+
+def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
+    """Creates of default destinations of the fixture's beneficiary with a wrong field or no field that its
+    type needs, and by the path of another account."""
+    elsewhere = {"account_id": ctx.account().account_id, "beneficiary_id": fixture.beneficiary_id}
+    return [
+        _default(ctx, fixture).with_field("iban", "X" * 35),
+        _default(ctx, fixture).with_field("type", "wallet").without_field("network"),
+        _default(ctx, fixture, elsewhere),
+    ]
 
 
 def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | None = None) -> Call:

@@ -79,9 +79,8 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     # Money that moves shows in the funded account only.
     home = ctx.account() if ctx.operation.id == "createPayout" else own
     back = Engine(ctx, lambda: foreign, others={FOREIGN: lambda: home}, organization="secondary")
-    part = foreign_paths.part_of_list(back)
-    name = "the first organization's path for the second" + (", a part of it" if part else "")
-    returned = _planned(back, [foreign_paths.foreign_path(back, name, part)])
+    name = "the first organization's path for the second"
+    returned = _planned(back, [foreign_paths.foreign_path(back, name, back=True)])
     private, watched = _private(ctx), _watched(ctx, home, foreign)
     _owner_reads(ctx, foreign, "secondary")
     answers = _answers(planned)

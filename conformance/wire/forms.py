@@ -83,6 +83,14 @@ def _accented(text: str, argument: str) -> str:
     return text[:at] + normalize("NFC", text[at] + "\N{COMBINING ACUTE ACCENT}") + text[at + 1 :]
 
 
+def _wide(text: str, argument: str) -> str:
+    """Puts the last letter or digit in full width. Raises SameText where there is none."""
+    at = next((at for at in reversed(range(len(text))) if text[at].isalnum() and text[at].isascii()), -1)
+    if at < 0:
+        raise SameText(f"{text[:60]!r} has no letter or digit")
+    return text[:at] + chr(ord(text[at]) + 0xFEE0) + text[at + 1 :]
+
+
 def _encoded(text: str, argument: str) -> str:
     """Percent-encodes the character at a position, with upper-case digits."""
     at = _position(text, argument)
@@ -139,6 +147,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "set": _set,
     "other": _other,
     "accented": _accented,
+    "wide": _wide,
     "encoded": _encoded,
     "encodedlower": _encoded_lower,
     "query": lambda text, argument: quote(text, safe=""),

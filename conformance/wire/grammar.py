@@ -1,7 +1,7 @@
 """Requests that a front end may refuse itself, with any 4xx status and any body.
 
 Three kinds: a target or header outside the grammars of URIs (RFC 3986) and HTTP fields (RFC 9110, 5.5); an
-oversized request; a query or body that resembles an attack.
+oversized request; a target or body that resembles an attack.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _oversized(exchange: Exchange) -> bool:
 
 
 def _resembles_attack(exchange: Exchange) -> bool:
-    if _ATTACK.search(unquote(exchange.target.partition("?")[2])):
+    if _ATTACK.search(unquote(exchange.target)):
         return True
     try:
         document = json_text.load(exchange.request_body or b"null")

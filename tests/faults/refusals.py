@@ -177,14 +177,30 @@ def asked(ctx: Context) -> Decimal:
     return Decimal(10)
 
 
-@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
+@fault("refusal.changes-nothing", operations=("createPayoutDestination",), each=("country", "iban", "network"))
 class ClearsTheDefault(Faulty):
     """The create of a default destination is refused for a field, after the old default was cleared."""
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         super().refused(ctx, refusal)
-        if ctx.beneficiary is not None and ctx.body.get("is_default") is True:
+        if ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value:
             self.clear_default(ctx)
+
+
+@fault(
+    "refusal.changes-nothing",
+    operations=("createPayoutDestination",),
+    each=("foreign_parent", "missing_child"),
+)
+class ClearsTheDefaultElsewhere(Faulty):
+    """The default of a beneficiary is cleared, and then its account looked for."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if refusal.kind == self.value:
+            ctx.beneficiary = ctx.store.get("beneficiary", ctx.params["beneficiary_id"])
+            if ctx.beneficiary is not None:
+                self.clear_default(ctx)
 
 
 faults["refusal.changes-nothing"] |= {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from unicodedata import combining, normalize
 from urllib.parse import unquote
@@ -383,11 +383,32 @@ _PARTS: dict[str, Callable[[str, str], str]] = {
 }
 
 
-def _parts(operation: str) -> dict[str, Callable[[str, str], str]]:
-    # The operations are sent such ids in turn.
-    if list(OPERATIONS).index(operation) % 2:
-        return {**_PARTS, "percent-decoded once more": lambda kind, identifier: unquote(identifier)}
-    return {**_PARTS, "without accents": lambda kind, identifier: _unaccented(identifier)}
+#: The same of ids that operations are sent in turn, in the orders of `foreign_paths.IN_TURN` and `MORE`.
+_IN_TURN: tuple[Mapping[str, Callable[[str, str], str]], ...] = (
+    {
+        "without accents": lambda kind, identifier: _unaccented(identifier),
+        "percent-decoded once more": lambda kind, identifier: unquote(identifier),
+        "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
+        "cut to 64 characters and without zeros at the end": lambda kind, identifier: (
+            identifier[:64].rstrip("0") if len(identifier) > 64 else identifier
+        ),
+    },
+    {
+        "up to its length": lambda kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
+        "up to a semicolon": lambda kind, identifier: identifier.partition(";")[0],
+        "up to a point": lambda kind, identifier: identifier.partition(".")[0],
+    },
+)
+
+
+def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]:
+    """Makes the forms of ids of an operation, whose turn is so many places further."""
+
+    def forms(operation: str) -> dict[str, Callable[[str, str], str]]:
+        at = list(OPERATIONS).index(operation) + places
+        return {**_PARTS, **dict([*turns.items()][at % len(turns)] for turns in _IN_TURN)}
+
+    return forms
 
 
 def _unaccented(text: str) -> str:
@@ -402,7 +423,7 @@ faults["tenancy.unknown-parent"] |= {
     "The id of a customer or an account is looked up in another form.": seam(
         "top_level",
         lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(kind, identifier)),
-        each=_parts,
+        each=_forms(0),
     ),
 }
 
@@ -432,7 +453,7 @@ faults["tenancy.missing-child"] |= {
         lambda self, ctx, kind, identifier, parent: self.usual(
             ctx, kind, self.value(kind, identifier), parent
         ),
-        each=_parts,
+        each=_forms(1),
     ),
     "Ids of children are compared without their letter case.": seam(
         "child",

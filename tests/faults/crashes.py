@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.fields import FREE_TEXT
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Request, Response
@@ -24,6 +25,8 @@ BODY_OPERATIONS = OPERATION_SETS["body"]
 LISTS = OPERATION_SETS["list"]
 
 POSTS = OPERATION_SETS["post"]
+
+PAYEE = ("beneficiary_id", "payout_destination_id")
 
 
 def succeeded(response: Response) -> bool:
@@ -259,6 +262,27 @@ class CrashesOnField(Crashes):
         name, test = self.value
         document = _json(ctx)
         return isinstance(document, dict) and name in document and test(document[name])
+
+
+def _texts(operation: str) -> dict[str, tuple[str, str]]:
+    """The texts that are sent with odd characters in them, as members of a body or of an address in it."""
+    fields = FIELDS[operation]
+    address = [name for field in fields if field.required for name in field.members if name != "country"]
+    named = [field.name for field in fields if field.name in (*FREE_TEXT, *PAYEE)]
+    return {f"{name} of the address": ("address", name) for name in address} | {
+        name: ("", name) for name in named if name != "company_name"
+    }
+
+
+@fault("http.no-server-error", operations=OPERATION_SETS["create"], each=_texts)
+class CrashesOnNul(Crashes):
+    """A NUL in a text is answered with 500, as a database is that has none."""
+
+    def crashes(self, ctx: Context) -> bool:
+        document = _json(ctx)
+        place, name = self.value
+        holder = document.get(place) if place and isinstance(document, dict) else document
+        return isinstance(holder, dict) and "\0" in str(holder.get(name))
 
 
 @fault("http.no-server-error")

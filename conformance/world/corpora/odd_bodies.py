@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.contract.fields import FREE_TEXT
 from conformance.wire.messages import to_json
 from conformance.world.corpora import Value
 
@@ -66,6 +67,15 @@ class Derived:
         """The valid body with these bytes as the value of the free text."""
         return to_json({**self.document, self.text: "\ue000"}).replace('"\ue000"'.encode(), raw)
 
+    def with_texts(self, raw: bytes) -> bytes:
+        """The valid body with these bytes as the value of each free text in it."""
+        address = self.document.get("address")
+        texts: dict[str, Any] = {name: "\ue000" for name in FREE_TEXT if name in self.document}
+        if isinstance(address, dict):
+            # A country is a code.
+            texts["address"] = {name: value if name == "country" else "\ue000" for name, value in address.items()}
+        return to_json({**self.document, **texts}).replace('"\ue000"'.encode(), raw)
+
     def with_member(self, name: bytes, raw: bytes) -> bytes:
         """The valid body with a further member."""
         return self.valid[:-1] + b"," + name + b":" + raw + b"}"
@@ -108,8 +118,10 @@ class Derived:
     def odd(self) -> Iterator[Value]:
         """Bodies that parsers treat differently; most are legal JSON."""
         yield Value(b"\xef\xbb\xbf" + self.valid, "a byte order mark")
-        yield Value(self.with_text(b'"con\\u0000formance"'), "a NUL escape")
-        yield Value(self.with_text(b'"con\\ud83dformance"'), "an unpaired high surrogate escape")
+        yield Value(self.with_texts(b'"con\\u0000formance"'), "a NUL escape")
+        yield Value(self.with_texts(b'"con\\ud83dformance"'), "an unpaired high surrogate escape")
+        for name in (name for name in self.document if name.endswith("_id") and name != "tax_id"):
+            yield Value(to_json({**self.document, name: "con\x00formance"}), f"a NUL escape in {name}")
         yield Value(self.with_text(b'"con\\ude00formance"'), "an unpaired low surrogate escape")
         yield Value(self.with_member(to_json(self.text), b'"conformance"'), "a name twice")
         yield Value(self.with_member(b'"\\udc00"', b"1"), "a name that is an unpaired surrogate")

@@ -94,6 +94,9 @@ def foreign_parents(at: Engine) -> Iterator[Case]:
     rule, name = "tenancy.foreign-parent", "another organization's path"
     yield foreign_path(at, name)
     yield from _unchanging(at, rule, name, _path(at, FOREIGN, FOREIGN))
+    if at.ctx.operation.traits.moves_money:
+        name = "another organization's account with an own payee"
+        yield at.case(rule, name, whose=_path(at, FOREIGN, FOREIGN))
     if parameters(at.operation)[1:]:
         name = "another organization's parent with an own child"
         yield at.case(rule, name, whose=_path(at, FOREIGN, OWN))
@@ -190,10 +193,26 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
             changed_body = to_json({**body, **changed})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=UNKNOWN)
     for member in ("beneficiary_id", "payout_destination_id"):
+        known = str(body[member])
+        what, form = IN_TURN[0 if member == "beneficiary_id" else 2]
+        other = [(what, near)] if (near := derive(known, form)) != known else []
         # Spaces around a text of a body may be dropped (fields.lenient-values).
-        for what, near in itertools.islice(almost(str(body[member])), 1, None):
+        for what, near in (*itertools.islice(almost(known), 1, None), *other):
             name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)
+
+
+def default_payees(at: Engine, defaults: Mapping[str, str]) -> Iterator[Case]:
+    """Payouts without a note to the default destinations of owners elsewhere."""
+    body = {name: value for name, value in at.document().items() if name != "note"}
+    for whose, destination in defaults.items():
+        changed_body = to_json({**body, "payout_destination_id": destination})
+        yield at.case("tenancy.payout-references", to_default(whose), body=changed_body, payee=UNKNOWN)
+
+
+def to_default(whose: str) -> str:
+    """The name of a payout to the default destination of an owner."""
+    return f"a payout that names {whose} default destination"
 
 
 # ---------------------------------------------------------------------- ids
@@ -221,8 +240,8 @@ IN_TURN = (
     ("an existing id with 144 zeros behind it", "|".join(["and." + "0" * 16] * 9)),
 )
 
-#: What stands behind an existing id, in turn as well: servers take what follows a semicolon for parameters of the
-#: path, and what follows a point for a format.
+#: What stands behind an existing id, in turn as well: servers take what follows a semicolon for parameters of
+#: the path, and what follows a point for a format.
 MORE = ("0", ";0", ".0")
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.judge.comparison import document, identifiers, objects, shown
-from conformance.judge.expectations import At, CannotTell, Equal, Member, predicate
+from conformance.checks.defaults import defaults, same_defaults
+from conformance.judge.comparison import document, objects, shown
+from conformance.judge.expectations import At, Equal, Member, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
@@ -307,7 +308,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 break
             newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
             # Where the defaults have moved in an attempt, the second create may have moved them late.
-            before = _defaults(ctx, fixture, holding=newest, alone=attempt > 1)
+            before = defaults(ctx, fixture, holding=newest, alone=attempt > 1)
             of_refusals = rule == "refusal.changes-nothing"
             strangers = ["secondary"] if of_refusals and ctx.target.secondary is not None else []
             earlier = [ctx.send(_default(ctx, fixture), what, organization) for organization in strangers]
@@ -317,7 +318,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 each.refused is not of_refusals for each in ((*earlier, answer) if of_refusals else (answer,))
             ):
                 break
-            after = _defaults(ctx, fixture, alike=before)
+            after = defaults(ctx, fixture, alike=before)
             expectation = same_defaults(f"after {what}: the same destination is the default")
             if attempt == ROUNDS or expectation.judge([after, before, answer], ctx.target).good is not False:
                 ctx.judge(rule, expectation, after, before, *earlier, answer)
@@ -350,44 +351,3 @@ def _of_other_shapes(fixture: AccountFixture) -> list[Call]:
         for shape in OTHER_SHAPES[operation]
         if accepts(fixture.run, operation, shape)
     ]
-
-
-def _defaults(
-    ctx: CheckContext,
-    fixture: AccountFixture,
-    *,
-    holding: str = "",
-    alone: bool = False,
-    alike: Exchange | None = None,
-) -> Exchange:
-    """The list of a beneficiary's destinations, read again until it holds an id, `alone` with one default
-    only, or shows the same defaults as another reading."""
-
-    def good(answer: Exchange) -> bool:
-        held, defaults = identifiers(answer.get("items")) or (), _shown_defaults(answer)
-        if alike is not None:
-            return not answer.succeeded or defaults == _shown_defaults(alike)
-        return not answer.succeeded or (holding in held and not (alone and len(defaults) > 1))
-
-    reading = fixture.call("listPayoutDestinations")
-    purpose = "the destinations, and which of them is the default"
-    # A list that keeps two defaults, which is open, shows its elements all the same.
-    until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
-    return ctx.eventually(lambda: ctx.shown(reading, purpose), good, until)
-
-
-def _shown_defaults(answer: Exchange) -> list[str]:
-    """The ids of the destinations that a list shows as defaults."""
-    return sorted(
-        str(item.get("id")) for item in objects(answer.get("items")) if item.get("is_default") is True
-    )
-
-
-@predicate
-def same_defaults(exchanges: Sequence[Exchange]) -> str:
-    """Two lists, the later one first, show the same destinations as defaults."""
-    after, before = exchanges[:2]
-    if not after.succeeded or not before.succeeded:
-        raise CannotTell("the list of destinations was not answered")
-    shown = [_shown_defaults(answer) for answer in (after, before)]
-    return "" if shown[0] == shown[1] else f"{', '.join(shown[0]) or 'none'}, before {', '.join(shown[1])}"

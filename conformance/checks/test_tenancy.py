@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.checks import foreign_paths
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.defaults import Defaults
 from conformance.checks.engine import Engine, hostile, locked_out, tenant
+from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract import timestamps
-from conformance.contract.fields import documented
-from conformance.contract.json_text import all_objects, all_texts
-from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.expectations import CannotTell, Expectation, Refused, predicate, unusable
+from conformance.judge.expectations import CannotTell, Refused, predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, renewed, unknown_like
+from conformance.world.bodies import SAMPLE
 from conformance.world.case import Case
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
@@ -251,6 +249,17 @@ def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: S
 # ---------------------------------------------------------------------- references in bodies
 
 
+def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]]) -> dict[str, Defaults]:
+    """New default destinations of several owners, of those shapes that the server accepts."""
+    made = {}
+    wanted = ctx.only_wanted((foreign_paths.to_default(whose), whose) for whose in owners)
+    for _, whose in wanted:
+        fixture, shape = owners[whose]
+        with contextlib.suppress(Inconclusive):
+            made[whose] = Defaults(ctx, fixture, shape)
+    return made
+
+
 @check(
     "tenancy.payout-references",
     "tenancy.payout-references-status",
@@ -268,28 +277,40 @@ def test_payout_references(ctx: CheckContext) -> None:
         "unknown": (unknown_like(fixture.beneficiary_id), unknown_like(fixture.destination_id)),
         "another account's": (sibling.beneficiary_id, sibling.destination_id),
     }
+    # A second fixture in the same account has another beneficiary.
+    other = AccountFixture(ctx.run, account_id=fixture.account_id)
+    owners = {"another account's": (sibling, SAMPLE), "another beneficiary's": (other, SAMPLE)}
     if ctx.target.secondary is not None:
         foreign = ctx.run.account("tenant", "secondary")
         references["another organization's"] = (foreign.beneficiary_id, foreign.destination_id)
+        owners["another organization's"] = (foreign, "wallet")
         facts = PrivateData(foreign, ctx.run.account("tenant"))
-    # A second fixture in the same account has another beneficiary.
-    other = AccountFixture(ctx.run, account_id=fixture.account_id)
+    defaults = _defaults(ctx, owners)
     engine = Engine(ctx, lambda: fixture)
-    planned = _planned(engine, foreign_paths.payees(engine, references))
-    mixed = {**valid, "payout_destination_id": other.destination_id}
+    outside = {whose: default.id for whose, default in defaults.items() if whose in references}
+    cases = (*foreign_paths.payees(engine, references), *foreign_paths.default_payees(engine, outside))
+    planned = _planned(engine, cases)
+    what = "a payout that names a destination of another beneficiary of the account"
+    mixed = [other.destination_id, *(default.id for default in defaults.values() if default.fixture is other)]
     watched = _watched(ctx, fixture)
     answers = _answers(planned)
-    what = "a payout that names a destination of another beneficiary of the account"
-    crossed = ctx.send(fixture.call("createPayout", mixed), what)
-    refused = [answer for answer in (*answers, crossed) if answer is not crossed or answer.refused]
+    crossed = [
+        ctx.send(fixture.call("createPayout", {**valid, "payout_destination_id": destination}), what)
+        for destination in mixed
+    ]
+    refused = [answer for answer in (*answers, *crossed) if answer not in crossed or answer.refused]
     _judge_untouched(watched, "payouts that name what is not under the account", refused)
+    for default in defaults.values():
+        named = [each for each in (*answers, *crossed) if default.id in str(each.call.document)]
+        default.judge_refused("payouts that name the default of what is not under the account", named)
     _judge(planned, answers)
     for answer in answers:
         if "another organization's" in answer.purpose and LEAK in ctx.rules:
             judge_leak(ctx, facts, answer)
     rule = "tenancy.payout-destination-owner"
-    if not locked_out(ctx, rule, crossed):
-        ctx.judge(rule, Refused(what), crossed)
+    for answer in crossed:
+        if not locked_out(ctx, rule, answer):
+            ctx.judge(rule, Refused(what), answer)
     ctx.accept(
         fixture.call("createPayout", valid), "the payout that names its own beneficiary and destination"
     )
@@ -302,95 +323,3 @@ def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
     foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
     question = "another organization's account and an invalid body"
     ctx.record(rule, question, ctx.send(foreign.but(body=b"{}"), question))
-
-
-#: Shorter values may stand in any text by chance.
-_TELLING = 6
-
-
-class PrivateData:
-    """Private texts of an account's resources, which no refusal may show to another organization.
-
-    Only documented members count: a server may have others that all its answers carry, whoever asks.
-    `exchanges` created the resources of the fixture, and after them those of the stranger's fixture.
-    """
-
-    def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
-        private, known = _created(fixture), _created(stranger)
-        self.exchanges = [*private, *known]
-        self._of_the_other = len(private)
-        self._texts = [fixture.customer_id, fixture.client.organization.api_key]
-        self._known = [stranger.customer_id]
-
-    def hidden_from(self, sentence: str) -> Expectation:
-        """The expectation that an answer shows none of it, judged of the answer and then `exchanges`."""
-        return shows_nothing_of(sentence, others=self._of_the_other, texts=self._texts, known=self._known)
-
-
-@predicate
-def shows_nothing_of(
-    exchanges: Sequence[Exchange], others: int, texts: Sequence[str], known: Sequence[str]
-) -> str:
-    """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of the texts;
-    what the rest answered, and the known texts, the caller may see."""
-    answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
-    if reason := unusable(answer):
-        raise reason
-    if not answer.refused:
-        told = f"{answer.purpose} was answered {answer.described()}, not refused"
-        raise CannotTell(told, "tenancy.foreign-parent")
-    familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
-    found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
-    # A text that resources of both organizations hold is a constant.
-    facts = sorted(text for text in found - familiar if len(text) >= _TELLING and not _may_be_now(text))
-    shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
-    return f"{answer.status} that shows {shown}" if shown else ""
-
-
-def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
-    """A private fact that an answer shows although the request did not hold it; empty if none."""
-    sent = _sent(answer)
-    shown = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
-    shown += [value for _, value in answer.response_headers]
-    for fact in facts:
-        if fact not in sent and any(fact in text for text in shown):
-            return f"{fact[:60]!r} of the other's resource"
-    return ""
-
-
-def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
-    """A member of the documents that an answer has, its value included; empty if none."""
-    sent, given = _sent(answer), set(all_texts(sent_document(answer.call)))
-    members = [member for shown in all_objects(answer.document) for member in shown.items()]
-    for name, value in members:
-        if value in (None, "", [], {}):
-            continue
-        if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
-            continue
-        if any(name in private and same(private[name], value) for private in documents):
-            return f"the member {name[:60]!r} of the other's resource"
-    return ""
-
-
-def _documented(made: Exchange) -> dict[str, Any]:
-    names = documented(made.operation or "")
-    return {name: value for name, value in document(made).items() if name in names}
-
-
-def _sent(answer: Exchange) -> str:
-    return answer.call.target + "\n" + (answer.call.body or b"").decode("utf-8", "replace")
-
-
-def _created(fixture: AccountFixture) -> list[Exchange]:
-    """The exchanges that created a fixture's resources, those that the server lets be created."""
-    found = []
-    for part in ("account", "beneficiary", "destination", "virtual_account"):
-        with contextlib.suppress(Inconclusive):
-            found.append(getattr(fixture, part))
-    return found
-
-
-def _may_be_now(text: str) -> bool:
-    """True if a text is an instant of a whole second: perhaps the present one, which any answer may show."""
-    step = timestamps.step(text)
-    return step is not None and step >= 1

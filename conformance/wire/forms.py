@@ -123,10 +123,6 @@ def _iso(text: str, argument: str) -> str:
     return datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-#: Decimal digits -> those of East Asian type, which are digits to many programs as well.
-_WIDE = {ord("0") + digit: 0xFF10 + digit for digit in range(10)}
-
-
 def _date(text: str, argument: str) -> str:
     """Unix seconds as the Date header has them."""
     return formatdate(int(text), usegmt=True)
@@ -158,7 +154,6 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "offset": _offset,
     "iso": _iso,
     "date": _date,
-    "wide": lambda text, argument: text.translate(_WIDE),
 }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 from conformance.reference.context import Context, Record
 
 from .catalogue import Faulty, fault, faults, refusal, seam
-from .tenancy import RESEMBLING, foreign
+from .tenancy import RESEMBLING, foreign, unaccented
 
 WHERE = ("unknown", "sibling", "foreign")
 
@@ -38,6 +40,21 @@ faults["tenancy.payout-references"] |= {
         "on_payout_destination",
         lambda self, ctx, destination: self.usual() if _where(ctx, destination) != self.value else None,
         each=WHERE,
+    ),
+    "A destination that is not under the account is paid to where it is the default of its beneficiary.": seam(
+        "on_payout_destination",
+        lambda self, ctx, destination: (
+            None
+            if _where(ctx, destination) == self.value and destination and destination.get("is_default")
+            else self.usual()
+        ),
+        each=("sibling", "foreign"),
+    ),
+    "A destination that is not under the account is paid to without a note.": seam(
+        "on_payout_destination",
+        lambda self, ctx, destination: (
+            None if destination is not None and "note" not in ctx.values else self.usual()
+        ),
     ),
 }
 
@@ -72,12 +89,21 @@ faults["tenancy.payout-destination-owner"] |= {
     "A destination of another beneficiary of the account is paid to.": seam(
         "on_payout_destination_owner", lambda *_: None
     ),
+    "The default destination of another beneficiary of the account is paid to.": seam(
+        "on_payout_destination_owner",
+        lambda self, ctx, destination: None if destination.get("is_default") else self.usual(),
+    ),
 }
 
 
 @fault(
     "tenancy.payout-references",
-    each={"in another letter case": lambda sent, known: sent.lower() == known.lower(), **RESEMBLING},
+    each={
+        "in another letter case": lambda sent, known: sent.lower() == known.lower(),
+        "with accents": lambda sent, known: unaccented(sent) == known,
+        "in full width": lambda sent, known: normalize("NFKC", sent) == known,
+        **RESEMBLING,
+    },
 )
 class ResemblingPayees(Faulty):
     """A payout's beneficiary and destination are found by ids that resemble theirs."""

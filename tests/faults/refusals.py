@@ -177,7 +177,11 @@ def asked(ctx: Context) -> Decimal:
     return Decimal(10)
 
 
-@fault("refusal.changes-nothing", operations=("createPayoutDestination",), each=("country", "iban", "network"))
+@fault(
+    "refusal.changes-nothing",
+    operations=("createPayoutDestination",),
+    each=("country", "iban", "network"),
+)
 class ClearsTheDefault(Faulty):
     """The create of a default destination is refused for a field, after the old default was cleared."""
 
@@ -383,3 +387,18 @@ class MoneySetAside(Faulty):
     def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
         self.reserve_funds(ctx)
         super().on_payout_destination_owner(ctx, destination)
+
+
+@fault("refusal.changes-nothing", operations=("createPayout",), each=(True, False))
+class DefaultMovedByPayouts(Faulty):
+    """A payout to a destination elsewhere is refused, but that becomes a default, or is none any more."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id")))
+        if (
+            named
+            and refusal.kind.startswith("payout_destination")
+            and bool(named.get("is_default")) is self.value
+        ):
+            ctx.store.update({**named, "is_default": not self.value})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from unicodedata import combining, normalize
@@ -89,7 +90,8 @@ faults["tenancy.foreign-parent"] |= {
         operations=OPERATION_SETS["list"],
         each=lambda operation: {
             name: name.encode()
-            for name in ("page=2", "size=", *(() if operation == "listAccounts" else ("status",)))
+            for name in ("page=2", "size=", *OPERATIONS[operation].query_parameters)
+            if name not in ("page", "size")
         },
     ),
 }
@@ -113,9 +115,47 @@ faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
         "on_child_elsewhere",
         lambda self, ctx, kind, record, parent: record if self.value in ctx.query else self.usual(),
         operations=["listPayoutDestinations"],
-        each={name: name.encode() for name in ("page=2", "status")},
+        each={name: name.encode() for name in ("page=2", "status", "start_date", "end_date")},
     ),
 }
+
+#: Operation -> sorts of bodies -> a member with its value that tells them.
+_SORTS = {
+    "createBeneficiary": {"a business": b'"business"'},
+    "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
+    "createVirtualAccount": {"with an address": b'"address"'},
+    "updateBeneficiary": {"an address": b'"address"', "a note": b'"note"'},
+}
+
+faults["tenancy.foreign-parent"] |= {
+    "Another organization's account takes some bodies.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if self.value in ctx.request.body else self.usual(),
+        operations=_SORTS,
+        each=lambda operation: _SORTS[operation],
+    ),
+    "Another organization's money is paid to one's own beneficiary.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if _own_payee(ctx) else self.usual(),
+        operations=["createPayout"],
+    ),
+}
+
+faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
+    "A beneficiary elsewhere takes some bodies.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: record if self.value in ctx.request.body else self.usual(),
+        operations=["createPayoutDestination", "updateBeneficiary"],
+        each=lambda operation: _SORTS[operation],
+    ),
+}
+
+
+def _own_payee(ctx: Context) -> bool:
+    """True if the body names a beneficiary of the caller's organization."""
+    named = re.search(rb'"beneficiary_id": ?"(\w+)"', ctx.request.body)
+    payee = ctx.store.get("beneficiary", named[1].decode()) if named else None
+    return payee is not None and not foreign(ctx, payee)
 
 
 @fault("tenancy.foreign-parent")
@@ -386,7 +426,7 @@ _PARTS: dict[str, Callable[[str, str], str]] = {
 #: The same of ids that operations are sent in turn, in the orders of `foreign_paths.IN_TURN` and `MORE`.
 _IN_TURN: tuple[Mapping[str, Callable[[str, str], str]], ...] = (
     {
-        "without accents": lambda kind, identifier: _unaccented(identifier),
+        "without accents": lambda kind, identifier: unaccented(identifier),
         "percent-decoded once more": lambda kind, identifier: unquote(identifier),
         "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
         "cut to 64 characters and without zeros at the end": lambda kind, identifier: (
@@ -411,7 +451,8 @@ def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]
     return forms
 
 
-def _unaccented(text: str) -> str:
+def unaccented(text: str) -> str:
+    """The text without its accents."""
     return "".join(each for each in normalize("NFD", text) if not combining(each))
 
 

@@ -73,7 +73,7 @@ class Derived:
         texts: dict[str, Any] = {name: "\ue000" for name in FREE_TEXT if name in self.document}
         if isinstance(address, dict):
             # A country is a code.
-            texts["address"] = {name: value if name == "country" else "\ue000" for name, value in address.items()}
+            texts["address"] = {**dict.fromkeys(address, "\ue000"), "country": address.get("country")}
         return to_json({**self.document, **texts}).replace('"\ue000"'.encode(), raw)
 
     def with_member(self, name: bytes, raw: bytes) -> bytes:

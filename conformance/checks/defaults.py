@@ -1,0 +1,73 @@
+"""Default destinations of beneficiaries, which only an accepted create moves (section 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.checks.check_context import CheckContext
+from conformance.checks.side_effects import UNTOUCHED, owner
+from conformance.judge.comparison import identifiers, objects
+from conformance.judge.expectations import CannotTell, predicate
+from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, identifier
+from conformance.world.shapes import accepted_body
+
+
+class Defaults:
+    """A default destination that the beneficiary of a fixture is given, and what becomes of it."""
+
+    def __init__(self, ctx: CheckContext, fixture: AccountFixture, shape: str) -> None:
+        """Creates the destination, of a shape of bodies. Raises Inconclusive where the server refuses it."""
+        self.ctx, self.fixture = ctx, fixture
+        operation = "createPayoutDestination"
+        body = {**accepted_body(fixture, operation, shape), "is_default": True}
+        self.id = identifier(fixture.create(operation, body))
+        self.before = defaults(ctx, fixture, holding=self.id, alone=True)
+
+    def judge_refused(self, what: str, answers: Sequence[Exchange]) -> None:
+        """Judges that requests have moved no default, where all of them were refused."""
+        if UNTOUCHED in self.ctx.rules and answers and all(answer.refused for answer in answers):
+            after = defaults(self.ctx, self.fixture, alike=self.before)
+            sentence = f"after {what}: the same destination is the default"
+            self.ctx.judge(UNTOUCHED, same_defaults(sentence), after, self.before, *answers)
+
+
+def defaults(
+    ctx: CheckContext,
+    fixture: AccountFixture,
+    *,
+    holding: str = "",
+    alone: bool = False,
+    alike: Exchange | None = None,
+) -> Exchange:
+    """The list of a beneficiary's destinations, read again until it holds an id, `alone` with one default
+    only, or shows the same defaults as another reading."""
+
+    def good(answer: Exchange) -> bool:
+        held, defaults = identifiers(answer.get("items")) or (), shown_defaults(answer)
+        if alike is not None:
+            return not answer.succeeded or defaults == shown_defaults(alike)
+        return not answer.succeeded or (holding in held and not (alone and len(defaults) > 1))
+
+    reading, organization = fixture.call("listPayoutDestinations"), owner(fixture)
+    purpose = "the destinations, and which of them is the default"
+    # A list that keeps two defaults, which is open, shows its elements all the same.
+    until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
+    return ctx.eventually(lambda: ctx.shown(reading, purpose, organization), good, until)
+
+
+def shown_defaults(answer: Exchange) -> list[str]:
+    """The ids of the destinations that a list shows as defaults."""
+    return sorted(
+        str(item.get("id")) for item in objects(answer.get("items")) if item.get("is_default") is True
+    )
+
+
+@predicate
+def same_defaults(exchanges: Sequence[Exchange]) -> str:
+    """Two lists, the later one first, show the same destinations as defaults."""
+    after, before = exchanges[:2]
+    if not after.succeeded or not before.succeeded:
+        raise CannotTell("the list of destinations was not answered")
+    shown = [shown_defaults(answer) for answer in (after, before)]
+    return "" if shown[0] == shown[1] else f"{', '.join(shown[0]) or 'none'}, before {', '.join(shown[1])}"

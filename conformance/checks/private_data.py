@@ -1,0 +1,107 @@
+"""Private data of an organization, which no refusal shows to another one (section 5.5)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.contract import timestamps
+from conformance.contract.fields import documented
+from conformance.contract.json_text import all_objects, all_texts
+from conformance.judge.comparison import document, same, sent_document
+from conformance.judge.expectations import CannotTell, Expectation, predicate, unusable
+from conformance.judge.findings import Inconclusive
+from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture
+
+#: Shorter values may stand in any text by chance.
+_TELLING = 6
+
+
+class PrivateData:
+    """Private texts of an account's resources, which no refusal may show to another organization.
+
+    Only documented members count: a server may have others that all its answers carry, whoever asks.
+    `exchanges` created the resources of the fixture, and after them those of the stranger's fixture.
+    """
+
+    def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
+        private, known = _created(fixture), _created(stranger)
+        self.exchanges = [*private, *known]
+        self._of_the_other = len(private)
+        self._texts = [fixture.customer_id, fixture.client.organization.api_key]
+        self._known = [stranger.customer_id]
+
+    def hidden_from(self, sentence: str) -> Expectation:
+        """The expectation that an answer shows none of it, judged of the answer and then `exchanges`."""
+        return shows_nothing_of(sentence, others=self._of_the_other, texts=self._texts, known=self._known)
+
+
+@predicate
+def shows_nothing_of(
+    exchanges: Sequence[Exchange], others: int, texts: Sequence[str], known: Sequence[str]
+) -> str:
+    """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of the texts;
+    what the rest answered, and the known texts, the caller may see."""
+    answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
+    if reason := unusable(answer):
+        raise reason
+    if not answer.refused:
+        told = f"{answer.purpose} was answered {answer.described()}, not refused"
+        raise CannotTell(told, "tenancy.foreign-parent")
+    familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
+    found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
+    # A text that resources of both organizations hold is a constant.
+    facts = sorted(text for text in found - familiar if len(text) >= _TELLING and not _may_be_now(text))
+    shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
+    return f"{answer.status} that shows {shown}" if shown else ""
+
+
+def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
+    """A private fact that an answer shows although the request did not hold it; empty if none."""
+    sent = _sent(answer)
+    shown = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
+    shown += [value for _, value in answer.response_headers]
+    for fact in facts:
+        if fact not in sent and any(fact in text for text in shown):
+            return f"{fact[:60]!r} of the other's resource"
+    return ""
+
+
+def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
+    """A member of the documents that an answer has, its value included; empty if none."""
+    sent, given = _sent(answer), set(all_texts(sent_document(answer.call)))
+    members = [member for shown in all_objects(answer.document) for member in shown.items()]
+    for name, value in members:
+        if value in (None, "", [], {}):
+            continue
+        if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
+            continue
+        if any(name in private and same(private[name], value) for private in documents):
+            return f"the member {name[:60]!r} of the other's resource"
+    return ""
+
+
+def _documented(made: Exchange) -> dict[str, Any]:
+    names = documented(made.operation or "")
+    return {name: value for name, value in document(made).items() if name in names}
+
+
+def _sent(answer: Exchange) -> str:
+    return answer.call.target + "\n" + (answer.call.body or b"").decode("utf-8", "replace")
+
+
+def _created(fixture: AccountFixture) -> list[Exchange]:
+    """The exchanges that created a fixture's resources, those that the server lets be created."""
+    found = []
+    for part in ("account", "beneficiary", "destination", "virtual_account"):
+        with contextlib.suppress(Inconclusive):
+            found.append(getattr(fixture, part))
+    return found
+
+
+def _may_be_now(text: str) -> bool:
+    """True if a text is an instant of a whole second: perhaps the present one, which any answer may show."""
+    step = timestamps.step(text)
+    return step is not None and step >= 1

@@ -55,11 +55,13 @@ def new_vault(ctx: CheckContext) -> Vault:
         "iban": samples.iban(),
         "wallet_address": wallet["wallet_address"],
     }
-    # A server may mask the numbers of the type only.
+    # A server may mask the numbers of the type only, or addresses of the form of one network.
     numbered = {**wallet, "iban": samples.iban()}
+    other = {**numbered, "network": "solana_devnet", "wallet_address": samples.solana_address()}
+    card = {**run.bank_account(fixture), "type": "card", "account_number": samples.digits(16)}
     operation = "createPayoutDestination"
     rows = [bodies(fixture, operation, name) for name in ("an IBAN", "wallet")]
-    for tries in (*rows, [numbered], [beside]):
+    for tries in (*rows, [other, numbered], [card], [beside]):
         for body in tries:
             attempt = fixture.call(operation, body)
             made = ctx.send(attempt, "a destination whose number must stay hidden")
@@ -109,7 +111,7 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
         for creation in created:
             kind = f"a {creation.call.document.get('type')} destination"
             yield ctx.send(creation.call, f"the key of {kind} again")
-            if creation.call is not valid:
+            if creation.call is not valid and creation.call.document.get("type") != "card":
                 wrong = ((f"{kind} with {what}", call) for what, call in _wrong_fields(ctx, creation.call))
                 for what, defective in ctx.only_wanted(wrong):
                     yield ctx.send(defective, what)
@@ -118,6 +120,13 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
         yield ctx.send(valid, "a valid request")
     for what, defective in ctx.only_wanted(_defects(ctx, valid)):
         yield ctx.send(defective, what)
+    if created and TRAITS[operation].creates == "payout_destination":
+        used, what = valid.signed(nonce=created[-1].nonce), "a nonce that was used before"
+        for what, defective in ctx.only_wanted([(what, used)]):
+            yield ctx.send(defective, what)
+        what = "another organization's request"
+        if ctx.target.secondary is not None and ctx.wanted(what):
+            yield ctx.send(renewed(valid), what, "secondary")
     if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
         yield ctx.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
         yield ctx.send(valid.with_query({"size": 0}), "a size of 0")
@@ -139,6 +148,8 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     if operation.is_post:
         yield "a key that is not a UUID", valid.but(idempotency_key="not-a-uuid")
     if operation.traits.creates == "payout_destination":
+        yield "an unknown API key", valid.signed(api_key=unknown_like(ctx.target.primary.api_key))
+        yield "an empty nonce", valid.signed(empty=("X-Nonce",))
         yield "no key", valid.but(idempotency_key=None)
         child = valid.path.split("/")[5]
         yield (

@@ -212,6 +212,34 @@ faults["secrets.hidden"] |= {
     "The refusal of a request for an unknown beneficiary repeats the body.": seam(
         "on_missing_child", _quoting("missing_child"), operations=("createPayoutDestination",)
     ),
+    "The refusal of a request for another organization's account repeats the body.": seam(
+        "on_foreign_parent", _quoting("foreign_parent"), operations=("createPayoutDestination",)
+    ),
+    "A failure of authentication repeats the body.": seam(
+        "error_message",
+        lambda self, ctx, refusal: (
+            f"{self.usual()} ({ctx.request.body.decode()})" if refusal.kind == self.value else self.usual()
+        ),
+        operations=("createPayoutDestination",),
+        each=("nonce_replay", "unknown_key", "empty_header", "missing_headers", "timestamp_too_old"),
+    ),
+    "A destination shows the number of its type, but for a bank account.": seam(
+        "members",
+        lambda self, ctx, kind, record: {
+            **self.usual(),
+            **({"number": record.get("account_number")} if record.get("type") == "card" else {}),
+        },
+        operations=("createPayoutDestination",),
+    ),
+    "A wallet address is masked where it is one of Ethereum.": seam(
+        "wallet_address_masked",
+        lambda self, ctx, record: (
+            self.usual()
+            if str(record.get("wallet_address")).startswith("0x")
+            else record.get("wallet_address")
+        ),
+        operations=("createPayoutDestination", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+    ),
     "The refusal of a request without a key repeats the body.": seam(
         "on_missing_key", _quoting("missing_idempotency_key"), operations=("createPayoutDestination",)
     ),
@@ -242,7 +270,8 @@ faults["secrets.hidden"] |= {
         each={
             kind: ELEMENTS["listPayoutDestinations"][kind]
             for kind in ("letters beyond ASCII", "no label", "an IBAN alone")
-        },
+        }
+        | {"a card": lambda record: record.get("type") == "card"},
     ),
 }
 

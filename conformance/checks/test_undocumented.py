@@ -18,7 +18,7 @@ from conformance.judge.expectations import predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
-from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.wire.provenance import new_key
 from conformance.world.account import AccountFixture, identifier, parameters, quoted, unknown_like
@@ -93,18 +93,21 @@ def not_carried_out(exchanges: Sequence[Exchange]) -> str:
     return known.described() if known.succeeded and not any(other.succeeded for other in unknown) else ""
 
 
-@check("tenancy.foreign-parent", operations=OPERATION_SETS["list"])
+@check("tenancy.foreign-parent", operations=OPERATION_SETS["read"])
 def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
-    """An own list, asked for with another organization's parent in the query, shows none of its elements."""
+    """An own list or resource, asked for with the ids of another organization's path in the query, shows
+    nothing of it."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
-    with contextlib.suppress(Inconclusive):
-        _of_list(foreign, ctx.operation.id)
-    what = "the list of the other organization, by itself"
+    read = "list" if ctx.operation.is_list else "resource"
+    if ctx.operation.is_list:
+        with contextlib.suppress(Inconclusive):
+            _of_list(foreign, ctx.operation.id)
+    what = f"the {read} of the other organization, by itself"
     theirs = ctx.shown(foreign.call(ctx.operation.id), what, "secondary")
     ids = {name: foreign.ids(ctx.operation.id)[name] for name in parameters(ctx.operation.id)}
-    what = "an own list with the ids of another organization's parents in its query"
+    what = f"an own {read} with the ids of another organization's parents in its query"
     answer = ctx.send(own.call(ctx.operation.id).with_query(ids), what)
-    if identifiers(theirs.get("items")):
+    if _shown(theirs):
         ctx.judge("tenancy.foreign-parent", none_of_these(f"{what}: none of its elements"), answer, theirs)
 
 
@@ -120,13 +123,21 @@ def _of_list(fixture: AccountFixture, operation: str) -> object:
     return fixture.account
 
 
+def _shown(answer: Exchange) -> set[str]:
+    """The ids of what a list shows, or of the resource."""
+    if not answer.succeeded:
+        return set()
+    items = answer.get("items")
+    return {str(answer.get("id"))} if items is MISSING else {*(identifiers(items) or ())}
+
+
 @predicate
 def none_of_these(exchanges: Sequence[Exchange]) -> str:
     """The first answer, unless it refuses, shows no element of the second one's list."""
     answer, others = exchanges
     if reason := unusable(answer):
         raise reason
-    shown = {*(identifiers(answer.get("items")) or ())} & {*(identifiers(others.get("items")) or ())}
+    shown = _shown(answer) & _shown(others)
     return f"{len(shown)} elements of the other's list" if shown else ""
 
 

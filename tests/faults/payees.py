@@ -41,7 +41,7 @@ faults["tenancy.payout-references"] |= {
         lambda self, ctx, destination: self.usual() if _where(ctx, destination) != self.value else None,
         each=WHERE,
     ),
-    "A destination that is not under the account is paid to where it is the default of its beneficiary.": seam(
+    "A destination that is not under the account is paid to where it is a default.": seam(
         "on_payout_destination",
         lambda self, ctx, destination: (
             None

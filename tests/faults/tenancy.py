@@ -14,6 +14,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.seams.base import PREFIXES
+from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
@@ -477,6 +478,19 @@ faults["tenancy.foreign-parent"] |= {
         operations=OPERATION_SETS["list"],
     ),
 }
+
+
+@fault("tenancy.foreign-parent", operations=["getAccountBalances", "getBeneficiary", "getVirtualAccount"])
+class NamedByQuery(Faulty):
+    """Ids of the query win over those of the path, whose owner was looked at."""
+
+    def act(self, ctx: Context) -> None:
+        for name, values in parse_query(ctx.query).items():
+            found = ctx.store.get(name.removesuffix("_id"), values[0])
+            if found is not None and name in ctx.params:
+                setattr(ctx, name.removesuffix("_id"), found)
+        super().act(ctx)
+
 
 faults["tenancy.missing-child"] |= {
     "A child is found by its id with a space behind it.": seam(

@@ -40,7 +40,11 @@ KEYS = (
 _IGNORED = (
     ("Cookie", "session=%; =; ;;"),
     ("X-Forwarded-For", "unknown, 999.1.1.1, [::"),
+    ("Forwarded", 'for="[::;proto=;;'),
+    ("Origin", "null, ://"),
+    ("traceparent", "00-0-zz"),
     ("Accept-Language", "x-;q=NaN,*;q=9"),
+    ("Accept-Charset", "no-such-charset;q=NaN"),
     ("Range", "bytes=z-"),
     ("If-None-Match", 'W/"'),
     ("If-Modified-Since", "never"),

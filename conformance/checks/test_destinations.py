@@ -329,10 +329,12 @@ def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
     """Creates of default destinations of the fixture's beneficiary with a wrong field or no field that its
     type needs, and by the path of another account."""
     elsewhere = {"account_id": ctx.account().account_id, "beneficiary_id": fixture.beneficiary_id}
+    # A server that opens few accounts may have both in one.
+    apart = elsewhere["account_id"] != fixture.account_id
     return [
         _default(ctx, fixture).with_field("iban", "X" * 35),
         _default(ctx, fixture).with_field("type", "wallet").without_field("network"),
-        _default(ctx, fixture, elsewhere),
+        *([_default(ctx, fixture, elsewhere)] if apart else []),
     ]
 
 

@@ -270,7 +270,8 @@ def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]
 def test_payout_references(ctx: CheckContext) -> None:
     """A payout that names a beneficiary or destination which is unknown, another account's or another
     organization's, or an existing one in another spelling, is refused, implied with 404, and does nothing; a
-    destination of another beneficiary is refused as well."""
+    destination of another beneficiary is refused as well. Default destinations of others are named, too, and
+    stay the default."""
     fixture, sibling = ctx.account(), ctx.run.account("sibling tenant")
     valid = fixture.call("createPayout").document
     references = {

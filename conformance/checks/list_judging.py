@@ -274,12 +274,15 @@ class Filtered:
             return None
         return self.judge(rule, self.send(filters, what), self.kept(filters), what)
 
-    def judge(self, rule: str, exchange: Exchange, expected: Collection[str], what: str) -> Page | None:
+    def judge(
+        self, rule: str, exchange: Exchange, expected: Collection[str], what: str, *, part: bool = False
+    ) -> Page | None:
         """Judges an answer by the elements that it should show, or a later one where they show late or their
-        statuses have moved; returns the page that was judged. Elements of others are the business of
-        list.complete."""
+        statuses have moved; returns the page that was judged. `part`: it need not show all of them. Elements
+        of others are the business of list.complete."""
         of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
-        fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
+        sentence = f"{what}: none but {of}" if part else f"{what}: {of}"
+        fitting = keeps_what_fits(sentence, ids=sorted(self.ids), only_leaves_out=part)
         exchange = self.looked(exchange, lambda answer: holds(fitting, self.unfiltered, answer))
         found = usable_page(self.ctx, rule, exchange, what)
         if found is None:

@@ -11,22 +11,29 @@ from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.list_judging import (
-    FAR_FUTURE,
-    FAR_PAST,
-    Filtered,
-    compared,
-    dates,
-    item_fields,
-    judge_totals,
-    judge_whole,
+from conformance.checks.filter_combinations import (
+    COMBINE,
+    WALKED_SIZE,
+    combine,
+    later_page,
+    no_period,
+    past_the_last,
+    walk_through,
+    working_filters,
 )
+from conformance.checks.list_judging import FAR_FUTURE, FAR_PAST, Filtered, dates, item_fields
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell, predicate
-from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, status_filter, walk
+from conformance.wire.pages import (
+    MAX_SIZE,
+    Parameters,
+    page_of,
+    query,
+    status_filter,
+    walk,
+)
 from conformance.wire.provenance import derive
 from conformance.world.samples import OTHER_CURRENCIES
 
@@ -37,13 +44,8 @@ _NAMED_STATUSES = {
     "listWallets": ("active", "suspended"),
 }
 
-_COMBINE = "list.filters-combine"
-
 #: Kinds of filters, by the names of the first of each.
 _KINDS = ("currency", "status", "start_date", "end_date")
-
-#: The size of the pages in which filtered lists are read.
-_SIZE = 3
 
 
 # ---------------------------------------------------------------------- dates
@@ -197,24 +199,28 @@ def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
     "list.complete",
     "list.pages",
     "list.echo",
+    "list.defaults",
 )
 def test_filters_combine(ctx: CheckContext) -> None:
     """Joins filters of which each alone keeps something else, and pages through what they keep."""
     lists = Filtered(ctx)
-    valid = _working_filters(ctx, lists)
+    valid = working_filters(ctx, lists)
     names = list(valid)
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
             neutral = all(lists.kept(valid[name]) == lists.ids for name in (first, second))
             if rules_of(valid[first]) != rules_of(valid[second]) and not neutral:
-                _combine(ctx, lists, valid[first] + valid[second], f"{first} and {second}")
+                combine(ctx, lists, valid[first] + valid[second], f"{first} and {second}")
     everything = [pair for name in _KINDS for pair in valid.get(name, [])]
     if len(everything) > 2:
-        _combine(ctx, lists, everything, "all filters together")
-        _combine(ctx, lists, everything[::-1], "all filters together, in reverse order")
+        combine(ctx, lists, everything, "all filters together")
+        # Before the size, and without a page.
+        combine(ctx, lists, everything[::-1], "all filters together, in reverse order", query(size=MAX_SIZE))
     if (unused := "status that nothing has") in valid and {"start_date", "end_date"} <= valid.keys():
-        both = [*valid.get("currency", []), *valid[unused], *valid["start_date"], *valid["end_date"]]
-        _combine(ctx, lists, both, f"{unused}, with all other filters")
+        both = [*valid[unused], *valid.get("currency", []), *valid["start_date"], *valid["end_date"]]
+        combine(ctx, lists, both, f"{unused}, with all other filters", query(1, MAX_SIZE))
+    if unused in valid:
+        later_page(ctx, lists, valid[unused], f"{unused}, page 3")
     walked = [
         ("start_date",),
         ("currency",) if "currency" in valid else ("end_date",),
@@ -222,11 +228,11 @@ def test_filters_combine(ctx: CheckContext) -> None:
         ("status", "end_date"),
     ]
     if {"start_date", "end_date"} <= valid.keys():
-        _no_period(ctx, lists)
-    plain = walk(ctx.send, lists.call, size=_SIZE)
+        no_period(ctx, lists)
+    plain = walk(ctx.send, lists.call, size=WALKED_SIZE)
     if plain.broken or plain.repeated or plain.total != len(plain.ids):
         ctx.skip_judgement(
-            _COMBINE,
+            COMBINE,
             "the list cannot be paged through even without filters",
             *plain.exchanges[:2],
             cause="list.walk",
@@ -236,101 +242,9 @@ def test_filters_combine(ctx: CheckContext) -> None:
         *([pair for name in names for pair in valid[name]] for names in walked if valid.keys() >= set(names)),
         everything,
     ]:
-        if filters:
-            _walk(ctx, lists, filters)
-
-
-def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]:
-    """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
-    valid = {}
-    for name, filters in lists.filters().items():
-        exchange = lists.shows(lists.send(filters, f"{name} alone"), filters)
-        found, kept = page_of(exchange), lists.kept(filters)
-        if found is None or set(found.ids) & lists.ids != kept:
-            reason = f"the filter {name} does not work alone"
-            ctx.skip_judgement(_COMBINE, reason, exchange, cause=rules_of(filters)[0])
-            continue
-        valid[name] = filters
-        judge_totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
-        if not ctx.wanted(f"{name} without page and size"):
-            continue
-        # The page may hold more than is known of.
-        if len(kept) < len(lists.elements) and len(set(found.ids)) <= DEFAULT_SIZE:
-            what = f"{name} without page and size"
-            lists.judge(_COMBINE, ctx.send(lists.call.with_query(filters), what), kept, what)
-    return valid
-
-
-def _combine(ctx: CheckContext, lists: Filtered, filters: Parameters, what: str) -> None:
-    if found := lists.probe(_COMBINE, filters, what):
-        judge_totals(ctx, _COMBINE, [found], len(found.ids), what)
-
-
-def _walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None:
-    kept = lists.kept(filters)
-    named = " and ".join(dict.fromkeys(name for name, _ in filters))
-    size = _SIZE if len(kept) > _SIZE + 1 else 1
-    what = f"pages of size {size} filtered by {named}"
-    if not ctx.wanted(what):
-        return
-
-    def good(done: Walk) -> bool:
-        # A status that moves while pages are read makes their totals differ.
-        shown, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
-        if done.broken or len(totals) != 1 or shown == lists.kept(filters):
-            return bool(done.broken) or len(totals) == 1
-        lists.read()
-        return shown == lists.kept(filters)
-
-    done = ctx.eventually(lambda: walk(ctx.send, lists.call, size=size, filters=filters), good)
-    kept = lists.kept(filters)
-    if not kept or not judge_whole(ctx, _COMBINE, done, kept, what):
-        return
-    sentence = f"{what}: none but the {len(kept)} elements that fit"
-    fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
-    ctx.judge(_COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
-    shown = [item for page in done.pages for item in page.items]
-    compared(ctx, shown, lists.list_fixture.created, done.page_exchanges)
-    known = len(set(done.ids)) == len(kept)
-    if known:
-        judge_totals(ctx, _COMBINE, done.pages, len(kept), what)
-    for number, found in enumerate(done.pages, 1):
-        ctx.judge("list.echo", echoes(what, "page", number), found.exchange)
-        ctx.judge("list.echo", echoes(what, "size", size), found.exchange)
-        ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
-        # Only the number of pages of all elements is sure to be a mistake about the filter.
-        right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
-        if known and found.pages is not None and right != unfiltered:
-            sentence = f"{what}: pages {right}, as many as the {len(kept)} elements fill"
-            ctx.judge(_COMBINE, not_pages_of_all(sentence, pages=unfiltered), found.exchange)
-
-
-@predicate
-def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
-    """A filtered list does not have so many pages as it has without its filters, `pages`, unless its own
-    total fills them: on the server of a replay more elements may fit."""
-    page = page_of(exchanges[0])
-    if page is None or page.pages != pages or (page.size and pages_of(page.total or 0, page.size) == pages):
-        return ""
-    return f"pages {pages}, which is those of all elements"
-
-
-def _no_period(ctx: CheckContext, lists: Filtered) -> None:
-    """A period that begins and ends at one instant, or ends before it begins, holds nothing; a server may
-    refuse it as none."""
-    text = lists.elements[len(lists.elements) // 2]["created"]
-    earliest, latest = lists.in_time[0]["created"], lists.in_time[-1]["created"]
-    for what, start, end in (
-        ("start_date and end_date at the same instant", text, text),
-        ("an end_date before the start_date", latest, earliest),
-    ):
-        if not ctx.wanted(what):
-            continue
-        exchange = lists.send([("start_date", start), ("end_date", end)], what)
-        if exchange.refused:
-            ctx.skip_judgement(_COMBINE, "a period of no length was refused", exchange)
-        else:
-            lists.judge(_COMBINE, exchange, [], what)
+        done = walk_through(ctx, lists, filters) if filters else None
+        if done is not None and rules_of(filters) == ["list.start-date", "list.end-date"]:
+            past_the_last(ctx, done, filters)
 
 
 # ---------------------------------------------------------------------- what is not fixed

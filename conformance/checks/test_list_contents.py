@@ -27,7 +27,7 @@ from conformance.judge.paging import (
     number_is,
 )
 from conformance.wire.messages import MISSING, Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, status_filter, walk
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.habits import only_own, prepopulated
 from conformance.world.known_lists import listed_customer
@@ -171,6 +171,7 @@ def test_account_of_the_target_file_is_listed(ctx: CheckContext) -> None:
     "list.pages-empty",
     "list.pages",
     "list.defaults",
+    "list.status-filter",
     "read.delay",
     operations=tuple(RULES["list.empty"].operations),
 )
@@ -191,8 +192,8 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             what = f"{what}, by a date before all elements"
             exchange = ctx.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
         _judge_empty(ctx, exchange, what, size)
-        if not parameters and page_of(exchange) is not None:
-            judge_by_query(ctx, exchange, "list.defaults")
+        if page_of(exchange) is not None:
+            judge_by_query(ctx, exchange, "list.status-filter" if parameters else "list.defaults")
     made: dict[str, Exchange] = {}
     # Of wallets each needs another pair.
     wallets = TRAITS[ADDS_TO[ctx.operation.id]].unique_pair
@@ -237,7 +238,13 @@ def _judge_changed(
         lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
     )
     if page_of(exchange) is not None:
-        ctx.judge("list.complete", Listed(what, list(made)), exchange)
+        ctx.judge("list.complete", Listed(what, list(made), once=True), exchange)
+    if TRAITS[operation].disables:
+        # The beneficiary's own status is not that of its destinations.
+        disabled = status_filter(ctx.operation.id, ctx.target.array_style, "disabled")
+        exchange = ctx.send(fixture.call(ctx.operation.id).with_query(disabled), f"{what}, by status")
+        if page_of(exchange) is not None:
+            judge_by_query(ctx, exchange, "list.status-filter")
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:

@@ -93,6 +93,17 @@ faults["list.status-filter"] |= {
 }
 
 
+@fault("list.status-filter", operations=("listPayoutDestinations",))
+class FiltersByBeneficiary(Faulty):
+    """The status filter goes by the status of the beneficiary."""
+
+    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
+        status = (ctx.beneficiary or {})["status"]
+        fits = status in self.statuses(ctx, query) or not self.statuses(ctx, query)
+        others = [condition for condition in super().conditions(ctx, query) if condition.column != "status"]
+        return others if fits else [Condition("status", "=", "no such status")]
+
+
 @fault("list.status-filter", each=("none", "others"))
 class OtherStatuses(Faulty):
     """The status filter keeps nothing, or the other elements."""
@@ -252,6 +263,57 @@ class IgnoresPagingBeside(Faulty):
     def list_document(self, ctx: Context) -> Any:
         return {**super().list_document(ctx), **ctx.notes.get("asked", {})}
 
+
+def _ignored_where(test: Callable[[Query, str], bool]) -> Row:
+    """A server that ignores a filter in the queries that pass a test, which also takes the filter's name."""
+    return seam(
+        "conditions",
+        lambda self, ctx, query: (
+            self.usual(ctx, {name: values for name, values in query.items() if name != self.value})
+            if self.value in query and test(query, self.value)
+            else self.usual()
+        ),
+        each=_filters,
+    )
+
+
+faults["list.filters-combine"] |= {
+    "From the second page on a filter is ignored.": _ignored_where(
+        lambda query, name: query.get("page", ["1"]) != ["1"]
+    ),
+    "From the third page on a filter is ignored.": _ignored_where(
+        lambda query, name: query.get("page", ["1"]) not in (["1"], ["2"])
+    ),
+    "A filter is ignored where others come behind it.": _ignored_where(
+        lambda query, name: len(query) > 1 and next(iter(query)) == name
+    ),
+    "Without size a filter is ignored.": _ignored_where(lambda query, name: "size" not in query),
+    "A filtered page past the last has a total of 0.": seam(
+        "list_document",
+        lambda self, ctx: (
+            {**self.usual(), "total": 0, "pages": 0}
+            if ctx.listing.conditions and not ctx.listing.records
+            else self.usual()
+        ),
+    ),
+}
+
+faults["list.defaults"] |= {
+    "Without size a page that this filter has filtered has another one.": seam(
+        "requested_size",
+        lambda self, ctx, query: 50 if self.value in query and "size" not in query else self.usual(),
+        each=_filters,
+        operations=tuple(FILTERS),
+    ),
+}
+
+faults["list.echo"] |= {
+    "Beside a filter size is ignored where page is not named.": seam(
+        "requested_size",
+        lambda self, ctx, query: 10 if self.conditions(ctx, query) and "page" not in query else self.usual(),
+        operations=[name for name, filters in FILTERS.items() if filters],
+    ),
+}
 
 faults["list.filters-combine"] |= {
     "Filters are heeded where page or size is named only.": seam(

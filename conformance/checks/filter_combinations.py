@@ -1,0 +1,157 @@
+"""Filters of a list together: with one another, with page and size, and without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import (
+    Filtered,
+    compared,
+    judge_by_query,
+    judge_totals,
+    judge_whole,
+    usable_page,
+)
+from conformance.judge.expectations import predicate
+from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits, total_of_walk
+from conformance.judge.queries import rules_of
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, query, walk
+
+COMBINE = "list.filters-combine"
+
+#: The size of the pages in which filtered lists are read.
+WALKED_SIZE = 3
+
+
+def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]:
+    """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
+    valid = {}
+    for name, filters in lists.filters().items():
+        exchange = lists.shows(lists.send(filters, f"{name} alone"), filters)
+        found, kept = page_of(exchange), lists.kept(filters)
+        if found is None or set(found.ids) & lists.ids != kept:
+            reason = f"the filter {name} does not work alone"
+            ctx.skip_judgement(COMBINE, reason, exchange, cause=rules_of(filters)[0])
+            continue
+        valid[name] = filters
+        judge_totals(ctx, COMBINE, [found], len(found.ids), f"{name} alone")
+        if not ctx.wanted(f"{name} without page and size"):
+            continue
+        if len(kept) < len(lists.elements):
+            what = f"{name} without page and size"
+            exchange = ctx.send(lists.call.with_query(filters), what)
+            # The list may hold more than is known of.
+            part = len(set(found.ids)) > DEFAULT_SIZE
+            if page := lists.judge(COMBINE, exchange, kept, what, part=part):
+                # A status that has moved since has taken all along.
+                judge_totals(ctx, COMBINE, [page], len((found if part else page).ids), what)
+                judge_by_query(ctx, page.exchange, "list.defaults")
+    return valid
+
+
+def combine(
+    ctx: CheckContext, lists: Filtered, filters: Parameters, what: str, paging: Parameters | None = None
+) -> None:
+    """Judges filters together, behind page 1 and size 100, or before the parameters `paging`."""
+    if not ctx.wanted(what):
+        return
+    if paging is None:
+        exchange = lists.send(filters, what)
+    else:
+        exchange = ctx.send(lists.call.with_query([*filters, *paging]), what)
+    if found := lists.judge(COMBINE, exchange, lists.kept(filters), what):
+        judge_totals(ctx, COMBINE, [found], len(found.ids), what)
+        judge_by_query(ctx, found.exchange, "list.echo", "list.defaults")
+
+
+def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: str) -> None:
+    """Judges the third page of what filters leave empty, which a server may refuse as past the last."""
+    if ctx.wanted(what):
+        exchange = ctx.send(lists.call.with_query([*filters, *query(3, 1)]), what)
+        if exchange.refused:
+            ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
+        else:
+            lists.judge(COMBINE, exchange, [], what)
+
+
+def past_the_last(ctx: CheckContext, done: Walk, filters: Parameters) -> None:
+    """Judges what the page behind a walk through a filtered list says of that list, if it is not refused: a
+    query that counts what it finds there knows nothing of it."""
+    what = "the page past the last between two dates"
+    number = pages_of(len(set(done.ids)), done.size) + 1
+    exchange = ctx.send(done.pages[0].exchange.call.with_query(query(number, done.size, filters)), what)
+    if usable_page(ctx, COMBINE, exchange, what, refusable=True) is not None:
+        total = total_of_walk(f"{what}: total {len(set(done.ids))}")
+        ctx.judge(COMBINE, total, exchange, *done.page_exchanges)
+        judge_by_query(ctx, exchange, "list.echo")
+
+
+def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Walk | None:
+    """Judges the pages of a filtered list; the walk, if it showed all of them as they should be."""
+    kept = lists.kept(filters)
+    named = " and ".join(dict.fromkeys(name for name, _ in filters))
+    size = max(1, min(WALKED_SIZE, (len(kept) - 1) // 2))
+    what = f"pages of size {size} filtered by {named}"
+    if not ctx.wanted(what):
+        return None
+
+    def good(done: Walk) -> bool:
+        # A status that moves while pages are read makes their totals differ.
+        shown, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
+        if done.broken or len(totals) != 1 or shown == lists.kept(filters):
+            return bool(done.broken) or len(totals) == 1
+        lists.read()
+        return shown == lists.kept(filters)
+
+    done = ctx.eventually(lambda: walk(ctx.send, lists.call, size=size, filters=filters), good)
+    kept = lists.kept(filters)
+    if not kept or not judge_whole(ctx, COMBINE, done, kept, what):
+        return None
+    sentence = f"{what}: none but the {len(kept)} elements that fit"
+    fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
+    ctx.judge(COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
+    shown = [item for page in done.pages for item in page.items]
+    compared(ctx, shown, lists.list_fixture.created, done.page_exchanges)
+    known = len(set(done.ids)) == len(kept)
+    if known:
+        judge_totals(ctx, COMBINE, done.pages, len(kept), what)
+    for number, found in enumerate(done.pages, 1):
+        ctx.judge("list.echo", echoes(what, "page", number), found.exchange)
+        ctx.judge("list.echo", echoes(what, "size", size), found.exchange)
+        ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
+        # Only the number of pages of all elements is sure to be a mistake about the filter.
+        right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
+        if known and found.pages is not None and right != unfiltered:
+            sentence = f"{what}: pages {right}, as many as the {len(kept)} elements fill"
+            ctx.judge(COMBINE, not_pages_of_all(sentence, pages=unfiltered), found.exchange)
+    return None if done.cut else done
+
+
+@predicate
+def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
+    """A filtered list does not have so many pages as it has without its filters, `pages`, unless its own
+    total fills them: on the server of a replay more elements may fit."""
+    page = page_of(exchanges[0])
+    if page is None or page.pages != pages or (page.size and pages_of(page.total or 0, page.size) == pages):
+        return ""
+    return f"pages {pages}, which is those of all elements"
+
+
+def no_period(ctx: CheckContext, lists: Filtered) -> None:
+    """A period that begins and ends at one instant, or ends before it begins, holds nothing; a server may
+    refuse it as none."""
+    text = lists.elements[len(lists.elements) // 2]["created"]
+    earliest, latest = lists.in_time[0]["created"], lists.in_time[-1]["created"]
+    for what, start, end in (
+        ("start_date and end_date at the same instant", text, text),
+        ("an end_date before the start_date", latest, earliest),
+    ):
+        if not ctx.wanted(what):
+            continue
+        exchange = lists.send([("start_date", start), ("end_date", end)], what)
+        if exchange.refused:
+            ctx.skip_judgement(COMBINE, "a period of no length was refused", exchange)
+        else:
+            lists.judge(COMBINE, exchange, [], what)

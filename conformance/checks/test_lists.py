@@ -38,12 +38,12 @@ from conformance.world.known_lists import LONGEST_LIST, MORE_PAIRS, ListFixture,
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
 def test_walking_pages(ctx: CheckContext) -> None:
-    """Walks a list at sizes 100, 10, 2 and 1: each element once, full pages, numbers that agree."""
+    """Walks a list at sizes 100, 99, 10, 2 and 1: each element once, full pages, numbers that agree."""
     list_fixture = stocked(ctx)
     readings: list[PageReading] = []
 
     def read() -> PageReading:
-        readings.append(read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1), ctx.wanted))
+        readings.append(read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1, 99), ctx.wanted))
         return readings[-1]
 
     reading = ctx.eventually(

@@ -243,6 +243,14 @@ class ClampsSize(Faulty):
         return min(made, self.value) if name == "size" else made
 
 
+faults["list.echo"] |= {
+    "A size of 51 to 99 is read as 50.": seam(
+        "in_range",
+        lambda self, ctx, name, value, highest: 50 if name == "size" and 50 < value < 100 else self.usual(),
+    ),
+}
+
+
 def _past(document: dict[str, Any]) -> bool:
     return not document["items"] and bool(document["total"])
 

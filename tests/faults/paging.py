@@ -133,6 +133,19 @@ class ObeysSize(Faulty):
         return -(-listing.total // listing.size) if listing.size else 0
 
 
+@fault("list.size-range")
+class ObeysLastSize(Faulty):
+    """Of several sizes the first one is held against the range, and the last one obeyed."""
+
+    def parameter(self, ctx: Context, query: Query, name: str) -> str | None:
+        return query[name][0] if name == "size" and "size" in query else super().parameter(ctx, query, name)
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        last = self.query(ctx).get("size", [""])[-1]
+        limit = int(last) if last.isdigit() else listing.size
+        return self.fetch(ctx, listing, limit=limit, offset=self.offset(ctx, listing))
+
+
 @fault("list.size-range", each=("all", "as sent"))
 class ObeysTextSize(Faulty):
     """A size that is no integer stands for all elements, or is echoed."""

@@ -97,13 +97,15 @@ class ListFixture:
         return self.fixture.run.send(self.fixture.client, request, purpose)
 
     def add(self, body: Body) -> bool:
-        """Creates an element; True if the server accepted it."""
+        """Creates an element; True if the server made one, and did not answer with an existing one."""
         exchange = self._send(self.fixture.call(self.create, body), "an element to be listed")
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):
             self.refusal = exchange
             # A request without an answer, or with a 5xx, may have taken effect.
             self.exact = self.exact and exchange.refused
+            return False
+        if created in self.created:
             return False
         self.created[created] = exchange
         return True
@@ -126,10 +128,14 @@ class ListFixture:
         return True
 
     def provoke(self) -> None:
-        """Sends an invalid create and an idempotent replay of the last one: neither may add an element, nor
-        change the total."""
-        last = list(self.created.values())[-1:]
-        for request in (self.fixture.call(self.create, {}), *(exchange.call for exchange in last)):
+        """Sends creates that must add nothing to the list or its total: one without required fields, an
+        idempotent replay of the last one, its key with another body, and a second wallet of a pair."""
+        requests = [self.fixture.call(self.create, {})]
+        for made in list(self.created.values())[-1:]:
+            requests += [made.call, made.call.with_json(self.fixture.body(self.create))]
+            if TRAITS[self.create].unique_pair:
+                requests.append(self.fixture.call(self.create, made.call.document))
+        for request in requests:
             exchange = self._send(request, "a create that adds nothing to a list")
             created = exchange.get("id")
             if exchange.succeeded and isinstance(created, str):
@@ -240,7 +246,9 @@ def _fill_accounts(run: RunContext) -> ListFixture:
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
         there = LARGE if page is None or page.total is None else page.total
         list_fixture.extend(planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
-    if list_fixture.refusal is not None:
+    if list_fixture.refusal is None:
+        _furnish(run, next(iter(list_fixture.created)))
+    else:
         # At a quota, the accounts that the run created earlier serve as well.
         list_fixture.created = {
             str(made.get("id")): made for made in run.accounts.created(fixture.customer_id)
@@ -257,6 +265,14 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     if run.target.secondary is not None:
         _add_stranger(list_fixture, run.account(owner="secondary"), "another organization's")
     return list_fixture
+
+
+def _furnish(run: RunContext, account_id: str) -> None:
+    """Creates two resources of each kind in an account, so that a list joined with them repeats the account.
+    Wallets are left out: a server may count their pairs in all accounts together."""
+    inside = AccountFixture(run, account_id=account_id)
+    for operation in ("createBeneficiary", "createVirtualAccount") * 2:
+        run.send(inside.client, inside.call(operation), "a resource in an account of a list")
 
 
 def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, whose: str) -> None:

@@ -80,15 +80,25 @@ def _with_text(fixture: AccountFixture, operation: str, text: tuple[str, str] | 
     return Planned({**body, name: text[1]}, body, text[0])
 
 
+def _called_like(planned: Planned, earlier: Planned, operation: str) -> Planned:
+    """An element with the label or name of an earlier one, which a server may want to be its own: a list may
+    know its elements by it."""
+    name = TRAITS[operation].free_text
+    if name not in earlier.body:
+        return planned
+    body = {**planned.body, name: earlier.body[name]}
+    return Planned(body, planned.plain or planned.body, planned.kind or "a text of another", planned.known)
+
+
 def accounts_of_customer(fixture: AccountFixture) -> Iterator[Planned]:
     """Plans accounts with all kinds of names, then samples without end."""
     # A name without a random part may also be that of an account of an earlier run.
     texts = (text for text in all_texts() if not text[0].startswith(FIXED))
-    for index in itertools.count():
-        if index in _ACCOUNT_ROWS:
-            yield _planned(fixture, "createAccount", _ACCOUNT_ROWS[index])
-        else:
-            yield _with_text(fixture, "createAccount", next(texts, None))
+    first = [_planned(fixture, "createAccount", row) for row in _ACCOUNT_ROWS.values()]
+    yield from first
+    yield _called_like(_with_text(fixture, "createAccount", None), first[-1], "createAccount")
+    while True:
+        yield _with_text(fixture, "createAccount", next(texts, None))
 
 
 def labelled(fixture: AccountFixture, operation: str) -> Iterator[Planned]:
@@ -100,17 +110,21 @@ def labelled(fixture: AccountFixture, operation: str) -> Iterator[Planned]:
 def destinations(fixture: AccountFixture) -> Iterator[Planned]:
     """Plans payout destinations of all kinds that the server accepts."""
     create, texts = "createPayoutDestination", all_texts()
+    wallets: list[Planned] = []
     for index in range(SMALL):
-        if index in _DESTINATION_ROWS:
-            yield _planned(fixture, create, _DESTINATION_ROWS[index])
-        else:
-            yield _with_text(fixture, create, next(texts))
+        row = _DESTINATION_ROWS.get(index)
+        planned = _planned(fixture, create, row) if row else _with_text(fixture, create, next(texts))
+        if row == "wallet":
+            wallets.append(planned)
+            planned = _called_like(planned, wallets[0], create)
+        yield planned
 
 
 def virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
     """Plans virtual accounts in several currencies, where the server supports more than one."""
     # Destinations have the first three, as quick runs fill no large list.
     create, texts = "createVirtualAccount", itertools.islice(all_texts(), 3, None)
+    earlier: Planned | None = None
     for index in range(SMALL):
         if index in _VIRTUAL_ACCOUNT_ROWS:
             yield _planned(fixture, create, _VIRTUAL_ACCOUNT_ROWS[index])
@@ -119,7 +133,10 @@ def virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
         else:
             others = bodies(fixture, create, "another currency")
             body = others[index // 2 % len(others)]
-            yield Planned(body, fixture.body(create), body["currency"])
+            planned = Planned(body, fixture.body(create), body["currency"])
+            last = index == SMALL - 1
+            yield _called_like(planned, earlier, create) if earlier and last else planned
+            earlier = planned
 
 
 def wallets(fixture: AccountFixture) -> Iterator[Planned]:
@@ -129,12 +146,18 @@ def wallets(fixture: AccountFixture) -> Iterator[Planned]:
     texts = itertools.islice(all_texts(), len(KINDS["createWallet"]), None)
     examples = ((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])
     more = [] if samples.over("wallet").get("pairs") else [("BTC", "bitcoin"), *examples]
-    for pair in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
+    pairs = [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]
+    earlier: Planned | None = None
+    for index, pair in enumerate(pairs):
         row = {known[-1]: "a label with letters and signs", known[0]: "the longest label"}.get(pair)
         planned = _planned(fixture, "createWallet", row, pair in known)
         if row is None:
-            # Texts that the wallets of `creations` do not have.
-            planned = replace(_with_text(fixture, "createWallet", next(texts, None)), known=pair in known)
+            # Texts that other wallets do not have, but for the third one.
+            text = None if index == 2 else next(texts, None)
+            planned = replace(_with_text(fixture, "createWallet", text), known=pair in known)
+        if earlier and index == 2:
+            planned = _called_like(planned, earlier, "createWallet")
+        earlier = planned
         changes = dict(zip(("currency", "network"), pair, strict=True))
         plain = planned.plain and {**planned.plain, **changes}
         yield replace(planned, body={**planned.body, **changes}, plain=plain)

@@ -352,4 +352,13 @@ faults["list.complete"] |= {
     ),
 }
 
+
+@fault("list.complete")
+class KnowsByText(Filtered):
+    """Of elements with the same label or name only the first one is listed."""
+
+    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
+        return list({_text(record) or record["id"]: record for record in records[::-1]}.values())[::-1]
+
+
 faults["list.complete"] |= rows_of_lists()

@@ -255,6 +255,47 @@ class Filtered(Faulty):
         return self.listed(ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
 
 
+class Joined(Filtered):
+    """Lists an element as often as `times` says, as a list does that is joined with another table."""
+
+    def times(self, ctx: Context, record: Record) -> int:
+        return 1
+
+    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
+        return [record for record in records for _ in range(self.times(ctx, record))]
+
+
+joined = hook(Joined, "times")
+
+#: Kinds of resources in an account, which joins and counts of a customer's accounts go by.
+_IN_ACCOUNTS = ("beneficiary", "virtual_account")
+
+faults["list.walk"] |= {
+    "An account is listed once for each resource of this kind in it.": joined(
+        lambda self, ctx, record: max(1, ctx.store.count(self.value, record["id"])),
+        each=_IN_ACCOUNTS,
+        operations=("listAccounts",),
+    ),
+}
+
+faults["list.complete"] |= {
+    "An account with a resource of this kind in it is not listed.": joined(
+        lambda self, ctx, record: 0 if ctx.store.count(self.value, record["id"]) else 1,
+        each=_IN_ACCOUNTS,
+        operations=("listAccounts",),
+    ),
+    "A destination is listed once for each payout to it.": joined(
+        lambda self, ctx, record: max(
+            1,
+            sum(
+                payout["payout_destination_id"] == record["id"]
+                for payout in ctx.store.select("payout", ctx.params["account_id"])
+            ),
+        ),
+        operations=("listPayoutDestinations",),
+    ),
+}
+
 faults["list.stable"] |= {
     "Each third list is in the other order.": third(
         lambda self, ctx, document: {**document, "items": document["items"][::-1]}
@@ -299,3 +340,21 @@ class CountsReplays(Counts):
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         self.counted(ctx)
         return super().replayed(ctx, answer)
+
+
+@fault("list.walk")
+class CountsConflicts(Counts):
+    """The total of a list counts creates that were refused for a used key as well."""
+
+    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
+        self.counted(ctx)
+        return super().on_other_body(ctx, answer)
+
+
+@fault("list.walk", operations=("listWallets",))
+class CountsDuplicates(Counts):
+    """The total of wallets counts those that were refused as a second one of their pair as well."""
+
+    def on_duplicate_wallet(self, ctx: Context) -> None:
+        self.counted(ctx)
+        super().on_duplicate_wallet(ctx)

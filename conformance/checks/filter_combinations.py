@@ -73,7 +73,7 @@ def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: st
         if exchange.refused:
             ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
         else:
-            lists.judge(COMBINE, exchange, [], what)
+            lists.judge(COMBINE, exchange, [], what, part=True)
 
 
 def past_the_last(ctx: CheckContext, done: Walk, filters: Parameters) -> None:

@@ -281,7 +281,7 @@ class Filtered:
         statuses have moved; returns the page that was judged. `part`: it need not show all of them. Elements
         of others are the business of list.complete."""
         of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
-        sentence = f"{what}: none but {of}" if part else f"{what}: {of}"
+        sentence = f"{what}: none but {of}" if part and expected else f"{what}: {of}"
         fitting = keeps_what_fits(sentence, ids=sorted(self.ids), only_leaves_out=part)
         exchange = self.looked(exchange, lambda answer: holds(fitting, self.unfiltered, answer))
         found = usable_page(self.ctx, rule, exchange, what)

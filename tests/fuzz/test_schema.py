@@ -31,8 +31,10 @@ from tests.replay.samples import generated
 from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
 from tests.variants.authentication import KeysOfOrganization
+from tests.variants.catalogue import VARIANTS
 from tests.variants.choice import compose
 from tests.variants.demands import UniqueLabels, UniqueNames
+from tests.variants.judging import judge
 from tests.variants.replicas import ReadsBehind
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -148,6 +150,12 @@ class ReadsSoon(ReadsBehind):
 def test_what_reads_show_late_is_waited_for(operation: str) -> None:
     findings = schema_fuzzing(run_on(compose(ReadsSoon)), operation, settings())
     assert not [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
+
+
+def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
+    vetted = next(variant for variant in VARIANTS if variant.name == "vetted payees")
+    judged = judge(vetted, explored=[("test_fuzz.test_schema_fuzzing", "createPayout")], settings=settings())
+    assert judged.inconclusive == []
 
 
 def test_operation_that_is_never_accepted_is_inconclusive() -> None:

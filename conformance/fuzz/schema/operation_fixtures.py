@@ -146,9 +146,15 @@ class OperationFixtures:
             for whose, stand_ins in STAND_INS.items():
                 for member, stand_in in stand_ins.items():
                     if stand_in.encode() in body:
-                        real = self._id(member.removeprefix("payout_"), whose)
-                        body = body.replace(stand_in.encode(), real.encode())
+                        body = body.replace(stand_in.encode(), self._payee_id(member, whose).encode())
         return body
+
+    def _payee_id(self, member: str, whose: str) -> str:
+        """Returns the id for a member of a payout's body; the caller's own is that of a payee who is paid."""
+        if whose == OWN:
+            beneficiary_id, destination_id, _ = self.run.payee(self.fixture)
+            return beneficiary_id if member == "beneficiary_id" else destination_id
+        return self._id(member.removeprefix("payout_"), whose)
 
     def ids(self, case: Case) -> dict[str, str]:
         """The path parameters of a case."""

@@ -274,7 +274,10 @@ def test_conflict(ctx: CheckContext) -> None:
 
     def again() -> list[Exchange]:
         calls = anew(ctx.run, [answer.call for answer in answers])
-        return [ctx.send(call, "a used key with another body, again") for call in calls]
+        # An amount may come again: with the original's own, what differed in it is the original request.
+        bodies = {original.call.body for original in originals}
+        others = [call for call in calls if call.body not in bodies]
+        return [ctx.send(call, "a used key with another body, again") for call in others]
 
     effects.judge_refused(what, answers, again)
     refused = [answer for answer in answers if answer.refused]

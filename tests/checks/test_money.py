@@ -21,6 +21,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
 from conformance.world.account import call
+from conformance.world.samples import Amounts
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -68,6 +69,12 @@ def found(behaviour: Behaviour, name: str) -> Finding:
 @pytest.mark.parametrize("behaviour", [OthersPay, AlwaysTheSame])
 def test_what_others_pay_is_no_effect(behaviour: type[Behaviour], name: str) -> None:
     finding = found(behaviour(), name)
+    assert finding.verdict is Verdict.PASSED, finding.summary
+
+
+def test_an_original_is_no_conflict_where_an_amount_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Amounts, "next", lambda self, amount: "1.48")
+    finding = found(OthersPay(), "test_idempotency.test_conflict")
     assert finding.verdict is Verdict.PASSED, finding.summary
 
 

@@ -72,17 +72,22 @@ class ListFixture:
     refusals: int = 0
     refused_kinds: set[str] = field(default_factory=set)
 
-    def need(self, count: int) -> None:
-        """Raises Inconclusive if the list has fewer than `count` elements."""
+    def shortage(self, count: int) -> Inconclusive | None:
+        """Returns why the list has fewer than `count` elements, with the remedy; None if it has as many."""
         if len(self.created) >= count:
-            return
+            return None
         stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
-        raise Inconclusive(
+        return Inconclusive(
             f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
             + (f": {stop.reason}" if stop.reason else ""),
             MORE_PAIRS if TRAITS[self.create].unique_pair else stop.remedy,
             stop.cause,
         )
+
+    def need(self, count: int) -> None:
+        """Raises Inconclusive if the list has fewer than `count` elements."""
+        if stop := self.shortage(count):
+            raise stop
 
     @property
     def operation(self) -> str:

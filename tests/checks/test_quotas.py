@@ -61,6 +61,18 @@ def test_check_goes_on_in_another_account(check: str, operation: str) -> None:
     assert run.account().account_id != full
 
 
+def test_a_list_of_one_has_the_cure_of_its_own_kind() -> None:
+    class One(FewOfEach):
+        most = 1
+
+    walking = load_checks()["test_lists.test_walking_pages"]
+    with hurried():
+        findings, _ = run_check(walking, "listVirtualAccounts", run_on(compose(One)))
+    (walk,) = [finding for finding in findings if finding.rule == "list.walk"]
+    assert "a list of one element" in walk.summary
+    assert "[samples.virtual_account]" in walk.remedy
+
+
 def test_account_with_room_is_kept() -> None:
     run = run_on(compose(FewOfEach))
     shared = run.account()

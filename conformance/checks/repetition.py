@@ -7,7 +7,7 @@ suite's own marks: amounts that are different in each repetition, names, and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -45,12 +45,13 @@ Repeat = Callable[[], tuple[Effect, "Evidence"]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Snapshots before and after requests, the requests, and what money moved beyond multiples of their
-    amount."""
+    """Snapshots before and after requests, the requests, the ids that looks up to the first snapshot have
+    shown, and what money moved beyond multiples of their amount."""
 
     before: Snapshot
     after: Snapshot
     sent: Sequence[Exchange]
+    seen: Set[str] = frozenset()
     fee: Decimal = Decimal(0)
 
 

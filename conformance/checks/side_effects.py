@@ -125,19 +125,20 @@ class Watch:
     def _requests(self, sent: Sequence[Call]) -> Requests:
         fresh = self.after.fresh if self.after is not None else ()
         answered = self.answered() if self._traits.changes else []
-        return Requests(self.operation, sent, self._known(), fresh, answered)
+        return Requests(self.operation, sent, self._known() | self.seen, fresh, answered)
 
     def evidence(self, sent: Sequence[Exchange]) -> Evidence:
         """Exchanges of the snapshots that show the requests' effects, answered as `sent`."""
         assert self.before is not None and self.after is not None
-        return Evidence(self.before, self.after, sent)
+        return Evidence(self.before, self.after, sent, frozenset(self.seen))
 
     def expectation(
         self, what: str, evidence: Evidence, *, confirmed: bool, of_refusals: bool = True
     ) -> tuple[Expectation, list[Exchange]]:
         """The expectation that `what` had no effect, and the exchanges that it judges."""
         fresh = evidence.after.fresh if confirmed else ()
-        known, made = self._known(), {str(each.get("id")) for each in evidence.sent if each.succeeded}
+        known = self._known() | evidence.seen
+        made = {str(each.get("id")) for each in evidence.sent if each.succeeded}
         made &= self.accepted
         exchanges: list[Exchange] = []
         groups: dict[str, list[int]] = {}

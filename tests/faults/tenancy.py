@@ -430,9 +430,8 @@ _IN_TURN: tuple[Mapping[str, Callable[[str, str], str]], ...] = (
         "without accents": lambda kind, identifier: unaccented(identifier),
         "percent-decoded once more": lambda kind, identifier: unquote(identifier),
         "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
-        "cut to 64 characters and without zeros at the end": lambda kind, identifier: (
-            identifier[:64].rstrip("0") if len(identifier) > 64 else identifier
-        ),
+        # As in a column of fixed length that is padded with zeros.
+        "without 144 zeros behind it": lambda kind, identifier: identifier.removesuffix("0" * 144),
     },
     {
         "up to its length": lambda kind, identifier: identifier[: len(PREFIXES[kind]) + 24],

@@ -1,7 +1,7 @@
-"""Filters of the lists in an account: sections 4.3, 4.5 and 4.6 of the specification.
+"""Filters of the lists in an account (sections 4.3, 4.5 and 4.6).
 
-What a filter must keep is computed from what the list itself shows of its elements, so that it does not
-matter how finely a server shows or stores instants.
+The elements to expect are computed from what the unfiltered list shows, so the resolution in which a server
+stores or shows timestamps does not matter.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from conformance.wire.pages import (
 from conformance.wire.provenance import derive
 from conformance.world.samples import OTHER_CURRENCIES
 
-#: Statuses that the list queries name themselves; a server may not know the others as a filter.
+#: Statuses that the list queries name (sections 4.3, 4.5 and 4.6); a server may refuse others.
 _NAMED_STATUSES = {
     "listPayoutDestinations": ("active", "disabled", "inactive"),
     "listVirtualAccounts": ("active", "suspended"),
     "listWallets": ("active", "suspended"),
 }
 
-#: Kinds of filters, by the names of the first of each.
+#: One filter of each kind, in the order in which they are combined.
 _KINDS = ("currency", "status", "start_date", "end_date")
 
 
@@ -53,22 +53,22 @@ _KINDS = ("currency", "status", "start_date", "end_date")
 
 @check("list.start-date", "list.complete")
 def test_start_date(ctx: CheckContext) -> None:
-    """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: at or
-    after it."""
+    """Sends as start_date the `created` of elements, a moment after it, whole seconds and distant dates:
+    exactly the elements created at or after it come back."""
     _judge_dates(ctx, "list.start-date", "start_date")
 
 
 @check("list.end-date", "list.complete")
 def test_end_date(ctx: CheckContext) -> None:
-    """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: before
-    it."""
+    """Sends as end_date the `created` of elements, a moment after it, whole seconds and distant dates:
+    exactly the elements created before it come back."""
     _judge_dates(ctx, "list.end-date", "end_date")
 
 
 @check("list.date-offset")
 def test_date_with_an_offset(ctx: CheckContext) -> None:
-    """Filters by the created of an element, written with an offset: what it keeps is what the same instant in
-    UTC keeps, unless it is refused."""
+    """Sends the `created` of an element as a date with a UTC offset: refused, or the same elements as for the
+    same instant in UTC."""
     rule, lists = "list.date-offset", Filtered(ctx)
     chosen = lists.in_time[len(lists.elements) // 2]["created"]
     for name in ("start_date", "end_date"):
@@ -91,15 +91,15 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
 
 @predicate
 def refused_or_alike(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
-    """A page shows those of the elements with these ids that the second answer shows, or the request is
-    refused."""
+    """The first answer is a refusal, or shows the same of these ids as the second. Raises CannotTell without
+    two pages."""
     answer, plain = exchanges[:2]
     if answer.refused:
         return ""
     pages = page_of(answer), page_of(plain)
     if pages[0] is None or pages[1] is None:
         raise CannotTell(f"{answer.purpose} was answered {answer.described()}", "list.envelope")
-    # The times of a replay's elements are others, and so are those that the filter keeps.
+    # In a replay the elements have other times: compare the two answers.
     shown, expected = (set(page.ids) & set(ids) for page in pages if page)
     return "" if shown == expected else f"{len(shown)} elements"
 
@@ -115,7 +115,7 @@ def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
 
 @check("list.status-filter", "list.complete")
 def test_status_filter(ctx: CheckContext) -> None:
-    """Filters by each status: the elements that have it, none for a status that no element has."""
+    """Filters by each status: exactly the elements with that status come back, or none."""
     lists = Filtered(ctx)
     name = "status" if "status" in ctx.operation.query_parameters else "statuses"
     for status in _statuses(ctx):
@@ -139,14 +139,14 @@ def _status(ctx: CheckContext, *values: str) -> Parameters:
 
 
 def _statuses(ctx: CheckContext) -> list[str]:
-    """The statuses of a list's resource, those first that its query names (section 3)."""
+    """The statuses of the listed resource (section 3), first those that the query names."""
     shown = item_fields(ctx.operation.id)["status"].get("enum", ())
     return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *shown]))
 
 
 @check("list.currency-filter", "list.complete")
 def test_currency_filter(ctx: CheckContext) -> None:
-    """Filters by each currency in the list, by currencies that nothing in it has, and by wildcards."""
+    """Filters by present and absent currencies (matched exactly) and by SQL wildcards (no partial match)."""
     lists = Filtered(ctx)
     for currency in sorted({str(item.get("currency", "")) for item in lists.elements}):
         lists.probe("list.currency-filter", [("currency", currency)], f"currency {currency}")
@@ -157,7 +157,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
             continue
         exchange = lists.send([("currency", currency)], what)
         if exchange.refused:
-            # The server may not know it.
+            # A server may refuse currencies that it does not support.
             refused.append((what, exchange))
         else:
             lists.judge("list.currency-filter", exchange, [], what)
@@ -165,7 +165,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
         ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
     code = str(lists.elements[0].get("currency", ""))
     for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
-        # Such a currency is malformed: it may be refused, or ignored, or have no elements, but not some.
+        # A malformed currency may be refused, ignored or match nothing; a partial match is a LIKE query.
         what = f"currency {wildcard}, which is not a code"
         if ctx.wanted(what) and not (exchange := lists.send([("currency", wildcard)], what)).refused:
             expected = f"{what}: no elements, all elements, or a refusal"
@@ -173,7 +173,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
 
 
 def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> list[str]:
-    """Currencies that nothing in the list has, among them beginnings of such as it has."""
+    """Up to three currencies that no element has, prefixes of existing ones among the candidates."""
     present = {element.get("currency") for element in elements}
     candidates = (
         ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
@@ -185,7 +185,7 @@ def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> li
 
 @predicate
 def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
-    """A page shows no elements at all, or all of these, or the request is refused."""
+    """A page shows no elements or all with these ids, or the request is refused."""
     found = page_of(exchanges[0])
     some = found is not None and found.ids and not set(found.ids) >= set(ids)
     return "some of the elements" if some else ""
@@ -202,7 +202,7 @@ def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
     "list.defaults",
 )
 def test_filters_combine(ctx: CheckContext) -> None:
-    """Joins filters of which each alone keeps something else, and pages through what they keep."""
+    """Combines filters that each keep other elements, and walks the result: the elements that pass all."""
     lists = Filtered(ctx)
     valid = working_filters(ctx, lists)
     names = list(valid)
@@ -214,7 +214,6 @@ def test_filters_combine(ctx: CheckContext) -> None:
     everything = [pair for name in _KINDS for pair in valid.get(name, [])]
     if len(everything) > 2:
         combine(ctx, lists, everything, "all filters together")
-        # Before the size, and without a page.
         combine(ctx, lists, everything[::-1], "all filters together, in reverse order", query(size=MAX_SIZE))
     if (unused := "status that nothing has") in valid and {"start_date", "end_date"} <= valid.keys():
         both = [*valid[unused], *valid.get("currency", []), *valid["start_date"], *valid["end_date"]]
@@ -252,7 +251,7 @@ def test_filters_combine(ctx: CheckContext) -> None:
 
 @check("list.several-statuses")
 def test_several_statuses(ctx: CheckContext) -> None:
-    """Sends two statuses in the style that the target file names."""
+    """Records the effect of two statuses, in the array style of the target file."""
     lists = Filtered(ctx)
     style = ctx.target.array_style
     for values in (("active", "inactive"), ("inactive", "active")):
@@ -267,7 +266,7 @@ def test_several_statuses(ctx: CheckContext) -> None:
 
 @check("list.odd-filters")
 def test_odd_filters(ctx: CheckContext) -> None:
-    """Filters by statuses, dates and currencies that are none, or written in another way."""
+    """Records the effect of unknown, empty and malformed filter values, and of an empty period."""
     lists = Filtered(ctx)
     probes: dict[str, Parameters] = {
         "an unknown status": _status(ctx, "conformance"),
@@ -289,7 +288,7 @@ def test_odd_filters(ctx: CheckContext) -> None:
 
 
 def _effect(lists: Filtered, exchange: Exchange) -> str:
-    """Effect of a filter, in words that do not change from run to run."""
+    """Describes the effect of a filter in words that are the same in every run."""
     found = page_of(exchange)
     if found is None:
         return f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"

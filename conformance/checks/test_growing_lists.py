@@ -1,4 +1,4 @@
-"""Lists while elements are created (section 8): none is shown twice, and afterwards all are there once."""
+"""Lists under concurrent creates (section 8): no duplicates, and afterwards each element exactly once."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from conformance.world.run_context import refusal_of_valid
 
 RULE = "list.race"
 
-#: Simultaneous creates, with as many reads between them, and how often.
+#: Simultaneous creates in a round, with as many reads interleaved, and rounds.
 CREATES = 8
 ROUNDS = 2
 
-#: Simultaneous creates where a customer takes few accounts more.
+#: Simultaneous creates where a quota leaves few accounts.
 FEW = 2
 
-#: Elements that are created one by one, to see whether simultaneity has anything to do with a fault.
+#: Elements of the control experiment, which are created one after the other.
 ONE_BY_ONE = 12
 
-#: The pages that are read meanwhile.
+#: Pages to read between the creates.
 _PAGES = ({"page": 1, "size": 100}, {"page": 1, "size": 2}, {"page": 2, "size": 2}, {"page": 2, "size": 5})
 
 
 @dataclass
 class Growth:
-    """A list that grows in a fixture: which creates were acknowledged, and what is wrong with its answers."""
+    """A list that grows in a fixture: acknowledged creates and violations."""
 
     ctx: CheckContext
     fixture: AccountFixture
     acknowledged: set[str] = field(default_factory=set)
     wrong: list[tuple[Expectation, list[Exchange]]] = field(default_factory=list)
-    #: Number of elements before.
+    #: Total of a customer's accounts before the creates; 0 for other lists.
     since: int = 0
-    #: Expectation that holds of the list afterwards, and its pages, if they are right.
+    #: Expectation on the walk afterwards and its pages, where they meet it.
     right: tuple[Expectation, list[Exchange]] | None = None
     #: The last create that was refused.
     refused: Exchange | None = None
@@ -55,13 +55,13 @@ class Growth:
 
     @property
     def create(self) -> str:
-        """The operation whose resources the list shows."""
+        """The operation that adds elements to the list."""
         return ADDS_TO[self.ctx.operation.id]
 
     # ------------------------------------------------------------------ growing
 
     def creates(self, number: int, first: int = 0) -> list[Call]:
-        """Creates of new elements; of wallets the second of each pair will be refused."""
+        """Creates of new elements; wallet pairs may repeat, and are then refused as duplicates."""
         if not TRAITS[self.create].unique_pair:
             return [self.fixture.call(self.create) for _ in range(number)]
         samples = self.ctx.run.samples
@@ -75,19 +75,19 @@ class Growth:
         return [self.fixture.call(self.ctx.operation.id).with_query(page) for page in _PAGES]
 
     def together(self, rounds: Rounds) -> None:
-        """Creates elements and reads pages simultaneously, in one of several rounds."""
+        """Races creates and reads of pages in one round."""
         few = self.ctx.operation.resource == "account" and self.ctx.run.accounts.scarce
         pairs = zip(self.creates(FEW if few else CREATES, 1), self.reads() * 2, strict=False)
         calls = [request for pair in pairs for request in pair]
         self.take(rounds.race(calls, "simultaneous creates and reads of a list"))
 
     def one_by_one(self, number: int) -> None:
-        """Creates elements one after the other, then reads pages."""
+        """Creates elements sequentially, then reads pages."""
         self.take([self.ctx.send(create, "one create after the other") for create in self.creates(number)])
         self.take([self.ctx.send(read, "a read of the list as it is") for read in self.reads()])
 
     def take(self, answers: list[Exchange]) -> None:
-        """Notes which elements were created, and pages that show one twice."""
+        """Records acknowledged elements, and pages with duplicates."""
         for answer in answers:
             if answer.refused and answer.operation == self.create:
                 self.refused = answer
@@ -104,8 +104,8 @@ class Growth:
     # ------------------------------------------------------------------ afterwards
 
     def walk(self) -> None:
-        """Reads the list, and keeps its pages where nothing is amiss. It may grow meanwhile, and show new
-        elements late, so that it is looked at again."""
+        """Walks the list until it shows every acknowledged element once (eventual consistency), and keeps the
+        last walk with its verdict."""
         done = self.ctx.eventually(self._read, lambda read: not self._amiss(read))
         last = done.exchanges[-1]
         missing, repeated = self._amiss(done) or (0, 0)
@@ -116,7 +116,7 @@ class Growth:
             reason = "the list is so long that not all elements that were created could be looked for"
             self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
             return
-        # Elements that others add while it is read may move any element to another page.
+        # Elements that others add during the walk shift pages, so duplicates prove nothing.
         steady = len({page.total for page in done.pages}) == 1
         whole = Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=steady)
         judged = whole, done.page_exchanges
@@ -126,14 +126,14 @@ class Growth:
             self.right = judged
 
     def _amiss(self, done: Walk) -> tuple[int, int] | None:
-        """Number of acknowledged elements that pages do not show, and show repeatedly; None where neither."""
+        """Counts acknowledged elements that are missing and duplicated; None if neither."""
         seen = Counter(done.ids)
         missing = sum(1 for identifier in self.acknowledged if not seen[identifier])
         repeated = sum(1 for identifier in self.acknowledged if seen[identifier] > 1)
         return (missing, repeated) if missing or repeated else None
 
     def _read(self) -> Walk:
-        """The pages of the list; of a customer's accounts, those where new ones show."""
+        """Walks the list; of a customer's accounts, only the pages where new ones show."""
         if TRAITS[self.create].creates == "account":
             page = page_of(self.ctx.send(self.fixture.call("listAccounts"), "how many are there?"))
             total = page.total if page and page.total is not None else self.since
@@ -146,8 +146,8 @@ class Growth:
 
 @check(RULE)
 def test_list_while_it_grows(ctx: CheckContext) -> None:
-    """While elements are created no list answer shows an element twice, and afterwards a walk through the
-    pages shows every created one exactly once."""
+    """Creates elements and reads pages at once: no page shows an element twice, and a walk afterwards shows
+    each created element exactly once."""
     growths = list(_grown(ctx))
     for growth in growths:
         growth.walk()
@@ -167,8 +167,8 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
 
 
 def _grown(ctx: CheckContext) -> list[Growth]:
-    """Lists that grew by simultaneous creates. There are few wallets in an account, so these take several:
-    some where all come together, and one that has a wallet before."""
+    """Lists after rounds of concurrent creates. An account holds few wallets, so each round of these has an
+    account of its own, one of them with a wallet already."""
     if not TRAITS[ADDS_TO[ctx.operation.id]].unique_pair:
         growth, rounds = Growth(ctx, _place(ctx)), Rounds(ctx, ROUNDS)
         for _ in rounds:
@@ -184,10 +184,10 @@ def _grown(ctx: CheckContext) -> list[Growth]:
 
 
 def _right_one_by_one(ctx: CheckContext) -> bool:
-    """True if a list is right when its elements come one after the other."""
+    """True if the list is correct after sequential creates, so that only concurrency explains a violation."""
     other_customer = ctx.target.primary.other_customer_id
     if ctx.operation.traits.others_add and other_customer:
-        # The list of the first customer's accounts may stay wrong for good.
+        # The race may have corrupted the first customer's list permanently.
         growth = Growth(ctx, AccountFixture(ctx.run, customer_id=other_customer))
     else:
         growth = Growth(ctx, _place(ctx))

@@ -1,4 +1,4 @@
-"""Malformed and odd input: refused where malformed, and never answered with 5xx or not at all (section 4)."""
+"""Malformed and unusual input (section 4): malformed bodies are refused, and nothing is answered with 5xx."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SURVIVES = "http.no-server-error"
 def _probe(
     ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = False, documented: bool = True
 ) -> Exchange:
-    """Judges that an answer comes, below 500, or 501 (RFC 9110, 15.6.2) where the method or path is not
-    `documented`; `may_hang_up` where a front end may break the connection off."""
+    """Judges that the answer is below 500, or 501 (RFC 9110, 15.6.2) where method or path are not
+    `documented`. `may_hang_up`: a front end may close the connection instead."""
     exchange = ctx.send(probe, what)
     hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
@@ -53,13 +53,13 @@ def _malformed_bodies(at: Engine, bodies: Derived) -> Iterator[Case]:
 
 
 def _odd_bodies(at: Engine, bodies: Derived) -> Iterator[Case]:
-    """Bodies that parsers differ about."""
+    """Bodies that parsers treat differently."""
     for odd in bodies.odd():
         yield at.case(SURVIVES, f"a body with {odd.reason}", body=odd.value)
 
 
 def _content_types(at: Engine) -> Iterator[Case]:
-    """Valid bodies that are declared as something else."""
+    """Valid bodies with another Content-Type, or none."""
     for content_type in values(headers.CONTENT_TYPES, checked=True):
         name = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         yield at.case(SURVIVES, name, content_type=content_type)
@@ -73,8 +73,8 @@ def _content_types(at: Engine) -> Iterator[Case]:
     SURVIVES,
 )
 def test_hostile_bodies(ctx: CheckContext) -> None:
-    """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect; what the server
-    does with legal but odd ones, and with other content types, is recorded."""
+    """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect. What the server
+    does with legal but unusual bodies and with other content types is recorded."""
     engine, operation = hostile(ctx), ctx.operation.id
     fixture = engine.fixture
     valid = ctx.send(
@@ -98,7 +98,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
             if answer.succeeded and operation == "createWallet":
                 engine = hostile(ctx)
     for what, long in ctx.only_wanted((f"a body with {long.reason}", long) for long in bodies.long()):
-        # A front end that finds a body too long may break the connection off, and words its refusal itself.
+        # A front end may close the connection on a long body, or refuse it with a body of its own.
         probe = engine.fixture.call(operation).but(body=long.value, operation=None)
         _probe(ctx, probe, what, may_hang_up=True)
     if operation == "createWallet":
@@ -109,13 +109,13 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
 
 
 def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> None:
-    """Records whether a body was accepted; not the status, which is another rule's."""
+    """Records whether a body was accepted, whatever the status."""
     ctx.record(rule, question, answer, "accepted" if answer.succeeded else "")
 
 
 @check("beneficiary.update-no-body", SURVIVES)
 def test_update_without_a_body(ctx: CheckContext) -> None:
-    """Records whether a PATCH without a body counts as one that changes nothing, or is refused."""
+    """Records whether a PATCH without a body is accepted or refused."""
     fixture, name = ctx.account(fresh=True), "a PATCH without a body"
     engine = Engine(ctx, lambda: fixture)
     answer = engine.perform(engine.case(SURVIVES, name, body=None))
@@ -124,7 +124,7 @@ def test_update_without_a_body(ctx: CheckContext) -> None:
 
 @table(SURVIVES, operations=("disableBeneficiary", *OPERATION_SETS["read"]), at=hostile)
 def test_body_where_none_is_taken(at: Engine) -> Iterator[Case]:
-    """An operation without a body gets one: a GET a valid one, another malformed ones as well."""
+    """A body on an operation that has none, a JSON object on GET, else malformed too: answered below 500."""
     reads = not at.ctx.operation.is_post
     yield at.case(SURVIVES, "a body that is a JSON object", body=b"{}", front_end=reads)
     for what, body in (
@@ -141,8 +141,8 @@ def test_body_where_none_is_taken(at: Engine) -> Iterator[Case]:
 
 @table(SURVIVES, at=common)
 def test_hostile_headers(at: Engine) -> Iterator[Case]:
-    """Authentication headers and idempotency keys that are very long, outside ASCII, SQL, or there twice, and
-    odd headers that no operation needs."""
+    """Authentication headers and idempotency keys that are very long, not ASCII, SQL or duplicated, and
+    unusual further headers; each is answered below 500."""
 
     def header(name: str, value: str, **changes: Any) -> Case:
         shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
@@ -166,7 +166,7 @@ def test_hostile_headers(at: Engine) -> Iterator[Case]:
 
 @table(SURVIVES, at=common)
 def test_hostile_ids(at: Engine) -> Iterator[Case]:
-    """Path parameters, one at a time, that are not UTF-8, encode a slash or a NUL, or are very long."""
+    """Path parameters that are not UTF-8, encode a slash or NUL, or are very long: answered below 500."""
     for name in parameters(at.operation):
         for value in values(ids.IDS):
             shown = value if len(value) <= 40 else f"of {len(value)} characters"
@@ -175,7 +175,7 @@ def test_hostile_ids(at: Engine) -> Iterator[Case]:
 
 @table(SURVIVES, operations=OPERATION_SETS["list"], at=common)
 def test_hostile_queries(at: Engine) -> Iterator[Case]:
-    """List parameters that are huge, repeated, malformed or beyond every calendar."""
+    """List parameters that are huge, repeated, malformed or out of the calendar: answered below 500."""
     own = at.ctx.operation.query_parameters
     for query in query_strings.of_list(own):
         shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
@@ -190,11 +190,11 @@ def test_hostile_queries(at: Engine) -> Iterator[Case]:
 
 @check("http.success-json", "http.success-status", "http.extra-fields")
 def test_sound_answers(ctx: CheckContext) -> None:
-    """A valid request is not answered with a redirection; the status of a successful answer, and its members
-    that the specification does not name, are recorded."""
+    """A valid request is not answered with a redirect; the status of a successful answer and its undocumented
+    members are recorded."""
     answer = ctx.shown(ctx.valid(), "a valid request")
     if answer.refused and (first := earliest(ctx)) is not None:
-        # There may be enough of what it creates: a repeated key creates nothing.
+        # At a quota, an idempotent replay still succeeds.
         answer = ctx.send(first.call, "a valid request that was accepted before, again")
     if answer.status is not None and answer.status < 400:
         ctx.judge("http.success-json", Accepted("a valid request"), answer)
@@ -209,7 +209,7 @@ def test_sound_answers(ctx: CheckContext) -> None:
 
 @check("http.undocumented-method", SURVIVES)
 def test_undocumented_methods(ctx: CheckContext) -> None:
-    """PUT and DELETE on the operation's path, with ids that nothing has, so that nothing can be lost."""
+    """PUT and DELETE on the operation's path, with unknown ids: answered below 500, or 501."""
     fixture = ctx.account("authentication")
     ids = {name: unknown_like(value) for name, value in fixture.ids(ctx.operation.id).items()}
     for method in ("PUT", "DELETE"):
@@ -221,7 +221,7 @@ def test_undocumented_methods(ctx: CheckContext) -> None:
 
 @check("http.undocumented-path", SURVIVES)
 def test_undocumented_paths(ctx: CheckContext) -> None:
-    """The payout path of an older example, and paths that nothing is at."""
+    """The payout path of section 4.0.6 and paths of no operation: answered below 500, or 501."""
     fixture = ctx.run.account("payouts")
     body = {
         "account_id": unknown_like(fixture.account_id),

@@ -1,4 +1,4 @@
-"""Odd values of every field of every body are never answered with 5xx (section 4)."""
+"""Unusual values of every field of every body are never answered with 5xx (section 4)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from conformance.world.shapes import accepted_body, accepts, shape_of
 
 SURVIVES = "http.no-server-error"
 
-#: A text longer than usual columns of databases.
+#: A text longer than a VARCHAR(255) column.
 LONG = "x" * 300
 
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
-    """Every field is sent as an empty text, and optional ones as null, one at a time in a valid body; texts
-    without a maximum length are sent longer than usual columns. Each is answered, with a status below 500."""
+    """Each field is empty, and optional ones null, one at a time in a valid body; texts without a maximum are
+    longer than 255 characters. Each request is answered below 500."""
     for field in request_fields(at.operation):
         for kind, value in _odd_values(field, at.operation):
             body = to_json({**at.document(), field.name: value})
@@ -45,8 +45,8 @@ def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_all_fields(at: Engine) -> Iterator[Case]:
-    """Every field is an empty text, null, a number, true, an array and an object, all of them at once; each
-    is answered, with a status below 500."""
+    """All fields at once are an empty text, null, a number, true, an array or an object; each request is
+    answered below 500."""
     names = [field.name for field in request_fields(at.operation)]
     wrong: dict[str, Any] = {
         "an empty text": "",

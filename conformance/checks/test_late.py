@@ -1,8 +1,7 @@
-"""Reads of what was made long before (sections 2 and 4.2 to 4.6), at the end of a run.
+"""Reads of resources written long before (sections 2 and 4.2 to 4.6), at the end of a run.
 
-A read that differs within the first seconds after a write may come from a replica that lags behind; later it
-may not. Each read is sent several times at once, over new connections, so that several processes of a server
-answer.
+Within seconds of a write a replica may lag; later every read must be current. Reads are sent several at once
+over new connections, so that several processes of a server answer.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ from conformance.world.account import call, identifier
 from conformance.world.habits import within
 from conformance.world.samples import marker
 
-#: Simultaneous reads: where one of three processes is wrong, nine in ten times one of these finds it.
+#: Simultaneous reads: they find one stale process of three with a probability of 0.91, 1 - (2/3) ** 6.
 LOOKS = 6
 
-#: Most elements made in a list of which one page shows all: it may have elements of the server's own beside.
+#: Most created elements of a list whose first page must show all: a server may pre-populate it.
 _MOST = MAX_SIZE // 2
 
-#: Lists in accounts of the suite's own.
+#: Lists that no other client adds to.
 _LISTS = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
-#: Operations that change a resource, and members that others' requests and the server's jobs may change.
+#: Operations that change a resource, and members that other requests or background jobs may change.
 _CHANGES = ("updateBeneficiary", "disableBeneficiary")
 _OTHERS_MOVE = {*MOVING, "payout_destinations"}
 
 
 def _settled(ctx: CheckContext, *written: Exchange) -> None:
-    """Waits until what was written must show in every read: in most runs that is long past."""
+    """Waits for the bound on eventual consistency after the last write; most often it has passed."""
     left = max(exchange.arrived for exchange in written) + within(ctx.run.cache) - time.time()
     if left > 0:
         ctx.run.pause(left)
 
 
 def _looks(ctx: CheckContext, request: Call, what: str) -> list[Exchange]:
-    """Sends a read several times at once, each time over a connection of its own; all again, after the wait,
-    where a limiter refuses them all. The answers that it lets pass, or else the last ones."""
+    """Sends a read several times at once, each over a new connection; repeats it after a wait where a rate
+    limiter refuses all. Returns the answers that were not throttled, else the last ones."""
     for attempt in range(MOST_SPOILT + 1):
         ctx.run.answering()
         answers = ctx.run.client().race([request] * LOOKS, what)
@@ -64,8 +63,8 @@ def _looks(ctx: CheckContext, request: Call, what: str) -> list[Exchange]:
 
 @check("read.equals-create", last=True, waits=True)
 def test_reads_after_a_while(ctx: CheckContext) -> None:
-    """A resource that was made long before, and not changed since, is read several times: each time it shows
-    what its create answered."""
+    """Reads a resource that was created long before and not changed since, several times at once: each answer
+    shows what its create answered."""
     rule = "read.equals-create"
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
@@ -84,7 +83,7 @@ def test_reads_after_a_while(ctx: CheckContext) -> None:
 
 
 def _unchanged(ctx: CheckContext, create: str) -> Exchange | None:
-    """The first plain create of the run whose resource nothing has changed since."""
+    """The first create of the run with a valid body, usual authentication and an unchanged resource."""
     changes = [unquote(exchange.call.target) for exchange in _changes(ctx)]
     for exchange in _own(ctx.run.accepted):
         if exchange.operation == create and isinstance(exchange.get("id"), str):
@@ -96,8 +95,8 @@ def _unchanged(ctx: CheckContext, create: str) -> Exchange | None:
 
 @check("beneficiary.update", last=True, waits=True)
 def test_updates_after_a_while(ctx: CheckContext) -> None:
-    """A beneficiary that was read, then changed long before, is read several times: each time it shows what
-    its last PATCH answered."""
+    """Reads a beneficiary that was read first and changed long before, several times at once: each answer
+    shows what its last PATCH answered."""
     rule = "beneficiary.update"
     changed = _changed(ctx)
     if changed is None:
@@ -114,12 +113,12 @@ def test_updates_after_a_while(ctx: CheckContext) -> None:
 
 
 def _changed(ctx: CheckContext) -> Exchange | None:
-    """The last PATCH of the beneficiary of which that is longest ago, if it was read before."""
+    """The earliest of the last PATCHes of each beneficiary that was read before."""
     last: dict[str, Exchange] = {}
     for exchange in _own(ctx.run.accepted):
         if exchange.operation == ctx.operation.id:
             last[unquote(exchange.call.path)] = exchange
-    # A PATCH without an answer, or at another spelling of the path, may have been performed.
+    # A PATCH without an answer, or with another spelling of the path, may have taken effect.
     unsure = [
         unquote(each.call.target)
         for each in _changes(ctx)
@@ -141,8 +140,8 @@ def _changed(ctx: CheckContext) -> Exchange | None:
 
 @check("list.complete", operations=_LISTS, last=True, waits=True)
 def test_lists_after_a_while(ctx: CheckContext) -> None:
-    """A list that was read, then grew long before, is read several times: each time it shows everything that
-    was made in it."""
+    """Reads a list that was read first and grew long before, several times at once: each answer shows every
+    created element."""
     request, made = _grown(ctx)
     ctx.exchanges += [exchange.number for exchange in made.values()]
     _settled(ctx, *made.values())
@@ -153,8 +152,8 @@ def test_lists_after_a_while(ctx: CheckContext) -> None:
 
 
 def _grown(ctx: CheckContext) -> tuple[Call, dict[str, Exchange]]:
-    """The first page of a list that has grown since it was first read, and what was made in it: of the list
-    that grew first, without what may not show yet, or else of a new one."""
+    """The first page of the list that grew first after a read, else of a new list, and its elements that are
+    old enough to show."""
     create, read = ADDS_TO[ctx.operation.id], f"page=1&size={MAX_SIZE}"
     found: dict[str, dict[str, Exchange]] = {}
     for exchange in _own(ctx.run.accepted):
@@ -185,7 +184,7 @@ def _grown(ctx: CheckContext) -> tuple[Call, dict[str, Exchange]]:
 
 
 def _changes(ctx: CheckContext) -> Iterable[Exchange]:
-    """The changes of beneficiaries that the server has not refused, those at undocumented paths too."""
+    """Changes of beneficiaries that were not refused, those on undocumented paths included."""
     return (
         each
         for each in ctx.run.record.values()
@@ -198,7 +197,7 @@ def _own(exchanges: Iterable[Exchange]) -> Iterable[Exchange]:
 
 
 def _first_reads(ctx: CheckContext, operation: str, query: str) -> dict[str, Exchange]:
-    """The first reads of the paths of an operation, with just this query."""
+    """Path -> first read of an operation with exactly this query."""
     first: dict[str, Exchange] = {}
     for exchange in _own(ctx.run.record.values()):
         if exchange.operation == operation and exchange.call.query == query:

@@ -1,4 +1,4 @@
-"""Elements of lists: the lists of section 4 of the specification."""
+"""Contents of lists: elements, new elements and empty lists (sections 4.1, 4.3, 4.5, 4.6 and 8)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
 @check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order")
 def test_list_shows_what_was_created(ctx: CheckContext) -> None:
-    """Compares each element with the answer that created it, and looks for elements of other parents."""
+    """Walks a list: each created element as its create answered it, and none of another parent."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call, "the list")
-    # Two pages of a small list, as a later one may show its elements otherwise.
+    # Several pages of a small list: elements of a later page may differ.
     sizes = [MAX_SIZE, DEFAULT_SIZE]
     if DEFAULT_SIZE < len(list_fixture.created) <= SMALL:
         sizes.reverse()
@@ -84,10 +84,9 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
 
 @check("list.complete", "read.delay", operations=("listAccounts",), last=True)
 def test_new_account_shows(ctx: CheckContext) -> None:
-    """Walks the accounts before and after one is added: all that were there, and the new one.
+    """Walks the accounts before and after one is created: the earlier ones and the new one are there.
 
-    At the end of a run, when other lanes add none: a list may show each account only when the next one is
-    there.
+    Runs last, when other lanes create none: else the next account could make the new one show.
     """
     fixture = listed_customer(ctx.run)
     listing = fixture.call("listAccounts")
@@ -96,7 +95,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     try:
         created = fixture.create("createAccount")
     except Inconclusive as stop:
-        # The other checks of the list have accounts that were there before.
+        # Other checks judge the accounts that exist already.
         ctx.not_exercised("list.complete", stop.reason)
         ctx.observe_delay("when does a new element show?")
         return
@@ -109,7 +108,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     if after.broken is not None or not after.pages:
         usable_page(ctx, "list.complete", after.exchanges[-1], what)
         return
-    # What others add meanwhile moves elements to later pages: some show twice, and none is left out.
+    # Concurrent creates shift elements to later pages: some show twice, none is skipped.
     grew = len({page.total for page in after.pages}) > 1
     if not after.cut and not grew and (after.repeated or (after.total or 0) > len(after.ids)):
         ctx.skip_judgement(
@@ -119,8 +118,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     shown = set(after.ids)
     ends: list[Exchange] = []
     if after.cut:
-        # Of very many accounts only the first pages were read. A new one may be on the last, or on the one
-        # before it where others have come since.
+        # The walk was cut off: read the last page, and the one before it in case others were added since.
         last = pages_of(after.total or 0, MAX_SIZE)
         ends = [
             ctx.send(listing.with_query(query(number, MAX_SIZE)), "one of the last pages")
@@ -145,14 +143,14 @@ def test_new_account_shows(ctx: CheckContext) -> None:
 
 @check("list.complete", operations=("listAccounts",), last=True)
 def test_account_of_the_target_file_is_listed(ctx: CheckContext) -> None:
-    """Walks the accounts of the customer until the funded account shows, which no request of the run made."""
+    """Walks the customer's accounts until the funded account of the target file shows."""
     funded = ctx.target.primary.funded_account_id
     if funded is None:
         ctx.not_exercised("list.complete", "the target file names no funded account")
         return
     listing = call("listAccounts", {"customer_id": ctx.target.primary.customer_id})
     ctx.accept(listing, "the list")
-    # Another page than that which later reads are compared with.
+    # Another size than that of the pages with which later reads are compared.
     read = ctx.eventually(
         lambda: walk(ctx.send, listing, size=MAX_SIZE - 1), lambda read: read.cut or funded in read.ids
     )
@@ -176,7 +174,7 @@ def test_account_of_the_target_file_is_listed(ctx: CheckContext) -> None:
     operations=tuple(RULES["list.empty"].operations),
 )
 def test_new_elements_show(ctx: CheckContext) -> None:
-    """Reads a list before and after each of two elements is added: first empty, then with what was added."""
+    """Reads a list before and after each of two creates: empty first, then with every created element."""
     fixture = ctx.account(fresh=True)
     listing = fixture.call(ctx.operation.id)
     ctx.accept(stocked(ctx).call, "a list that is not empty")
@@ -195,7 +193,6 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         if page_of(exchange) is not None:
             judge_by_query(ctx, exchange, "list.status-filter" if parameters else "list.defaults")
     made: dict[str, Exchange] = {}
-    # Of wallets each needs another pair.
     wallets = TRAITS[ADDS_TO[ctx.operation.id]].unique_pair
     for body in ctx.run.samples.wallets()[:2] if wallets else (None, None):
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
@@ -224,8 +221,8 @@ def test_new_elements_show(ctx: CheckContext) -> None:
 def _judge_changed(
     ctx: CheckContext, fixture: AccountFixture, made: dict[str, Exchange], operation: str, changed: str
 ) -> None:
-    """Judges that the destinations of a beneficiary stay in their list when it is changed or disabled, where
-    the list is shown at all, and that one which is accepted after it was disabled is there as well."""
+    """Judges that a beneficiary's destinations stay listed after it is changed or disabled, where the list is
+    shown, and that a destination accepted after the disable is listed too."""
     what = f"the list after its beneficiary was {changed}"
     if not ctx.wanted(what) or not ctx.send(fixture.call(operation), f"it is {changed}").succeeded:
         return
@@ -240,7 +237,7 @@ def _judge_changed(
     if page_of(exchange) is not None:
         ctx.judge("list.complete", Listed(what, list(made), once=True), exchange)
     if TRAITS[operation].disables:
-        # The beneficiary's own status is not that of its destinations.
+        # Destinations have a status of their own, which the filter must use.
         disabled = status_filter(ctx.operation.id, ctx.target.array_style, "disabled")
         exchange = ctx.send(fixture.call(ctx.operation.id).with_query(disabled), f"{what}, by status")
         if page_of(exchange) is not None:
@@ -261,7 +258,7 @@ def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) ->
 
 
 def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
-    """The order of a list in words, by the elements whose order of creation is known."""
+    """Describes the order of a list by the elements whose order of creation is known."""
     ours = [identifier for identifier in dict.fromkeys(shown) if identifier in set(created)]
     expected = [identifier for identifier in created if identifier in set(ours)]
     if len(ours) < 2:

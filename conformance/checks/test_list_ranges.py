@@ -1,4 +1,4 @@
-"""Pages and sizes that are none: section 8 of the specification."""
+"""Pages and sizes out of range, and pages past the last (section 8)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_
 
 @check("list.size-range", "list.out-of-range")
 def test_size_out_of_range(ctx: CheckContext) -> None:
-    """Asks for sizes that are none, below 1 or above 100: refused, or a page of 1 to 100 elements."""
+    """Sends sizes that are not integers from 1 to 100: refused, or answered with such a size."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-100", "101", "1000", "99999999999", "100000000000000000000", "abc", "1.5", "")
     probes = [[("size", value)] for value in values]
     probes += [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
-    # Of two, a server may hold one against the range and obey the other.
+    # With two sizes, a server may validate one and use the other.
     probes.append([("size", "2"), ("size", "1000")])
     if not ctx.operation.traits.others_add:
         probes += [[*active(ctx), ("size", "101")], [("size", "-1"), *active(ctx)]]
@@ -44,7 +44,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
 
 @check("list.page-range", "list.out-of-range")
 def test_page_out_of_range(ctx: CheckContext) -> None:
-    """Asks for pages that are none or below 1: refused, or the items of a page that there is."""
+    """Sends pages that are not positive integers: refused, or the items of the page that is named."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-2", "abc", "1.5", "")
@@ -79,10 +79,10 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
     judge_number(ctx, alone, None, "page=0 alone")
 
 
-#: Pages of which every server knows that they are none.
+#: Pages past the last that overflow no integer.
 _NEAR = ("page 1 past the last of size 10", "page 2 past the last of size 1")
 
-#: Pages whose offset at size 16 is 0 again in 64 bits, which hardly fit 64 bits themselves, or do not.
+#: Pages that overflow 64 bits: by their offset at size 16, or by themselves.
 _BEYOND_NUMBERS = {
     "page=2**60+1 at size 16": 2**60 + 1,
     "page=2**63-1 at size 16": 2**63 - 1,
@@ -92,11 +92,11 @@ _BEYOND_NUMBERS = {
 
 @check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")
 def test_page_past_the_last(ctx: CheckContext) -> None:
-    """Asks for pages past the last, also so far that a 64-bit offset overflows: no items, or a refusal; the
-    page says what was asked for, and how many pages there are."""
+    """Reads pages past the last, up to where 32-bit and 64-bit offsets overflow: no items, or a refusal. The
+    envelope has the page and size of the query and the number of pages."""
     list_fixture = stocked(ctx)
     first = page_of(ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
-    # As many as there may be, also where the walk is broken off.
+    # The highest count known, also where the walk is cut off.
     known = max(len(list_fixture.created), (first and first.total) or 0)
 
     def read() -> list[tuple[str, Exchange, Walk]]:
@@ -108,7 +108,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             probes += [
                 (f"page {step} past the last of size {size}", query(last + step, size)) for step in steps
             ]
-        # In 32 bits 2**32 + 1 is 1 again; times 16, 2**28 makes an offset that is 0 again.
+        # In 32 bits 2**32 + 1 is 1, and the offset of page 2**28 + 1 at size 16 is 0.
         probes += [
             ("page=4294967297", query(page=2**32 + 1)),
             ("page=268435457 at size 16", query(2**28 + 1, 16)),
@@ -130,7 +130,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
         if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
             if _grown_to(ctx, list_fixture.call, exchange):
                 continue
-            # What does not fit the server's numbers, it may take for none and answer as another page.
+            # A number that overflows may be treated as invalid and answered as another page.
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
             expected = f"{what}: no items, or a refusal (4xx)"
             ctx.judge(rule, paging.no_items(expected, numbers=numbers, refusable=True), exchange)
@@ -142,8 +142,8 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
 
 
 def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk) -> None:
-    """Judges what the envelope of a page without items says: the page and size that were asked for, and how
-    many pages there are, of which a query that counts what it finds there knows nothing."""
+    """Judges the envelope of a page without items: it echoes page and size, and `pages` is that of the whole
+    list, not of the empty result."""
     judge_by_query(ctx, exchange, "list.echo")
     size = queries.read(exchange.call.query).number("size")
     if size is not None and done.pages:
@@ -151,7 +151,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
         others_add = ctx.operation.traits.others_add
         sentence = f"{what}: pages {known}" + (" or more" if others_add else "")
         fitting = paging.pages_of_walk(sentence, size=size, growing=others_add)
-        # An account that one answer counts may show a little later in the next.
+        # Another replica may count a new account a moment later.
         counted = itertools.chain(
             [exchange], map(ctx.send, itertools.repeat(exchange.call), itertools.repeat(what))
         )
@@ -163,8 +163,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
 
 
 def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
-    """True if a page of a customer's accounts shows what others have added by now; the list may count and
-    show that later."""
+    """True if the list of accounts has grown up to this page meanwhile, possibly after a delay."""
     found = page_of(exchange)
     if (
         not ctx.operation.traits.others_add
@@ -183,7 +182,7 @@ def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
 
 
 def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, what: str) -> None:
-    """Judges list.page-range on the answer to a page below 1; `valid` is the page that it calls itself."""
+    """Judges list.page-range on the answer to a page below 1; `valid` is the page that it claims to be."""
     rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
     found = usable_page(ctx, rule, exchange, what, refusable=True)
     if found is None:
@@ -195,7 +194,7 @@ def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, 
 
 
 def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:
-    """Observes list.out-of-range: what the server makes of a page or size that is none."""
+    """Records list.out-of-range: how the server interprets an invalid page or size."""
     found = page_of(exchange)
     if exchange.refused:
         answer = f"refused {exchange.status}"

@@ -1,4 +1,4 @@
-"""Paged lists: section 8 of the specification."""
+"""Paging, defaults and order of lists (section 8)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from conformance.world.known_lists import LONGEST_LIST, ListFixture, large_list
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
 def test_walking_pages(ctx: CheckContext) -> None:
-    """Walks a list at sizes 100, 99, 10, 2 and 1: each element once, full pages, numbers that agree."""
+    """Walks a list at sizes 100, 99, 10, 2 and 1: each element once, full pages, consistent numbers."""
     list_fixture = stocked(ctx)
     readings: list[PageReading] = []
 
@@ -71,7 +71,7 @@ def test_walking_pages(ctx: CheckContext) -> None:
     operations=("listPayoutDestinations", "listVirtualAccounts"),
 )
 def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
-    """Walks a list of 101 elements, and asks for more of them at once than a page may hold."""
+    """Walks a list of 101 elements; sizes out of range are refused, or answered as one of 1 to 100."""
     list_fixture = large_list(ctx.run, ctx.operation.id)
     _judge_long(ctx, list_fixture, (50, 10, 1))
     for value in ("0", "-1", "101", "1000"):
@@ -89,12 +89,12 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     deep=True,
 )
 def test_very_long_list(ctx: CheckContext) -> None:
-    """Walks a list of 501 elements: six of the greatest pages, and samples of smaller ones."""
+    """Walks a list of 501 elements at the maximum size, and samples smaller pages."""
     _judge_long(ctx, large_list(ctx.run, ctx.operation.id, LONGEST_LIST), (50, 7))
 
 
 def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[int]) -> None:
-    """Judges a list by walking it at the greatest size and at these, and by what is known to be in it."""
+    """Judges walks at the maximum size and at these, and that they show every created element."""
     reading = read_at_all_sizes(ctx.send, list_fixture.call, sizes)
     _judge_walks(ctx, reading, reading)
     _judge_numbers(ctx, reading)
@@ -105,8 +105,7 @@ def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[in
 
 
 def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
-    """Judges list.walk, and list.stable where the check cites it; `earlier` is the first reading of a list
-    that was read several times."""
+    """Judges list.walk, and list.stable if cited; `earlier` is the first of several readings."""
     uncounted = len(reading.shown) > len(earlier.shown) and not reading.counts(len(reading.shown))
     unshown = reading.count > earlier.count and not reading.shows_all
     if ctx.operation.traits.others_add and (reading.grew or uncounted or unshown):
@@ -132,8 +131,8 @@ def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
 
 
 def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
-    """Judges list.walk where others added elements meanwhile, which may move all to later pages: what the
-    first walk showed is still there, and no total is less than what was shown earlier."""
+    """Judges list.walk under concurrent creates, which shift elements to later pages: no element of the first
+    walk is lost, and no total decreases."""
     first = reading.walks[0]
     if first.broken is not None:
         usable_page(ctx, "list.walk", first.broken, "a page of a list")
@@ -153,7 +152,7 @@ def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
 
 
 def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
-    """Judges list.echo and list.pages on every page that was read."""
+    """Judges list.echo and list.pages on each page."""
     count = None if reading.walks[0].cut or reading.grew else len(reading.known) or None
     read = [
         (done.size, number, exchange)
@@ -169,7 +168,7 @@ def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
 
 @check("list.defaults", "list.pages")
 def test_defaults(ctx: CheckContext) -> None:
-    """Leaves out page, size or both, and compares with what asking for page 1 and size 10 brings."""
+    """Omits page, size or both: the same answer as for page 1 and size 10 written out."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
 
@@ -240,25 +239,25 @@ def _judge_defaults(
         ctx.judge("list.defaults", paging.same_each_time(sentence), explicit, found.exchange)
 
 
-#: The probe whose elements a server's own jobs may add or take away.
+#: The probe whose elements background jobs may change.
 _ACTIVE = "page 1 of the active ones"
 
 
 @check("list.stable", "list.complete")
 def test_order_is_stable(ctx: CheckContext) -> None:
-    """Reads the same pages several times, other pages in between: the same elements in the same order, each
-    time as their creates answered them."""
+    """Reads the same pages several times, interleaved: the same elements in the same order, each as its
+    create answered it."""
     list_fixture = stocked(ctx)
     try:
         list_fixture.need(2)
     except Inconclusive as stop:
-        # An element alone has no order; other checks compare it.
+        # One element has no order; other checks compare it.
         ctx.skip_judgement("list.stable", stop.reason, stop=stop)
         return
-    # Of two elements in an arbitrary order, each further look finds out with a probability of one half.
+    # With two elements in arbitrary order, each further read reveals that with a probability of one half.
     times = 3 if len(list_fixture.created) > 4 else 8
     queries = {"page 1 of size 100": query(1, MAX_SIZE), "no query": []}
-    # A second page that there is: one past the last may be refused.
+    # A page past the last may be refused.
     second = 3 if len(list_fixture.created) > 3 else 1
     if len(list_fixture.created) > second:
         queries[f"page 2 of size {second}"] = query(2, second)
@@ -273,13 +272,13 @@ def test_order_is_stable(ctx: CheckContext) -> None:
             for what in turns:
                 answers[what].append(ctx.send(list_fixture.call.with_query(queries[what]), what))
             if len(turns) % 3 == 0:
-                # Each of three processes that answer by turns is to answer each query.
+                # Rotate the queries, so that each of three round-robin processes answers each of them.
                 turns = [*turns[1:], turns[0]]
         return answers
 
     for what, exchanges in steady(ctx, list_fixture.call, read).items():
         found = [usable_page(ctx, "list.stable", exchange, what) for exchange in exchanges]
-        # Of a list that grew meanwhile only answers of one total can be compared.
+        # Under concurrent creates only answers with the same total are comparable.
         totals = Counter(page.total for page in found if page is not None)
         usual = max(totals, key=lambda total: totals[total]) if totals else None
         growing = ctx.operation.traits.others_add
@@ -288,7 +287,6 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         ]
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
-            # Which elements are active may change at any time.
             expected = paging.same_each_time(sentence, moving=what == _ACTIVE)
             ctx.judge("list.stable", expected, *readings)
         read_pages = [page for page in found if page is not None]

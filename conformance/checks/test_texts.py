@@ -1,4 +1,4 @@
-"""Texts that servers are known to change come back as they were sent (sections 2 and 4.2)."""
+"""Texts that servers are known to alter are stored unchanged (sections 2 and 4.2)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ from conformance.world.text_turns import Pending, places, with_texts
     operations=("createAccount", "createPayoutDestination", "createVirtualAccount"),
 )
 def test_labels_of_many(ctx: CheckContext) -> None:
-    """The elements of a long list, which are created with names and labels of all kinds, show these as they
-    were sent."""
+    """Elements of a long list, created with names or labels of all kinds, show these as sent."""
     made = _judged(ctx, large_list)
     if TRAITS[ctx.operation.traits.listed_by].others_add:
         _name_more(ctx, len(made))
@@ -37,8 +36,7 @@ def test_labels_of_many(ctx: CheckContext) -> None:
 
 
 def _name_more(ctx: CheckContext, made: int) -> None:
-    """Creates the accounts that the list would have been filled with behind these: where others have made it
-    long, as other lanes do, it got few."""
+    """Creates accounts with the names that the list did not get, because other clients had filled it."""
     fixture = listed_customer(ctx.run)
     planned = itertools.islice(accounts_of_customer(fixture), made, None)
     for each in itertools.takewhile(lambda each: each.plain is not None, planned):
@@ -49,8 +47,8 @@ def _name_more(ctx: CheckContext, made: int) -> None:
 
 @check("create.echo", operations=("createBeneficiary", "createWallet"))
 def test_texts_of_all_kinds(ctx: CheckContext) -> None:
-    """Resources are created with those texts in each field that none of those before had there; each answer
-    shows them as they were sent. A server may refuse them."""
+    """Resources are created with the texts that no earlier one had in a field, in each field: each answer
+    shows them as sent, unless the server refuses them."""
     operation = ctx.operation.id
     pending = Pending(operation)
     before = [made.exchange for made in creations(ctx.run, operation)]
@@ -68,9 +66,8 @@ def test_texts_of_all_kinds(ctx: CheckContext) -> None:
 
 @check("beneficiary.update")
 def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
-    """Each field of a beneficiary is changed to texts that servers are known to change, all fields at once;
-    each answer, and a read of the first and the last, shows them as they were sent. A server may refuse
-    them."""
+    """Each field of a beneficiary is changed to texts that servers are known to alter, all fields at once:
+    each answer, and a read at the end, shows them as sent, unless the server refuses them."""
     rule, operation, fixture = "beneficiary.update", ctx.operation.id, ctx.account(fresh=True)
     told, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
     plain = with_all_texts(fixture, "createBeneficiary")
@@ -101,8 +98,7 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
 
 
 def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -> list[Exchange]:
-    """Judges the elements of a list that the run has by their names or labels, and returns what created them;
-    none where the server has no such list."""
+    """Judges names or labels of a list's elements and returns their creates; none without such a list."""
     name = ctx.operation.traits.free_text
     try:
         made = list(make(ctx.run, ctx.operation.traits.listed_by).created.values())

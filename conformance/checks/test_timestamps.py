@@ -1,5 +1,4 @@
-"""Times that answers show (section 2), judged at the end of a run: of two resources made seconds apart, the
-first was made long before in most runs."""
+"""Current timestamps (section 2), judged last: most often the earlier resource is old enough by then."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.creations import created_in, creations
 
-#: Seconds between two resources whose timestamps must differ.
+#: Seconds after which the timestamps of two resources must differ.
 APART = 2.0
 
 
 @check("format.timestamp-current", last=True, waits=True)
 def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
-    """A new resource shows a created of about now, and another one than a resource made two seconds before;
-    none shows an updated before its created, and no balance an updated_at that is still to come."""
+    """A new resource shows a `created` near now, other than that of one made two seconds before; no `updated`
+    is before its `created`, and no `updated_at` of a balance in the future."""
     rule, operation = "format.timestamp-current", ctx.operation.id
     if ctx.operation.traits.creates:
         earlier = creations(ctx.run, operation)[0].exchange
@@ -49,14 +48,13 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
 
 
 def _newer(ctx: CheckContext, earlier: Exchange) -> Exchange:
-    """The exchange of a create that was sent APART seconds after another: a new one, or one that was accepted
-    before where the server takes no more."""
+    """A create sent APART seconds or more after another: a new one, or at a quota an earlier one."""
     operation = ctx.operation.id
     new = created_in(ctx.run, operation).call(operation)
     try:
         return ctx.accept(new, "a new resource, to tell the time by")
     except Inconclusive:
-        # The last is the first answer to show an id: later ones are replays.
+        # Keep the first answer with an id; later ones are idempotent replays.
         first = {made.get("id"): made for made in reversed(ctx.run.accepted) if made.operation == operation}
         for made in first.values():
             if made.started - earlier.arrived >= APART:
@@ -65,8 +63,8 @@ def _newer(ctx: CheckContext, earlier: Exchange) -> Exchange:
 
 
 def _latest_before(ctx: CheckContext, newer: Exchange) -> Exchange | None:
-    """The last create that was answered APART seconds before another was sent: one that was made minutes
-    before shows another time, too, where times are cut to minutes."""
+    """The last create that was answered APART seconds before another was sent: an older one would also differ
+    in times truncated to minutes."""
     before = [
         made
         for made in ctx.run.accepted
@@ -76,7 +74,7 @@ def _latest_before(ctx: CheckContext, newer: Exchange) -> Exchange | None:
 
 
 def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> None:
-    """Judges the times of balances by when their account was created, where a first page of accounts shows
+    """Judges the times of balances against the creation of their account, if the first page of accounts shows
     it."""
     accounts = ctx.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
     listing = ctx.send(accounts, "when was the account created?")
@@ -88,6 +86,6 @@ def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> No
 
 @predicate
 def another_time(exchanges: Sequence[Exchange], member: str = "created") -> str:
-    """Two resources that were made seconds apart, the later one first, show different times."""
+    """Two resources created seconds apart, the later one first, show different times."""
     later, earlier = (exchange.get(member) for exchange in exchanges[:2])
     return show(later) if isinstance(later, str) and later == earlier else ""

@@ -1,4 +1,4 @@
-"""Bodies that are declared or sent otherwise than most clients do it (sections 4 and 5.3)."""
+"""Bodies with unusual Content-Type or transfer coding (sections 4 and 5.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHARSET = "application/json; charset=utf-8"
 
 
 def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> None:
-    """Judges that a valid request with changes to its form is accepted, unless it is not without them."""
+    """Judges that a valid request is accepted with changes to its form, if it is without them."""
     usual = ctx.valid()
     answer = ctx.send(usual.but(**changes), what)
     judge_as_usual(ctx, rule, answer, usual, defective=renewed(usual).but(**changes, body=b"{}"))
@@ -26,17 +26,16 @@ def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> 
 
 @check("http.charset-parameter")
 def test_charset_parameter(ctx: CheckContext) -> None:
-    """A valid body is declared as application/json with charset=utf-8."""
+    """A valid body declared as application/json; charset=utf-8 is accepted."""
     what = f"a valid body declared as {CHARSET}"
     _judge_accepted(ctx, "http.charset-parameter", what, content_type=CHARSET)
 
 
-#: A body in chunks, without a length.
 _CHUNKED = (("Transfer-Encoding", "chunked"),)
 
 
 def _chunked(at: Engine) -> Iterator[Case]:
-    """Bodies in chunks that are signed as empty, and with a byte more."""
+    """Chunked bodies that are signed as empty, or over another byte more."""
     body = to_json(at.document())
     for how, signed in (("signed as empty", b""), ("signed with a byte more", body + b" ")):
         name, auth = f"a valid body sent in chunks, {how}", Auth(signed_body=signed)
@@ -45,8 +44,7 @@ def _chunked(at: Engine) -> Iterator[Case]:
 
 @check("http.chunked-body", "auth.signed-body")
 def test_chunked_body(ctx: CheckContext) -> None:
-    """A valid body is sent in chunks, without a length: signed over its bytes, signed as empty, and with a
-    byte changed after signing."""
+    """A chunked body, signed over its bytes, is accepted; signed as empty or over a byte more, refused."""
     what = "a valid body sent in chunks"
     _judge_accepted(ctx, "http.chunked-body", what, headers=_CHUNKED)
     AuthProbes(ctx).run(_chunked)

@@ -1,4 +1,4 @@
-"""Idempotency keys (section 4.0): which are accepted, and what a used one brings."""
+"""Idempotency keys (section 4.0): accepted and invalid keys, replays, conflicts."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ INVALID = "invalid_idempotency_key"
     UNTOUCHED,
 )
 def test_missing_key(ctx: CheckContext) -> None:
-    """A POST without Idempotency-Key is refused and does nothing; the same request with a key is accepted."""
+    """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
     fixture = place(ctx)
     valid = fixture.call(ctx.operation.id)
     effects = SideEffects(ctx, fixture).start()
-    # A server may know the key by other names as well.
+    # Neither header replaces Idempotency-Key.
     others = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
     bare = valid.but(idempotency_key=None, headers=others)
     answer = ctx.send(bare, "no Idempotency-Key")
@@ -61,7 +61,7 @@ def test_missing_key(ctx: CheckContext) -> None:
         if rule in ctx.rules:
             ctx.judge(rule, Refused("a POST without Idempotency-Key"), answer)
     if answer.succeeded:
-        # Only implied: such a server refuses nothing here.
+        # The rule is implied, and without a refusal there is no effect to judge.
         ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
         return
     effects.judge(
@@ -75,7 +75,7 @@ def test_missing_key(ctx: CheckContext) -> None:
 
 @check("idempotency.key-invalid", UNTOUCHED)
 def test_invalid_key(ctx: CheckContext) -> None:
-    """A key that is not a UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the
+    """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
     request is accepted."""
     fixture = place(ctx)
     engine = Engine(ctx, lambda: fixture)
@@ -95,18 +95,18 @@ def test_invalid_key(ctx: CheckContext) -> None:
 
 @check("idempotency.key-accepted", "idempotency.key-other-uuids")
 def test_valid_keys(ctx: CheckContext) -> None:
-    """Version 4 UUIDs in lower case are accepted as keys, in whichever letter case the header's name is
-    written (RFC 9110, 5.1), and so are other versions and upper case."""
+    """Version 4 UUIDs in lower case are accepted as keys, in any letter case of the header's name (RFC 9110,
+    5.1); so are other versions and upper case."""
     answers: list[tuple[str, Exchange, Call]] = []
     usual, others = "idempotency.key-accepted", "idempotency.key-other-uuids"
     keys = [(f"a version 4 UUID of variant {digit}", new_key(variant=digit), usual) for digit in "89ab"]
     cases = dict(zip((what for what, *_ in keys), NAME_CASES, strict=False))
-    # Always of the same variant, so that every run asks the same.
+    # A fixed variant makes runs comparable.
     for version in (1, 5, 7):
         keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
     keys.append(("a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper"), others))
     for what, key, rule in ctx.only_wanted(keys):
-        # Where a request can be made only once in an account, each key has an account of its own.
+        # An account of its own for each key, where the operation succeeds only once in one.
         usual_form = ctx.valid()
         valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
         answers.append((rule, ctx.send(valid, what), usual_form))
@@ -114,14 +114,14 @@ def test_valid_keys(ctx: CheckContext) -> None:
         if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
             ctx.judge(rule, Accepted(answer.purpose), answer)
         else:
-            # Some servers let a wallet's pair be had once in all accounts, or an amount be paid once a day:
-            # then no key does any more.
+            # A server may have quotas, such as one wallet of a pair in all accounts, or one payout of an
+            # amount a day.
             judge_as_usual(ctx, rule, answer, usual_form, defective=answer.call.but(idempotency_key="none"))
 
 
 @check("idempotency.key-forms")
 def test_key_forms(ctx: CheckContext) -> None:
-    """Records whether other forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
+    """Records whether other text forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
     forms = {
         "a UUID without hyphens": derive(new_key(), "bare"),
         "a UUID in braces": f"{{{new_key()}}}",
@@ -135,12 +135,12 @@ def test_key_forms(ctx: CheckContext) -> None:
 
 @check("idempotency.key-case")
 def test_key_in_the_other_case(ctx: CheckContext) -> None:
-    """Records whether a used key in upper case brings the original response or makes another resource."""
+    """Records whether a used key in upper case is the same key (an idempotent replay) or another one."""
     rule, key = "idempotency.key-case", with_letters()
     try:
         first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
     except Inconclusive:
-        # There may be enough of what it creates: a key that was used before.
+        # At a quota, a key from earlier in the run serves as well.
         if (before := earliest(ctx)) is None:
             raise
         first, key = before, str(before.call.idempotency_key)
@@ -152,7 +152,7 @@ def test_key_in_the_other_case(ctx: CheckContext) -> None:
 
 @check("idempotency.key-elsewhere")
 def test_key_on_get_and_patch(ctx: CheckContext) -> None:
-    """Records what an Idempotency-Key on GET or PATCH does."""
+    """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
     rule = "idempotency.key-elsewhere"
     key = new_key()
     for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
@@ -169,13 +169,13 @@ def _outcome(answer: Exchange) -> str:
 
 @check("idempotency.replay")
 def test_replay(ctx: CheckContext) -> None:
-    """The same key and body on the same path bring the original status and body, also after another key was
-    used, and nothing is done again, or undone."""
+    """The same key and body on the same path return the original status and body, also after another key was
+    used; the operation is neither repeated nor undone."""
     rule = "idempotency.replay"
     original = IdempotentRequest(ctx)
     disabled = False
     if ctx.operation.traits.disables:
-        # Doing it again shows in `updated`, once the server's clock has moved on.
+        # A second execution shows in `updated` only if the clock has advanced.
         wait_past(original.exchange.get("updated"))
         disabled = _disabled(ctx, original, "a disabled beneficiary").get("status") == "disabled"
     effects = SideEffects(ctx, original.fixture).start()
@@ -197,20 +197,20 @@ def test_replay(ctx: CheckContext) -> None:
             judge_members(ctx, rule, later, _DISABLED, what)
 
 
-#: The member of a beneficiary that shows that it was disabled.
+#: Member that shows that a beneficiary is disabled.
 _DISABLED = {"status": "disabled"}
 
 
 def _disabled(ctx: CheckContext, original: IdempotentRequest, what: str) -> Exchange:
-    """A read of the beneficiary that a request has disabled, once it shows that."""
+    """Reads the beneficiary of a disable request until it shows as disabled."""
     path = original.exchange.call.path.rpartition("/")[0]
     return look_for(ctx, Call("getBeneficiary", "GET", path), what, _DISABLED)
 
 
 @check("idempotency.replay-after-change")
 def test_replay_after_change(ctx: CheckContext) -> None:
-    """After the resource, or what surrounds it, has changed, the same key and body still bring the original
-    response and do not undo the change."""
+    """After the resource or its surroundings have changed, the same key and body still return the original
+    response and do not revert the change."""
     rule = "idempotency.replay-after-change"
     fixture = own_place(ctx)
     body = None
@@ -218,7 +218,7 @@ def test_replay_after_change(ctx: CheckContext) -> None:
         sample = fixture.body(ctx.operation.id)
         body = {name: sample[name] for name in sample if name not in ("label", "note", "description")}
     if body is not None and ctx.operation.traits.creates == "payout_destination":
-        # Another default destination may change the first one.
+        # A later default destination may clear it on the first one.
         body["is_default"] = True
     original = IdempotentRequest(ctx, fixture, body)
     changed = [exchange for exchange in changes_around(ctx, original) if exchange.succeeded]
@@ -245,14 +245,14 @@ def test_replay_after_change(ctx: CheckContext) -> None:
             judge_members(ctx, rule, later, expected, what, otherwise=document(patched) | state)
 
 
-#: A request that was accepted, a body to send with its key, and the difference in words.
+#: Original request, description of the difference, body to send with its key.
 _Conflict = tuple[IdempotentRequest, str, Body]
 
 
 @check("idempotency.conflict", "idempotency.replay", UNTOUCHED)
 def test_conflict(ctx: CheckContext) -> None:
-    """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict,
-    nothing is done, and the original request still brings the original response; the second time, too."""
+    """A used key with a valid body that differs in one field is refused with idempotency_key_conflict, before
+    and after a replay, without an effect; the original body still returns its response."""
     what = "requests with a used key and another body"
     try:
         first = IdempotentRequest(ctx, own_place(ctx, with_long_texts))
@@ -266,7 +266,7 @@ def test_conflict(ctx: CheckContext) -> None:
         others += other_forms(original) if original is first else ()
         conflicts += [(original, *other) for other in others]
         known |= original.call.document.keys()
-    # A beneficiary's own fields are all that shows whether another body had an effect.
+    # Only a read of the beneficiary shows whether another body took effect.
     shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
     effects = SideEffects(ctx, first.fixture, shown_by).start()
     effects.accepted.update(original.id for original in originals)
@@ -289,13 +289,12 @@ def test_conflict(ctx: CheckContext) -> None:
     first.replay("idempotency.replay", what, content_type="application/json; charset=utf-8")
     for original in originals[1:]:
         original.replay("idempotency.replay", what)
-    # One comes again after the original request has.
     _judge_conflicts(ctx, [(original, f"{how} once more", body) for original, how, body in conflicts[:1]])
 
 
 @check("idempotency.conflict-equivalent")
 def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
-    """A used key with a body that means the same as the original, but is another one, is refused."""
+    """A used key with a different body that means the same is refused."""
     original = IdempotentRequest(ctx)
     for difference, body in equivalent_bodies(ctx.operation.id, original.call.document):
         what = f"a used key, but {difference}"
@@ -305,7 +304,7 @@ def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
 
 
 def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
-    """Judges that each body is refused as a conflict; returns the answers, also those to a fresh key."""
+    """Judges that each body is refused as a conflict; returns the answers, those to a fresh key included."""
     rule, answers = "idempotency.conflict", []
     for original, what, body in conflicts:
         if not ctx.wanted(what):
@@ -313,7 +312,7 @@ def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[
         answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
         answers.append(answer)
         if answer.refused and (answer.error_type, answer.error_code) != CONFLICT:
-            # Perhaps this server does not take such a value at all, and says so first.
+            # Validation may come before the key is compared: try the body with a fresh key.
             alone = original.with_fresh_key(body)
             if not alone.succeeded:
                 reason = f"{what}: such a body is refused with a fresh key, too ({alone.described()})"
@@ -329,8 +328,7 @@ def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[
     "idempotency.replay",
 )
 def test_conflict_without_body(ctx: CheckContext) -> None:
-    """A key first used without a body is refused when it comes with one, and still brings the original
-    response without."""
+    """A key used without a body is refused with one; without, it still returns the original response."""
     rule = "idempotency.conflict-no-body"
     original = IdempotentRequest(ctx)
     what = "a key used without a body, now with one"
@@ -344,9 +342,8 @@ def test_conflict_without_body(ctx: CheckContext) -> None:
 
 @check("idempotency.equivalent-body", "idempotency.conflict")
 def test_equivalent_body(ctx: CheckContext) -> None:
-    """Records whether the same JSON with other white space or key order is a replay or a conflict. Where the
-    original begins with much white space, another text behind that is a conflict, and so is a text under
-    another name."""
+    """Records whether the same JSON with other white space or member order is a replay or a conflict. Behind
+    3000 spaces, another text, or the text under another name, is a conflict; so is no body."""
     rule = "idempotency.equivalent-body"
     try:
         original = IdempotentRequest(ctx, spaced=True)
@@ -370,7 +367,7 @@ def test_equivalent_body(ctx: CheckContext) -> None:
 
 @check("idempotency.other-path", "idempotency.replay")
 def test_other_path(ctx: CheckContext) -> None:
-    """Records what the same key and body do on another path; on the first they still bring its response."""
+    """Records what the same key and body do on another path; a replay on the first one is unaffected."""
     rule = "idempotency.other-path"
     original = IdempotentRequest(ctx)
     elsewhere = ctx.account(fresh=True).call(ctx.operation.id)
@@ -385,8 +382,8 @@ def test_other_path(ctx: CheckContext) -> None:
     "idempotency.replay",
 )
 def test_after_refusal(ctx: CheckContext) -> None:
-    """Records whether a refused request uses up its key: the same key then comes with a valid body, a long
-    one. Where that is accepted, it brings the same response again."""
+    """Records whether a refused request consumes its key: the key is sent again with a valid body, padded to
+    some 3 kB. If that is accepted, a replay returns the same response."""
     rule = "idempotency.after-refusal"
     valid = place(ctx).call(ctx.operation.id)
     valid = valid.but(body=padded(valid.body or b""))

@@ -1,4 +1,4 @@
-"""Idempotency keys of different organizations have nothing to do with one another (sections 1 and 4.0)."""
+"""Isolation of idempotency keys between organizations (sections 1 and 4.0)."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ RULE = "idempotency.other-organization"
 
 @check(RULE)
 def test_key_of_another_organization(ctx: CheckContext) -> None:
-    """Another organization's request with the same key and body is treated as new: it makes a resource of its
-    own, or is refused as with a fresh key; and sent to the first one's path it never brings the first one's
-    response.
+    """Another organization's request with a used key and its body is treated as new: it creates a resource of
+    its own, or is refused as with a fresh key. Sent to the first organization's path, it is refused and shows
+    nothing of the original response; the first organization's replay is unaffected.
 
-    A payout's body names its beneficiary, so the other organization's necessarily differs.
+    A payout names its beneficiary, so the other organization's body differs.
     """
     original = IdempotentRequest(ctx)
     fixture = _place(ctx)
     own = _own_call(ctx, fixture, original)
     answer = ctx.send(own, "another organization's key, in the own account", "secondary")
     _judge_new(ctx, fixture, original, own, answer)
-    # With a key that it never used: where a key counts on any path, its own would bring its own response.
+    # A key with which the other organization created nothing: else its own response may be replayed.
     _judge_first_path(ctx, _another(ctx, original))
     _judge_still_there(ctx, original)
 
 
 def _another(ctx: CheckContext, original: IdempotentRequest) -> IdempotentRequest:
-    """A first use of another key, which the other organization has sent to the same path in vain; judges that
-    it is answered all the same. Where the server has enough of what is created, it was made before."""
+    """An accepted request whose key the other organization sent to the same path first; judges that it is
+    answered as with a fresh key. At a quota, returns an earlier request."""
     fixture, what = own_place(ctx), "a key that another organization sent to the same path before"
     request = fixture.call(ctx.operation.id)
     ctx.send(request, "another organization's request, before the first one's", "secondary")
@@ -45,7 +45,7 @@ def _another(ctx: CheckContext, original: IdempotentRequest) -> IdempotentReques
     if ctx.usable(RULE, answer):
         fresh = ctx.send(renewed(request), "the same request with a fresh key")
         if fresh.succeeded:
-            # Perhaps one of several replicas did not know the path yet.
+            # A lagging replica may not have known the path yet.
             answer = ctx.send(request, f"{what}, once more")
         expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
         ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh)
@@ -65,7 +65,7 @@ def _place(ctx: CheckContext) -> AccountFixture:
 
 
 def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest) -> Call:
-    """The original's key and bytes in the other organization's fixture."""
+    """The original's key and body in the other organization's fixture."""
     own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
     if ctx.operation.traits.draws_on_funds:
         named = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
@@ -95,7 +95,7 @@ def _judge_new(
 
 @predicate
 def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
-    """The first request is answered in the same way as the second one, whose key is fresh."""
+    """The first request is accepted, or refused as the second, whose key is fresh."""
     answer, fresh = exchanges[:2]
     if answer.succeeded:
         return ""
@@ -105,14 +105,14 @@ def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:
-    # Which 4xx a refusal of what is asked for has is open, each time.
+    # The other 4xx statuses are open (section 7) and may differ from one refusal to the next.
     fixed = answer.status if answer.status in (401, 403, 404) or not answer.error_type else None
     return fixed, answer.error_type, answer.error_code
 
 
 @predicate
 def of_its_own(exchanges: Sequence[Exchange]) -> str:
-    """The second exchange created a resource that names no parent from the path of the first one."""
+    """The second exchange created a resource without a parent from the first one's path."""
     original, answer = exchanges[:2]
     named = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
     parents = original.call.target.split("/")
@@ -120,7 +120,7 @@ def of_its_own(exchanges: Sequence[Exchange]) -> str:
 
 
 def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
-    """The other organization repeats the original request itself."""
+    """Judges the original request repeated by the other organization, to the first one's path."""
     what = "another organization's repetition of the very request"
     answer = ctx.send(original.call, what, "secondary")
     if not ctx.usable(RULE, answer):
@@ -130,7 +130,7 @@ def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
 
 
 def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
-    """The first organization's key still brings its own response, where a used key does so at all."""
+    """Judges that the first organization's replay is unaffected, if replays work at all."""
     what = "the first organization's key and body, after the other organization used them"
     answer = ctx.send(original.call, what)
     if not ctx.usable(RULE, answer):
@@ -146,14 +146,14 @@ def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
 
 @predicate
 def shows_no_id(exchanges: Sequence[Exchange]) -> str:
-    """The second answer is not a resource with the id of the first one."""
+    """The second answer is not the resource of the first."""
     original, answer = exchanges[:2]
     return f"{answer.status} with its id" if answer.get("id") == original.get("id") else ""
 
 
 @predicate
 def repeats_nothing(exchanges: Sequence[Exchange]) -> str:
-    """The second answer does not hold the id of the first resource, where the request does not name it."""
+    """The second answer does not contain the id of the first, unless the request names it."""
     original, answer = exchanges[:2]
     made = str(original.get("id"))
     repeated = made.encode() in answer.response_body

@@ -1,4 +1,4 @@
-"""Idempotency keys that resemble one another (section 4.0): a key is the same only where all of it is."""
+"""Idempotency keys that differ in one character (section 4.0): keys are compared as a whole."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ RULE = "idempotency.key-accepted"
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
 def test_resembling_keys(ctx: CheckContext) -> None:
-    """Beside a used key, those that differ from it in their last character, their first, or one between are
-    accepted with other bodies: they are other keys."""
+    """Keys that differ from a used one in the last, the first or the seventeenth character are accepted with
+    other bodies."""
     operation = ctx.operation.id
     used: IdempotentRequest | None = None
     for place, named in ((-1, "last"), (0, "first"), (16, "seventeenth")):
@@ -26,7 +26,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
         if not ctx.wanted(what):
             continue
         if used is None or TRAITS[operation].unique_pair:
-            # A place has no room for more than two wallets.
+            # Samples may have two pairs only, so each wallet key gets another account.
             used = IdempotentRequest(ctx)
         usual, key = _another(ctx, used.fixture), str(used.call.idempotency_key)
         answer = ctx.send(usual.but(idempotency_key=derive(key, f"other.{place}")), what)
@@ -34,7 +34,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
 
 
 def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:
-    """A valid call of the operation in the same place, with a body of its own."""
+    """A valid call in the same place with another body."""
     operation = ctx.operation.id
     if not TRAITS[operation].unique_pair:
         return fixture.call(operation)

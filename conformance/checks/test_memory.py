@@ -1,6 +1,6 @@
-"""Retention of nonces, 300 seconds (section 5.4), and of idempotency keys, no shorter (section 4.0).
+"""Retention of nonces (300 seconds, section 5.4) and of idempotency keys (at least as long, section 4.0).
 
-Only deep runs have these checks. Each sends its requests at once and repeats them 30, 60 and 290 s later.
+In deep runs only. Each check sends its requests at once and repeats them 30, 60 and 290 s later.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.idempotent_requests import IdempotentRequest
 
-#: Seconds between a request and its repetition.
+#: Seconds from a request to its repetition.
 DELAYS = (30, 60, 290)
 
-#: Seconds for which a nonce is remembered (section 8), less what clocks of whole seconds are off.
+#: Seconds of retention of a nonce, less the error of clocks of whole seconds.
 _SURELY_REMEMBERED = 298.0
 
 
 @check("auth.nonce-replay", deep=True, waits=True)
 def test_nonces_after_a_while(ctx: CheckContext) -> None:
-    """Repeats the nonces of accepted requests after 30, 60 and 290 seconds, each once."""
+    """Sends the nonces of accepted requests again 30, 60 and 290 seconds later: each is refused as used."""
     rule = "auth.nonce-replay"
     probes = AuthProbes(ctx)
     used = [
@@ -36,7 +36,7 @@ def test_nonces_after_a_while(ctx: CheckContext) -> None:
 
 @check("idempotency.replay", deep=True, waits=True)
 def test_keys_after_a_while(ctx: CheckContext) -> None:
-    """Repeats accepted requests with the same key and body after 30, 60 and 290 seconds."""
+    """Replays accepted requests 30, 60 and 290 seconds later: each returns the original response."""
     originals = [(delay, IdempotentRequest(ctx)) for delay in DELAYS]
     passed = 0
     for delay, original in originals:

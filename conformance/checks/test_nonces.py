@@ -1,4 +1,4 @@
-"""Nonces (section 5.4): used up by requests refused after authentication, and by no other nonce like them."""
+"""Nonces (section 5.4): consumed by authenticated requests, even refused ones; compared as a whole."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ RULE = "auth.nonce-replay"
 
 
 def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
-    """Rightly signed requests that something else is wrong with, or that a server answers by a way of their
-    own, each with its name for a sentence."""
+    """Correctly signed requests that are refused later or take another code path, with their names."""
     operation = probes.ctx.operation
     if operation.request_schema is not None:
         yield "with malformed JSON", probes.usual().but(body=b'{"')
@@ -59,7 +58,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
 
 
 def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
-    """Nonces that differ from a used one in one character only, its last or its first."""
+    """Nonces that differ from a used one in the last or the first character."""
     for which, nonce in (
         ("its last", derive(used, "other.-1")),
         ("its first", derive(used, "other.0")),
@@ -70,15 +69,15 @@ def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
 
 @check("auth.accepts-valid")
 def test_resembling_nonces(ctx: CheckContext) -> None:
-    """A nonce that differs from a used one in one character only, its last or its first, passes."""
+    """A nonce that differs from a used one in its last or its first character is accepted."""
     probes = AuthProbes(ctx)
     probes.sound.run(_resembling_nonces, probes.recent.nonce or "")
 
 
 @check(RULE)
 def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
-    """A nonce that came with a request refused for its body, its key, a used key, its query, a child, a payee
-    or a foreign parent, or with one that changed nothing, comes again with a valid one."""
+    """The nonce of a request refused for its body, key, query, child, payee or foreign parent, or of one that
+    replayed or changed nothing, is sent again with a valid request: refused as used."""
     probes = AuthProbes(ctx)
     for what, call in ctx.only_wanted(_refused_later(probes)):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")
@@ -88,7 +87,7 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
         again = f"a nonce used before in a request {what}"
         answer = probes.send(probes.usual().signed(nonce=used.nonce, timestamp_offset=-2), again)
         if not answer.refused_authentication:
-            # Perhaps this server looks at such things before it authenticates anybody.
+            # A server that validates before it authenticates consumes no nonce.
             unsigned = probes.send(
                 call.signed(signature_forms="other.32"), f"a wrongly signed request {what}"
             )

@@ -1,4 +1,4 @@
-"""Scope of the signature (section 5.3): requests signed for something else, and odd but valid ones."""
+"""Scope of the signature (section 5.3): requests signed over something else, and unusual but valid ones."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from conformance.world.account import parameters
 from conformance.world.case import Case
 from conformance.world.samples import marker
 
-#: Bytes of a body that a server may sign where it does not sign the whole.
+#: Bytes of a prefix that a server may sign instead of the whole body.
 FIRST = 1024
 
-#: Spaces after a body: more than the 64 KiB that some programs hash of one, and as few as any server takes.
+#: Spaces after a body: beyond the 64 KiB that some servers hash, and within any limit.
 _LONG, _SHORT = 66_000, 1
 
 #: Letters of two, three and four bytes in UTF-8.
@@ -34,8 +34,8 @@ LETTERS = "é東🏦"
 
 @check("auth.signature")
 def test_signatures_of_another_making(ctx: CheckContext) -> None:
-    """Signatures made with other secrets, digests and orders of parts, and the right one changed in many
-    ways; one with a random secret comes from the second organization."""
+    """Signatures with other secrets, digests and orders of parts, and correct ones altered, are refused; one
+    with a random secret comes from the second organization."""
     probes = AuthProbes(ctx)
     probes.run(_made_otherwise)
     probes.second.run(_made_at_random)
@@ -60,7 +60,7 @@ def _made_otherwise(at: Engine) -> Iterator[Case]:
         yield at.case(rule, name, auth=Auth(signature_forms=forms))
     for character, what in (("0", "zeros"), ("z", "letters z")):
         yield at.case(rule, f"a signature of 64 {what}", auth=Auth(signature=character * 64))
-    # Neither a bearer token nor where a request says that it is from does instead.
+    # Neither a bearer token nor a claimed local address replaces the signature.
     beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
     name = f"{CHANGED['other.32']} beside a bearer token and X-Forwarded-For: 127.0.0.1"
     yield at.case(rule, name, headers=beside, auth=Auth(signature_forms="other.32"))
@@ -68,8 +68,7 @@ def _made_otherwise(at: Engine) -> Iterator[Case]:
 
 @table("auth.signed-method", at=AuthProbes)
 def test_method_is_signed(at: Engine) -> Iterator[Case]:
-    """Requests signed for other methods than they are sent with, for their own in lower case, and for
-    none."""
+    """Requests signed for another method, for the method in lower case, or without one, are refused."""
     rule = "auth.signed-method"
     for mistake in ("no method", "signed as GET", "signed as POST", "signed as PATCH", "lower-case method"):
         if mistake != f"signed as {at.ctx.operation.method}":
@@ -77,7 +76,7 @@ def test_method_is_signed(at: Engine) -> Iterator[Case]:
 
 
 def _paths(at: Engine) -> Iterator[Case]:
-    """Requests signed for other paths than their own."""
+    """Requests signed for another path than their own."""
     other = "listVirtualAccounts" if at.operation.endswith(("Wallet", "Wallets")) else "listWallets"
     path = at.ctx.run.account("authentication").call(other).target
     changes: dict[str, Callable[[str], str]] = {
@@ -97,7 +96,7 @@ def _paths(at: Engine) -> Iterator[Case]:
 
 @check("auth.signed-path")
 def test_path_is_signed(ctx: CheckContext) -> None:
-    """Requests signed without /v1, with a slash more, cut short, for other resources and the decoded path."""
+    """Requests signed without /v1, with a slash more, cut short, for other resources or decoded: refused."""
     engine = AuthProbes(ctx)
     engine.run(_paths)
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
@@ -107,7 +106,7 @@ def test_path_is_signed(ctx: CheckContext) -> None:
     case = engine.case(rule, name, whose={last: ENCODED}, auth=decoded)
     answer = engine.send(engine.call(case), name)
     if answer.refused and not answer.refused_authentication:
-        # A router may find nothing under such a path.
+        # A router may not find the encoded path.
         ctx.skip_judgement(rule, f"{name} was answered {answer.described()}", answer)
     else:
         engine.judge(case, answer)
@@ -115,20 +114,20 @@ def test_path_is_signed(ctx: CheckContext) -> None:
 
 @table("auth.path-as-sent", at=sound)
 def test_path_as_sent(at: Engine) -> Iterator[Case]:
-    """A path with one character percent-encoded, in both cases, signed just so; it need not be found."""
+    """A path percent-encoded in one character, in both cases, signed as sent, passes authentication."""
     last = parameters(at.operation)[-1]
     for how, whose in (("upper-case", ENCODED), ("lower-case", ENCODED_LOWER)):
         name = f"a path percent-encoded with {how} digits, signed as sent"
         yield at.case("auth.path-as-sent", name, whose={last: whose})
 
 
-#: Filters of lists -> a value that each takes.
+#: Filter -> a valid value.
 _FILTERS = {"currency": "USDC", "statuses": "active"}
 
 
 def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
-    """Requests with a query of two parameters and an escape that are signed for another query: in order or
-    without an escape where a server might do both."""
+    """Requests with a query of two parameters and a percent-encoded one that are signed for another query.
+    Where sorting and encoding could mask each other, the query has only one of them."""
     rule, whole = "auth.signed-query", f"{first}&{second}&probe=%5F"
     for how, sent, query in (
         ("for another value in the query", whole, f"{first[:-1]}3&{second}&probe=%5F"),
@@ -149,8 +148,8 @@ def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
 
 @check("auth.signed-query")
 def test_query_is_signed(ctx: CheckContext) -> None:
-    """Requests signed without their query, for other values, in another order, decoded, re-encoded or cut,
-    and for a query that is not sent. Where an operation has no parameters, unknown ones are sent."""
+    """Requests signed without the query, for other values, in another order, decoded, re-encoded or cut, or
+    for a query that is not sent, are refused. Operations without parameters get unknown ones."""
     probes = AuthProbes(ctx)
     rule = "auth.signed-query"
     first, second = ("size=2", "page=2") if ctx.operation.is_list else ("second=2", "first=1")
@@ -163,7 +162,7 @@ def test_query_is_signed(ctx: CheckContext) -> None:
         probes.passed(valid)
         engine.run(_queries, first, second)
     except Inconclusive:
-        # A server that leaves the query out refuses the valid request, and accepts others.
+        # A server that does not sign the query refuses the valid request and accepts others.
         for case in _queries(engine, first, second):
             answer = engine.send(engine.call(case), case.name)
             if not ctx.usable(rule, answer) or answer.refused_authentication:
@@ -175,14 +174,14 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     engine.run(lambda at: [at.case(rule, "a request signed for a query that is not sent", auth=unsent)])
 
 
-#: Valid queries in ways that parsing and writing them again would change.
+#: Valid queries that parsing and serializing would change.
 QUERIES = (
     "page=1&size=2",
     "size=2&page=1",
     "si%7Ae=2&page=1",
     "si%7ae=2&page=1",
     "probe=a+b%20c%2Bd&flag&empty=&probe=2&probe=1&size=2",
-    # Signs that may stand in a query as they are (RFC 3986), and that URL libraries encode all the same.
+    # Reserved characters that a query may contain (RFC 3986), but URL libraries percent-encode.
     "probe=it's(1)*!,;:@/?$~&size=2",
 )
 DATE_QUERIES = (
@@ -194,14 +193,14 @@ DATE_QUERIES = (
 
 @table("auth.query-as-sent", at=sound)
 def test_query_as_sent(at: Engine) -> Iterator[Case]:
-    """Parameters in several orders and encodings, signed just so; they need not be understood."""
+    """Parameters in several orders and encodings, signed as sent, pass authentication."""
     dates = DATE_QUERIES if "start_date" in at.ctx.operation.query_parameters else ()
     for query in (*QUERIES, *dates):
         yield at.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
 
 
 def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
-    """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
+    """Requests signed for another timestamp or nonce, without one, or for the nonce in upper case."""
     for mistake in ("1 s earlier", "1 s later", "no timestamp"):
         yield at.mistake("auth.signed-timestamp", mistake)
     rule, nonce = "auth.signed-nonce", _lettered_nonce()
@@ -212,13 +211,13 @@ def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
 
 
 def _lettered_nonce() -> str:
-    """A nonce that differs from itself backwards and in capital letters."""
+    """A nonce that reversing and upper case change."""
     return derive(derive(new_nonce(), "set.0.a"), "set.-1.b")
 
 
 @check("auth.signed-timestamp", "auth.signed-nonce")
 def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
-    """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
+    """Requests signed for another timestamp or nonce, without it, or for the nonce in upper case: refused."""
     probes = AuthProbes(ctx)
     probes.run(_timestamps_and_nonces)
     first = probes.passed(ctx.send(probes.valid(), "a valid request, which comes again with another nonce"))
@@ -229,7 +228,7 @@ def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
 
 @table("auth.no-separators", at=AuthProbes)
 def test_no_separators(at: Engine) -> Iterator[Case]:
-    """Requests signed with separators between the parts of the signature string."""
+    """Requests signed with separators between the parts of the signature string are refused."""
     for mistake in SEPARATORS:
         yield at.mistake("auth.no-separators", mistake)
     if at.ctx.operation.request_schema is not None and at.turn((True, False)):
@@ -240,12 +239,12 @@ def test_no_separators(at: Engine) -> Iterator[Case]:
 
 
 def lettered(at: Engine) -> dict[str, Any]:
-    """A valid body with letters outside ASCII."""
+    """A valid body with non-ASCII letters."""
     return {**at.document(), TRAITS[at.operation].free_text: f"conformance {marker()} {LETTERS}"}
 
 
 def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The same JSON object in other bytes, each with its name for a sentence."""
+    """The same JSON object in other bytes, with the differences in words."""
     document = json.loads(body)
     yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
     yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
@@ -253,22 +252,22 @@ def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def half(body: bytes) -> bytes:
-    """The first half of a body; not within a character."""
+    """The first half of a body, cut between characters."""
     text, part = body.decode(), body[: len(body) // 2].decode(errors="ignore")
     return derive(text, f"but.{len(text) - len(part)}").encode()
 
 
 @table("auth.signed-body", at=AuthProbes)
 def test_body_is_signed(at: Engine) -> Iterator[Case]:
-    """Bodies that differ from what was signed by a value, their end, white space, order or escapes only, and
-    one that is declared as text and signed as empty."""
+    """Bodies that differ from the signed one in a value, the end, white space, order or escapes, and bodies
+    declared as text or a form and signed as empty, are refused."""
     rule, text = "auth.signed-body", TRAITS[at.operation].free_text
     document = lettered(at)
     body = to_json(document)
     changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})
 
     def signed(name: str, sent: bytes, over: bytes) -> Case:
-        # How long a body may be is for the server to say.
+        # A server may limit the length of bodies.
         long = len(sent) > 4096
         control = at.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
         return at.case(rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None)
@@ -286,10 +285,10 @@ def test_body_is_signed(at: Engine) -> Iterator[Case]:
     for mistake in mistakes:
         if mistake != "sorted body" or list(document) != sorted(document):
             yield at.mistake(rule, mistake, body=body)
-    # Who reads bodies of one media type only may check the signature of others over nothing.
+    # A server that parses one media type may verify others over an empty body.
     unread = ["text/plain"]
     if at.turn((False, True)):
-        # A form is read before anything else looks at the body.
+        # Some frameworks parse a form before the signature is verified.
         unread.append("application/x-www-form-urlencoded")
     for kind in unread:
         name = f"a body declared as {kind}, signed as empty"
@@ -307,7 +306,7 @@ def test_body_is_signed(at: Engine) -> Iterator[Case]:
 
 @table("auth.signed-empty-body", at=AuthProbes)
 def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
-    """Requests without a body, signed over one; on POST also a body that is sent but not signed."""
+    """Requests without a body, signed over one, are refused; on POST also those with an unsigned body."""
     rule = "auth.signed-empty-body"
     for mistake in ("empty object as body", "null as body"):
         yield at.mistake(rule, mistake)
@@ -318,7 +317,7 @@ def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
 
 
 def _bodies_as_sent(at: Engine) -> Iterator[Case]:
-    """Bodies with white space, another order, letters outside ASCII and escapes."""
+    """Bodies with white space, in another order, with non-ASCII letters and with escapes."""
 
     def sent(what: str, body: bytes) -> Case:
         return at.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
@@ -337,7 +336,7 @@ def _bodies_as_sent(at: Engine) -> Iterator[Case]:
 
 
 def _spaced_body(at: Engine, spaces: int) -> Case:
-    """A body with white space around it, so many spaces of it behind."""
+    """A body surrounded by white space, so many `spaces` of it trailing."""
     body = b" \r\n\t" + to_json(lettered(at)) + b"\r\n" + b" " * spaces
     name = "a body with much white space around it, signed as sent"
     return at.case("auth.body-as-sent", name, body=body)
@@ -345,15 +344,15 @@ def _spaced_body(at: Engine, spaces: int) -> Case:
 
 @check("auth.body-as-sent")
 def test_body_as_sent(ctx: CheckContext) -> None:
-    """Bodies with white space, another order, letters outside ASCII and escapes, and a long one, signed just
-    so."""
+    """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as
+    sent, pass authentication."""
     engine = sound(ctx)
     engine.run(_bodies_as_sent)
     case = _spaced_body(engine, _LONG)
     if ctx.wanted(case.name):
         answer = engine.send(engine.call(case), case.name)
         if answer.status == 413:
-            # How long a body may be is for the server to say.
+            # A server may limit the length of bodies.
             case = _spaced_body(engine, _SHORT)
             answer = engine.send(engine.call(case), case.name)
         engine.judge(case, answer)

@@ -1,4 +1,4 @@
-"""Other spellings of paths and methods (section 5): nobody is shown there what authentication guards."""
+"""Alternative spellings of paths and methods (section 5): none of them bypasses authentication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conformance.wire.messages import Auth, Call, Exchange
 
 RULE = "auth.other-spellings"
 
-#: Requests that fail authentication: with the key of an organization, and with nothing at all.
+#: Two ways to fail authentication: with the API key of an organization, and without any header.
 _UNSIGNED = (
     ("with a wrong signature", Auth(signature_forms="other.32")),
     ("without authentication headers", Auth(omit=signing.HEADERS)),
@@ -28,7 +28,7 @@ _UNSIGNED = (
 
 @predicate
 def guarded(exchanges: Sequence[Exchange], members: Sequence[str]) -> str:
-    """An answer shows no resource: not two of the documented members of one."""
+    """An answer shows no resource, that is, no two of its documented members."""
     answer = exchanges[0]
     if reason := unusable(answer, documented=False):
         raise reason
@@ -40,8 +40,8 @@ def guarded(exchanges: Sequence[Exchange], members: Sequence[str]) -> str:
 
 @predicate
 def silent(exchanges: Sequence[Exchange]) -> str:
-    """Of two answers without a body, the first does not tell that there is something, as the second, for what
-    does not exist, shows."""
+    """Of two answers to HEAD, the first does not reveal by its status that the resource exists; the second is
+    for an unknown one. Raises CannotTell if only the second is refused by authentication."""
     known, unknown = exchanges[:2]
     for answer in (known, unknown):
         if reason := unusable(answer, documented=False):
@@ -56,7 +56,7 @@ def silent(exchanges: Sequence[Exchange]) -> str:
 
 
 def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
-    """The same path in other spellings, each with its name for a sentence."""
+    """Alternative spellings of a path, with their names."""
     yield "with a slash after the path", f"{target}/"
     yield "with a doubled slash in the path", "//".join(target.rsplit("/", 1))
     yield "with a doubled slash before the path", f"/{target}"
@@ -73,13 +73,13 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
 
 @check(RULE)
 def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
-    """Requests that fail authentication, with a slash, dot, format, parameter or escape more, in upper case,
-    with the path or the method in a header, with the API key in the query and as a user's name, with HEAD in
-    place of GET, and with OPTIONS and the body in place of POST and PATCH: none shows a resource."""
+    """Requests that fail authentication, with an added slash, dot, extension, parameter or percent-encoding,
+    in upper case, with path or method in a header, with the API key in the query and as user name, with HEAD
+    for GET, and with OPTIONS for POST and PATCH, show no resource."""
     probes = AuthProbes(ctx)
     members = documented(ctx.operation.id)
 
-    # By turns: what guards a path does so whatever is wrong.
+    # Alternate: whether a path is guarded does not depend on the defect.
     ways = itertools.cycle(_UNSIGNED)
 
     def judge(what: str, call: Call, way: tuple[str, Auth] | None = None) -> None:
@@ -105,7 +105,7 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
 
 
 def _judge_head(ctx: CheckContext, probes: AuthProbes) -> None:
-    """A HEAD request has no body to show, but its status tells what is there."""
+    """Judges that the status of HEAD does not reveal whether a resource exists."""
     what, (_, auth) = "a HEAD request with a wrong signature", _UNSIGNED[0]
     head = probes.usual().but(method="HEAD", auth=auth, operation=None)
     known = ctx.send(head, what)

@@ -1,5 +1,5 @@
-"""Requests that fail authentication: nothing else is looked at before, nothing is done; nonces and
-idempotency keys stay used."""
+"""Requests that fail authentication are refused before anything else and have no effect; used nonces and
+idempotency keys are remembered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.world.account import parameters, renewed, unknown_like
 from conformance.world.case import Case
 from conformance.world.samples import other_end
 
-#: Idempotency keys that a server must remember at the least, which sets no number.
+#: Later keys after which the first must still be remembered: the specification sets no limit.
 MANY_KEYS = 21
 
 
@@ -45,8 +45,8 @@ def _case(at: Engine, form: _Form, what: str, **changes: Any) -> Case:
 
 
 def _otherwise_wrong(at: Engine, used: Exchange) -> Iterator[Case]:
-    """Requests to places that are not the caller's, with wrong bodies, queries and Idempotency-Keys. `used`
-    was answered before: its nonce comes again."""
+    """Requests with unknown or foreign ids, wrong bodies, queries or Idempotency-Keys that also fail
+    authentication; some reuse the nonce of `used`."""
     replayed = _replayed(used)
     places = [("an unknown top-level resource", {parameters(at.operation)[0]: UNKNOWN})]
     places += [(f"an unknown {child}", {child: UNKNOWN}) for child in parameters(at.operation)[1:]]
@@ -75,7 +75,7 @@ def _otherwise_wrong(at: Engine, used: Exchange) -> Iterator[Case]:
 
 
 def _used_keys(at: Engine, used: Exchange) -> Iterator[Case]:
-    """Requests with the Idempotency-Key of one that was answered in the same place before."""
+    """Requests with a used Idempotency-Key, in the same place, that fail authentication."""
     call = used.call
     for form in (_WRONG, _BARE, _replayed(used)):
         what = "with a used idempotency key and its body"
@@ -87,8 +87,8 @@ def _used_keys(at: Engine, used: Exchange) -> Iterator[Case]:
 
 @check("auth.comes-first")
 def test_authentication_comes_first(ctx: CheckContext) -> None:
-    """Requests that fail authentication and are wrong in another way as well (unknown or foreign resources,
-    bodies, queries, idempotency keys, used ones included) are answered with an authentication error."""
+    """Requests that fail authentication and have another defect as well (unknown or foreign ids, bodies,
+    queries, invalid or used idempotency keys) are answered with an authentication error."""
     probes = AuthProbes(ctx)
     fixture = ctx.account(fresh=ctx.operation.traits.once and not ctx.run.read_only)
     first = fixture.call(ctx.operation.id)
@@ -104,7 +104,7 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
 
 @check("refusal.changes-nothing")
 def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
-    """Valid requests that fail authentication in one way or another leave everything as it was."""
+    """Valid requests that fail authentication in several ways have no effect."""
     probes = AuthProbes(ctx)
     one_off = ctx.operation.traits.once
     fixture = ctx.account(fresh=True) if one_off else probes.fixture
@@ -117,7 +117,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     )
 
     def attempt() -> list[Exchange]:
-        # One amount for all: money that moves is known by it.
+        # One amount for all, by which a debit is recognized.
         valid = fixture.call(probes.operation)
         return [
             ctx.send(renewed(valid).but(auth=auth), f"a request {how}, to see whether it has an effect")
@@ -131,7 +131,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
 
 @check("auth.nonce-replay", last=True, waits=True)
 def test_nonces_stay_used(ctx: CheckContext) -> None:
-    """The first nonce that this run used on the operation comes again, after all that was sent since then."""
+    """The first nonce of the run, and one beside an almost expired timestamp, sent again: refused."""
     probes = AuthProbes(ctx)
     first = earliest(ctx) or probes.recent
     probes.nonce_replay("auth.nonce-replay", first, probes.usual(), "a nonce used before, many requests ago")
@@ -143,8 +143,8 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
 
 @check("idempotency.replay", "idempotency.conflict", last=True)
 def test_keys_stay_used(ctx: CheckContext) -> None:
-    """The first valid request of this run to the operation comes again with its key, after all that was sent
-    since, with so many other keys at least; its key is refused with another body."""
+    """The first valid request of the run to the operation, replayed at the end, after 21 other keys or more,
+    returns the original response; its key with another body is refused."""
     rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:
@@ -155,14 +155,13 @@ def test_keys_stay_used(ctx: CheckContext) -> None:
     what = "the key of the first request with another body, many requests later"
     if "idempotency.conflict" in ctx.rules and ctx.wanted(what):
         text = ctx.operation.traits.free_text
-        # Of the same length, as the first one may be as long as it can be.
+        # Of the same length, which may be the maximum.
         other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
         ctx.judge("idempotency.conflict", Refused(what, 0, *CONFLICT), ctx.send(other, what))
 
 
 def _use_keys(ctx: CheckContext, since: Exchange) -> None:
-    """Makes sure that the operation was accepted with MANY_KEYS other keys since; where it was, in a whole
-    run, nothing is sent."""
+    """Sends valid requests until MANY_KEYS other keys were accepted since; a full run needs none."""
     answers = [
         exchange
         for exchange in ctx.run.accepted
@@ -172,7 +171,7 @@ def _use_keys(ctx: CheckContext, since: Exchange) -> None:
     ]
     used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
     for _ in range(MANY_KEYS - len(used)):
-        # One pair can be had only once in an account.
+        # A wallet's pair is unique in its account.
         place = ctx.account(fresh=True) if ctx.operation.traits.once else own_place(ctx)
         if not ctx.send(place.call(ctx.operation.id), "a valid request with one key more").succeeded:
             break

@@ -1,7 +1,7 @@
-"""Requests beside the same in their usual form, on servers that may have enough of what is created.
+"""Valid requests in an unusual form, beside the usual one, on servers with quotas.
 
-Where a customer or an account takes no more, all valid requests are refused in the same words. Defective ones
-that are refused in others show that these words stand for a valid request.
+At a quota all valid requests get the same refusal. Defective ones that get another show that it stands for a
+valid request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from conformance.world.run_context import refusal_of_valid
 
 @predicate(sentence="{what} to be answered as in its usual form, and not as with a defect")
 def refused_as_usual(exchanges: Sequence[Exchange]) -> str:
-    """A request is refused in the words of the second answer, and not in those of the third."""
+    """A request gets the same refusal as the second, and not that of the third, a defective one."""
     answer, usual, defective = (exchange.described() for exchange in exchanges[:3])
     if answer == defective:
         return "the refusal of a defective request"
@@ -26,10 +26,10 @@ def refused_as_usual(exchanges: Sequence[Exchange]) -> str:
 
 
 def judge_as_usual(ctx: CheckContext, rule: str, answer: Exchange, usual: Call, defective: Call) -> None:
-    """Judges that the answer's request is accepted, unless the `usual` one is refused under a new key, too.
+    """Judges that the answer's request is accepted, unless the `usual` one is refused under a new key too.
 
-    Where that was accepted before, both must be refused in the same words, and the `defective` one in others;
-    else the answer is set aside."""
+    If the operation was accepted earlier in the run, both must get the same refusal, and the `defective`
+    request another; else the answer is set aside."""
     what = answer.purpose
     if answer.succeeded or not ctx.usable(rule, answer):
         if answer.succeeded:
@@ -49,8 +49,8 @@ def judge_as_usual(ctx: CheckContext, rule: str, answer: Exchange, usual: Call, 
 
 
 def control(ctx: CheckContext, valid: Call, what: str, refused: Sequence[Exchange]) -> None:
-    """Sends a valid request beside defective ones that were refused. Raises Inconclusive where it is refused
-    in the words of one of these, or none was accepted before: then they show nothing."""
+    """Sends a valid request as the control of `refused` ones. Raises Inconclusive if it gets the refusal of
+    one of these, or if none was accepted earlier in the run."""
     answer = ctx.send(valid, what)
     alike = any(answer.described() == defective.described() for defective in refused)
     if not answer.succeeded and (alike or not answer.refused or earliest(ctx) is None):

@@ -1,4 +1,4 @@
-"""Wrong signatures (section 5.3) that checks send: all of some on each operation, of others one in turn."""
+"""Wrong signatures (section 5.3): some are sent on every operation, others in turns."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from conformance.checks.engine import Engine
 from conformance.contract.operations import OPERATIONS
 
-#: Text forms of the right signature -> the result, as part of a sentence.
+#: Form (see provenance) of the correct signature -> its description.
 CHANGED = {
-    # What takes half of a signature takes one that lacks its last digit.
+    # A server that accepts a prefix accepts this one.
     "but.1": "a signature without its last digit",
     "and.0": "a signature with a digit 0 behind it",
-    # In the middle, where a comparison of the beginning misses it.
+    # A comparison of the first characters misses it.
     "other.32": "a signature with another digit in its middle",
     "other.-1": "a signature with another last digit",
     "other.0": "a signature with another first digit",
 }
 
-#: Other digests, secrets and orders of parts, which a server may take beside the right ones; operations have
-#: them in turn.
+#: Other digests, secrets and orders of parts that a server may accept too, one per operation in turn.
 TURNS = (
     "SHA-1",
     "SHA-512",
@@ -35,10 +34,10 @@ TURNS = (
     "lower-case secret",
 )
 
-#: What a server may sign before the path; every second operation has one of them.
+#: What a server may sign before the path, for every second operation.
 HOSTS = ("", "host", "", "scheme and host")
 
-#: Mistake -> a parameter that shows it; every second operation has one of them, in turn.
+#: Mistake and a parameter that reveals it, for every second operation in turn.
 QUERY_TURNS = (
     ("plus as %20", "probe=a+b"),
     ("upper-case escapes", "probe=%5f"),
@@ -50,7 +49,7 @@ QUERY_TURNS = (
 
 
 def recased(mistake: str, secret: str) -> list[str]:
-    """A mistake; where it is about the letter case of the secret, in the case that the secret is not in."""
+    """The mistake; of those in the letter case of the secret, the one that changes the secret."""
     cases = {"lower-case secret": secret.lower(), "capital secret": secret.upper()}
     if mistake not in cases:
         return [mistake]
@@ -58,7 +57,7 @@ def recased(mistake: str, secret: str) -> list[str]:
 
 
 def query_turn(at: Engine, before: str) -> Iterator[tuple[str, str]]:
-    """The mistake that is this operation's, if any, and the query that shows it."""
+    """The mistake of this operation, if any, and a query that reveals it."""
     turn, pause = divmod(list(OPERATIONS).index(at.operation), 2)
     if not pause:
         mistake, parameter = QUERY_TURNS[turn % len(QUERY_TURNS)]

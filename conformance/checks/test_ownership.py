@@ -1,5 +1,4 @@
-"""Fields that belong to the server (sections 2 and 3): a client that sends them is refused, or they are
-ignored."""
+"""Server-owned fields (sections 2 and 3): refused or ignored when a client sends them."""
 
 from __future__ import annotations
 
@@ -31,10 +30,10 @@ from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in
 from conformance.world.samples import digits, marker
 
-#: The rule of everything that is sent on create.
+#: Rule of what is sent on create.
 RULE = "create.server-owned"
 
-#: A timestamp and an amount that nothing has of itself.
+#: A timestamp and an amount that no server assigns.
 _PAST = "2001-02-03T04:05:06Z"
 _AMOUNT = "987654.32"
 
@@ -52,15 +51,14 @@ def _money(currency: str) -> dict[str, str]:
 
 
 def _later(operation: str) -> tuple[str, str]:
-    """Operation that shows a created resource later, and the path parameter that its id is, if any; both
-    empty without one."""
+    """Operation that reads or lists a created resource, and the path parameter of its id; "" for none."""
     traits = TRAITS[operation]
     return (traits.read_by, f"{traits.creates}_id") if traits.read_by else (traits.listed_by, "")
 
 
 def owned_fields(operation: str, parent: str) -> dict[str, Any]:
-    """Server-owned members of what an operation creates, with values of the documented form that a server
-    would not give of itself; `parent` is another parent than the path's."""
+    """Server-owned members of a created resource, in documented form, with values that a server would not
+    assign; `parent` is another parent than the path's."""
     word = marker()
     prefix = {
         "createBeneficiary": "bene",
@@ -121,9 +119,9 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
 
 @check("create.server-owned")
 def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
-    """Server-owned fields are sent beside a valid body, all at once and, where a server refuses that, one
-    by one. What is created all the same is in the stated initial state, in the answer and when it is
-    looked at again."""
+    """Server-owned fields are sent with a valid body, all at once and, if that is refused, one by one:
+    refused or ignored. A resource created all the same has the stated initial state, in the answer and in a
+    later read."""
     operation = ctx.operation.id
     fixture = created_in(ctx.run, operation)
     created = ctx.accept(fixture.call(operation), "the same without server-owned fields")
@@ -137,14 +135,14 @@ def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
 
 @dataclass(frozen=True)
 class Shown:
-    """A created resource as the create answered it, and as it was shown when it was looked at again."""
+    """The answer to a create, and a later read or list of the resource."""
 
     created: Exchange
     later: Exchange | None
 
 
 def _other_parent(ctx: CheckContext) -> str:
-    """An existing parent of the same kind, beside the one in the path."""
+    """The id of another existing parent of the same kind."""
     run = ctx.run
     match PARENTS[ctx.operation.id]:
         case "customer_id":
@@ -155,13 +153,13 @@ def _other_parent(ctx: CheckContext) -> str:
             return identifier(created_in(run, "createBeneficiary").create("createBeneficiary"))
     path = created_in(run, ctx.operation.id).account_id
     others = run.account().account_id, created_in(run, "createBeneficiary").account_id
-    # Where the customer may have no more accounts, it may be one and the same.
+    # At a quota of accounts both may be the same one.
     return next((other for other in others if other != path), f"acc_{marker()}")
 
 
 def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
-    """Sends a valid body with server-owned fields beside and judges what comes of it; what is wrong
-    `without` them, too, does not come of them."""
+    """Sends a valid body with server-owned fields and judges the outcome; deviations that `without` shows too
+    are not caused by them."""
     operation = ctx.operation.id
     fixture = created_in(ctx.run, operation)
     body = fixture.body(operation)
@@ -183,21 +181,21 @@ def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: s
 
 
 def judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
-    """Judges that one member does not have the value that the client sent for it."""
+    """Judges that a member does not have the value that the client sent."""
     expected = f"{what}: a {name} other than the {show(value)} that was sent"
     ctx.judge(rule, ignored(expected, name=name, value=value, operation=ctx.operation.id), answer)
 
 
 @predicate
 def ignored(exchanges: Sequence[Exchange], name: str, value: Any, operation: str) -> str:
-    """A member does not have the value that was sent for it."""
+    """A member does not have the value that was sent."""
     got = exchanges[0].get(name)
     obeyed = alike(operation, name, got, value) or (name == "amount_in_usd" and same_amount(got, value))
     return shown(got) if obeyed and got is not MISSING else ""
 
 
 def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange | None:
-    """The created resource, or the list it is in, shown once more; None where no operation shows it."""
+    """Reads the created resource, or its list; None if no operation shows it."""
     operation = ctx.operation.id
     if not _later(operation)[0]:
         return None
@@ -213,7 +211,7 @@ def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exch
 def _judge_later(
     ctx: CheckContext, fixture: AccountFixture, created: Exchange, without: Shown, what: str
 ) -> None:
-    """Looks at the created resource again: an answer can hide what was stored."""
+    """Judges a later read, as the answer to the create may hide what was stored."""
     operation = ctx.operation.id
     state = TRAITS[operation].initial
     if TRAITS[operation].creates == "account":
@@ -238,12 +236,12 @@ def _judge_later(
         _judge_listed(ctx, later, created, without, what)
 
 
-#: Repetitions of creates with and without server-owned fields where a job may have moved a member.
+#: Repetitions, with and without the field, that tell a violation from a background job.
 _TIMES = 2
 
 
 def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, what: str) -> None:
-    """Judges a member that jobs may move as well: what was sent for it shows each time, and never without."""
+    """Judges a member that background jobs may change: a violation must be reproducible."""
     value = owned_fields(ctx.operation.id, "").get(name)
     kept = alike(ctx.operation.id, name, look.get(name), expected)
     if kept or (same(look.get(name), value) and _comes_of_it(ctx, name, value)):
@@ -251,7 +249,7 @@ def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, w
 
 
 def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
-    """True if new resources later show the value that was sent for a member, and others do not."""
+    """True if new resources show the sent value each time, and never without it."""
     operation = ctx.operation.id
     for _ in range(_TIMES):
         for sent, wanted in (({name: value}, True), ({}, False)):
@@ -264,7 +262,7 @@ def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
 
 
 def _later_value(ctx: CheckContext, fixture: AccountFixture, created: Exchange, name: str) -> Any:
-    """A member of a created resource as a read, or the list it is in, shows it."""
+    """A member of a created resource, as a read or its list shows it; MISSING if not shown."""
     if ctx.operation.traits.creates == "account":
         look: Exchange | None = _account_item(ctx, fixture, created)
     else:
@@ -277,14 +275,14 @@ def _later_value(ctx: CheckContext, fixture: AccountFixture, created: Exchange, 
 
 @predicate
 def no_balance_of(exchanges: Sequence[Exchange], amount: str) -> str:
-    """No balance of an account has an available amount that only a client sent."""
+    """No balance of an account has the available amount that a client sent."""
     balances = objects(exchanges[0].get("balances"))
     invented = [balance for balance in balances if same_amount(balance.get("available_balance"), amount)]
     return show(invented) if invented else ""
 
 
 def _judge_listed(ctx: CheckContext, listing: Exchange, created: Exchange, without: Shown, what: str) -> None:
-    """Judges the status of a created resource by the list it is in, if it is on that page."""
+    """Judges the status of a created resource in its list, if it is on that page."""
     expected = TRAITS[ctx.operation.id].initial["status"]
     usual = without.created.get("status")
     among = [expected, usual] if isinstance(usual, str) else [expected]
@@ -299,7 +297,7 @@ def _judge_listed(ctx: CheckContext, listing: Exchange, created: Exchange, witho
 
 @predicate
 def listed_with_status(exchanges: Sequence[Exchange], among: Sequence[str]) -> str:
-    """A list shows what the second exchange created, if at all, with one of these statuses."""
+    """The second exchange's resource has one of these statuses in the list. Raises CannotTell if absent."""
     listing, created = exchanges[:2]
     for item in objects(listing.get("items")):
         if item.get("id") == created.get("id") and isinstance(status := item.get("status"), str):
@@ -308,7 +306,7 @@ def listed_with_status(exchanges: Sequence[Exchange], among: Sequence[str]) -> s
 
 
 def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange:
-    """The page of the customer's accounts that is likeliest to hold a new one: the first or the last."""
+    """The page of the customer's accounts where a new one most likely is: the first or the last."""
     look = fixture.call("listAccounts").with_query({"page": 1, "size": 100})
     first = ctx.send(look, "the first page of accounts")
     pages = first.get("pages")
@@ -320,14 +318,14 @@ def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange)
 
 @check("beneficiary.update-server-owned")
 def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
-    """A PATCH with server-owned fields, all at once beside a valid one and, where a server refuses that,
-    one by one, is refused or leaves them as they were, in its answer and in a later read."""
+    """A PATCH with server-owned fields and a valid one, all at once and, if that is refused, one by one, is
+    refused or leaves them unchanged, in its answer and in a later read."""
     rule, fixture = "beneficiary.update-server-owned", ctx.account(fresh=True)
     there = fixture.destination_id
 
     def once_shown(operation: str, send: Callable[[], Exchange]) -> Exchange:
-        """Answer that shows the destination, which may show late: otherwise the PATCH would seem to have
-        added or removed it."""
+        """Waits until an answer shows the destination (eventual consistency): else the PATCH would seem to
+        have added or removed it."""
 
         def shows(seen: Exchange) -> bool:
             return not seen.succeeded or there in (identifiers(seen.get("payout_destinations")) or ())
@@ -354,8 +352,7 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
         if not answer.succeeded:
             ctx.judge(rule, RefusedOrIgnored(what), answer)
         after = once_shown("getBeneficiary", lambda: ctx.send(reading, f"the beneficiary after {what}"))
-        # Each is compared with an answer of its own kind: what both show wrongly does not come of these
-        # fields.
+        # Compare answers of the same operation: a defect in both is not caused by these fields.
         for later, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
             if later.succeeded:
                 stays = {name: earlier.get(name) for name in fields if name not in MOVING}
@@ -375,8 +372,8 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
 def _judge_obeyed(
     ctx: CheckContext, rule: str, seen: Exchange, earlier: Exchange, name: str, value: Any, what: str
 ) -> None:
-    """Judges that a PATCH did not set a member that jobs may move as well: what was sent for it shows each
-    time, also on beneficiaries of its own, and never after another PATCH."""
+    """Judges that a PATCH did not set a member that background jobs may change: a violation must be
+    reproducible on other beneficiaries, and never occur without the field."""
     fixture = ctx.account(fresh=True)
     for _ in range(_TIMES if not same(seen.get(name), earlier.get(name)) else 0):
         for sent, wanted in (({name: value}, True), ({}, False)):

@@ -1,4 +1,4 @@
-"""Payouts and payins (sections 2.5, 2.8, 4.4 and 4.7): what is particular to them."""
+"""Payouts and payins (sections 2.5, 2.8, 4.4 and 4.7): amounts, payees and concurrent debits."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from conformance.world.creations import created_in
 from conformance.world.payments import round_of_payouts
 from conformance.world.run_context import refusal_of_valid
 
-#: Remedy where the balances move by more, or less, than the payouts of a round.
+#: Remedy where other traffic changes the balances during a round.
 UNDISTURBED = (
     "Run payout.race alone (--rule payout.race --lanes 1), on a funded account that nobody else pays from."
 )
 
-#: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
+#: Amounts that number formats write with an exponent or without trailing zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 
 
 @check("format.money", operations=tuple(name for name, traits in TRAITS.items() if traits.moves_money))
 def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
-    """Very small, large and round amounts come back as plain decimals, where the server accepts them."""
+    """Very small and large amounts, and one with a trailing zero, are shown as plain decimals if accepted."""
     operation = ctx.operation.id
     fixture = created_in(ctx.run, operation)
     ctx.accept(fixture.call(operation), "the sample's amount")
@@ -55,7 +55,7 @@ def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
 
 @check("payout.disabled-beneficiary")
 def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
-    """Notes what a payout to a disabled beneficiary is answered, after one to an active beneficiary was
+    """Records the answer to a payout to a disabled beneficiary, after one to an active beneficiary was
     accepted."""
     payer = ctx.run.account("payouts")
     ctx.accept(payer.call("createPayout"), "a payout to an active beneficiary")
@@ -70,8 +70,8 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
 
 @check("read.equals-create", "list.complete", operations=("getBeneficiary", "listPayoutDestinations"))
 def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
-    """After payouts to a destination that is not the default, a read of its beneficiary and the list of its
-    destinations show them as their creates answered them, and the list each once."""
+    """After payouts to a destination other than the default, a read of the beneficiary and the list of its
+    destinations show what their creates answered; the list has no duplicates."""
     (rule,) = ctx.rules
     payer = ctx.run.account("payouts")
     payee = AccountFixture(ctx.run, account_id=payer.account_id)
@@ -86,7 +86,7 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
         return
     what, looking = "after a payout to it", payee.call(ctx.operation.id)
     if ctx.operation.is_list:
-        # A list that is joined with payouts shows a destination as often as it was paid.
+        # A list that is joined with payouts duplicates a destination that has two.
         ctx.send(payee.call("createPayout"), "another payout to the same destination")
         made = {identifier(each): each for each in (paid, default)}
         seen = ctx.eventually(
@@ -105,8 +105,8 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
 
 @check("payout.race", "payout.insufficient-funds")
 def test_payouts_at_once(ctx: CheckContext) -> None:
-    """Payouts at once take from the balances what they take one after the other; where some are lost, that is
-    repeated. Records what payouts move."""
+    """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
+    confirmed in further rounds. Records which balances payouts change."""
     suspicions, judged, unclear = Suspicions(), list[Exchange](), ""
     rounds = Rounds(ctx, 2 * LOST)
     for _ in rounds:

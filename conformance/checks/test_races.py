@@ -1,7 +1,6 @@
-"""Simultaneous requests: one nonce, one idempotency key, one wallet.
+"""Races: simultaneous requests with one nonce, one idempotency key, or for one wallet.
 
-How a server keeps simultaneous requests apart is its own affair: it may make them wait or refuse all but
-one. What counts is who got through and what exists afterwards.
+A server may serialize such requests or refuse all but one: only accepted ones and the final state count.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ from conformance.world.account import identifier
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import other_end
 
-#: Simultaneous requests, and rounds of them.
+#: Simultaneous requests in a round, and rounds.
 NONCES, KEYS, WALLETS = 8, 10, 12
 ROUNDS = 2
 
-#: Requests of a small burst, and bursts, where accounts or money are made. A window between two processes
-#: that two of ten requests meet in 8 % of bursts is met by two of three in 7 %, so that 40 bursts meet it in
-#: 19 of 20 runs (1 - 0.93 ** 40). Bursts of two or three find most for each request.
+#: Requests in a small burst, and bursts, for accounts and payouts. A race window that 8 % of bursts of ten
+#: hit is hit by 7 % of bursts of three, so 40 of them find it in 95 % of runs (1 - 0.93 ** 40). Bursts of two
+#: or three find most for each request.
 FEW, BURSTS = 3, 40
 
-#: Bursts of creates of one wallet, the first of them large. Each needs an account of its own.
+#: Bursts of creates of one wallet, the first one of 12 requests; each needs a new account.
 WALLET_BURSTS = 8
 
-#: Refusals that only say: not now, somebody else is at it.
+#: Statuses of a temporary conflict, which a retry resolves.
 _BUSY = (423, 425)
 
 
 def _answered(answers: list[Exchange]) -> list[Exchange]:
-    """The answers that say something: neither throttled nor broken."""
+    """The answers below 500 that were not throttled."""
     return [
         answer
         for answer in answers
@@ -63,7 +62,7 @@ def _answered(answers: list[Exchange]) -> list[Exchange]:
 
 @check("auth.nonce-race")
 def test_one_nonce(ctx: CheckContext) -> None:
-    """Of simultaneous, rightly signed requests with the same nonce, at most one passes authentication."""
+    """Of simultaneous, correctly signed requests with one nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
     fixture = ctx.account(fresh=ctx.operation.traits.once)
     expected = AtMostOne(f"{NONCES} simultaneous requests with one nonce", through="authentication")
@@ -73,7 +72,7 @@ def test_one_nonce(ctx: CheckContext) -> None:
         nonce = new_nonce()
         calls = [fixture.call(ctx.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
         answers = rounds.race(calls, "simultaneous requests with one nonce")
-        # Where nobody got through, nothing was raced for: a limiter may have used the nonce up.
+        # Without a winner the round is void: a rate limiter may have consumed the nonce.
         if any(not answer.refused_authentication for answer in _answered(answers)):
             passed = True
             ctx.judge(rule, expected, *answers)
@@ -90,8 +89,8 @@ def test_one_nonce(ctx: CheckContext) -> None:
 
 @check("idempotency.race")
 def test_one_key(ctx: CheckContext) -> None:
-    """Simultaneous requests with one key and body: every 2xx answer is the same response, the operation is
-    done once, and a later repetition brings that response."""
+    """Simultaneous requests with one key and body: all 2xx answers are the same response, the operation is
+    performed once, and a later replay returns that response."""
     rule = "idempotency.race"
     doubled: list[list[Exchange]] = []
     rounds = Rounds(ctx, ROUNDS)
@@ -113,14 +112,14 @@ def test_one_key(ctx: CheckContext) -> None:
     what = "simultaneous requests with one key and body: the balances change as by one of them"
     as_one = moves_as_one(what, operation=ctx.operation.id)
     if doubled and all(as_one.judge(looks).good is False for looks in doubled):
-        # Once may be somebody else's payout at the same moment.
+        # A single deviation may be another client's payout.
         ctx.judge(rule, as_one, *doubled[0])
 
 
 @check("idempotency.race", operations=("createAccount", "createPayout"))
 def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
-    """Of many bursts of few simultaneous requests, each burst with one key and body, every 2xx answer is the
-    same response; stops at the first burst that shows otherwise, or that is refused."""
+    """Sends 40 bursts of three simultaneous requests, each burst with one key and body: all 2xx answers of a
+    burst are the same response. Stops at the first violation or refusal."""
     rule = "idempotency.race"
     fixture = ctx.account()
     same = SameAmongAccepted(
@@ -132,7 +131,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
         answers = rounds.race([request] * FEW, "a burst of few requests with one key and body")
         if _answered(answers) and all(answer.refused for answer in answers):
             if ctx.entries[rule].judged:
-                # There may be enough of what it creates.
+                # A quota was reached.
                 return
             stop = refusal_of_valid(answers[0])
             ctx.skip_judgement(rule, stop.reason, *answers[:1], stop=stop)
@@ -143,8 +142,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
 
 @check("idempotency.race", operations=RULES["idempotency.conflict"].operations)
 def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
-    """Of simultaneous requests with one key, half of them with another body, every 2xx answer is the same
-    response: the key is used up by one body."""
+    """Of simultaneous requests with one key, half with another body, all 2xx answers are one response."""
     rule, text = "idempotency.race", ctx.operation.traits.free_text
     if ctx.operation.resource == "account" and ctx.run.accounts.scarce:
         ctx.not_exercised(rule, "the customer takes few accounts more")
@@ -166,7 +164,7 @@ def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
 
 
 def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:
-    """Judges what the simultaneous requests were answered; the first 2xx answer, if need be a later one's."""
+    """Judges the simultaneous answers and a replay; returns the first 2xx answer, else the replay's."""
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
     if len(succeeded) > 1:
@@ -176,7 +174,7 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
             ctx.judge(rule, Answered(what, documented=True), answer)
     later = ctx.send(request, "the same key and body after the simultaneous requests")
     if later.status in (409, *_BUSY):
-        # Perhaps the first one is still being put away.
+        # The first response may not be stored yet.
         time.sleep(0.5)
         later = ctx.send(request, "the same key and body some time after the simultaneous requests")
     if not succeeded:
@@ -192,8 +190,7 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
 
 
 def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> list[Exchange]:
-    """The balances before and after the simultaneous requests, and before and after a single one of the same
-    amount, whose digits no others have."""
+    """The balances around the race, and around a single request of the same unique amount."""
     looks = effects.looks()
     effects.start()
     ctx.send(ctx.account().call(ctx.operation.id, request.document), "a single request of the same amount")
@@ -202,7 +199,7 @@ def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> lis
 
 @predicate(effects=True)
 def moves_as_one(exchanges: Sequence[Exchange], operation: str) -> str:
-    """Between the first two looks no balance moves by a multiple of what it moves by between the others."""
+    """Between the first two reads no balance changes by a multiple of its change between the others."""
     money = [amounts(look.get("balances")) for look in exchanges[:4]]
     if any(not shown for shown in money) or len(money) < 4:
         raise CannotTell("the balances are not shown")
@@ -219,8 +216,8 @@ def moves_as_one(exchanges: Sequence[Exchange], operation: str) -> str:
 
 @check("wallet.race")
 def test_one_wallet(ctx: CheckContext) -> None:
-    """Of simultaneous creates of one currency and network with different keys, exactly one wallet results,
-    and exactly one is answered 2xx."""
+    """Of simultaneous creates of one currency and network with different keys, exactly one is answered 2xx,
+    and the list shows exactly one wallet."""
     rule = "wallet.race"
     pairs = ctx.run.samples.wallet_pairs
     rounds = Rounds(ctx, WALLET_BURSTS)
@@ -258,7 +255,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
 
 
 def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange]) -> None:
-    """All were refused, and nothing exists: a fault, if the server takes such a wallet at all."""
+    """Judges that none was accepted: a violation if a single create of such a wallet is accepted."""
     fixture = ctx.run.account(fresh=True)
     alone = ctx.accept(
         fixture.call("createWallet", ctx.run.samples.wallet(index)),
@@ -269,7 +266,7 @@ def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange
 
 @predicate
 def one_got_through(exchanges: Sequence[Exchange]) -> str:
-    """One of the creates at once is accepted where a single create, first, is, unless all were put off."""
+    """One create succeeds if a single create, first, does, unless one met a temporary conflict."""
     alone, *answers = exchanges
     if not alone.succeeded:
         raise CannotTell("a single create is not accepted, either")
@@ -280,7 +277,7 @@ def one_got_through(exchanges: Sequence[Exchange]) -> str:
 
 @predicate
 def one_of_them_again(exchanges: Sequence[Exchange]) -> str:
-    """The first answer is that of one of the others, which were accepted."""
+    """The first answer is the same response as one of the others that were accepted."""
     later, *answers = exchanges
     succeeded = [answer for answer in answers if answer.succeeded]
     if not succeeded:

@@ -1,5 +1,4 @@
-"""Created resources (sections 2, 3 and 4.1 to 4.7): they show what was sent, start in the stated state,
-and read alike."""
+"""Created resources (sections 2, 3 and 4.1 to 4.7): echo, initial state, formats and later reads."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import places, with_texts
 
-#: Rules that hold for every single answer.
+#: Rules of the format of any answer.
 FORMATS = (
     "format.fields",
     "format.object",
@@ -61,9 +60,8 @@ FORMATS = (
 
 @check("create.echo")
 def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
-    """Resources are created with all fields, with the required ones alone, with other values and with
-    letters and signs that are easily damaged; each answer shows every field as it was sent, and the ids of
-    its parents."""
+    """Resources are created with all fields, with the required ones only, with other values and with text
+    that is easily corrupted: each answer shows every field as sent, and the ids of its parents."""
     operation = ctx.operation.id
     for made in creations(ctx.run, operation):
         what = f"created with {made.kind}"
@@ -75,9 +73,9 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
 
 @check("create.text-exact", "create.echo")
 def test_text_comes_back_exactly(ctx: CheckContext) -> None:
-    """A text with characters outside the basic plane and letters in several normal forms, in each field of
-    free text, comes back as it was sent, where it is accepted, and never without what stands behind them; so
-    do e-mail addresses and telephone numbers."""
+    """Text with characters outside the basic plane and in several normal forms, in each free-text field,
+    comes back as sent, if accepted, and never loses the characters behind these; so do e-mail addresses and
+    telephone numbers."""
     rule, operation, name = "create.text-exact", ctx.operation.id, ctx.operation.traits.free_text
     for made in creations(ctx.run, operation):
         written = {name: made.body[name] for name in normalized(made.body)}
@@ -103,8 +101,8 @@ def test_text_comes_back_exactly(ctx: CheckContext) -> None:
 
 @check("create.initial-state")
 def test_initial_state(ctx: CheckContext) -> None:
-    """Whatever kind of body a resource is created with, its answer shows the stated initial state, and the
-    stated default for a field that was not sent."""
+    """Resources created with each kind of body show the stated initial state, and the stated default of each
+    field that was not sent."""
     operation = ctx.operation.id
     for made in creations(ctx.run, operation):
         expected = initial_state(operation, made.body)
@@ -113,7 +111,7 @@ def test_initial_state(ctx: CheckContext) -> None:
 
 @check("create.assigned")
 def test_assigned_values_are_its_own(ctx: CheckContext) -> None:
-    """Records if two resources share a value that the server assigns."""
+    """Records whether two resources share a value that the server assigns."""
     made = [creation.exchange for creation in creations(ctx.run, ctx.operation.id)]
     for name in ("bank_details", "reference", "provider_reference_id", "addresses"):
         values = [exchange.get(name) for exchange in made]
@@ -125,7 +123,7 @@ def test_assigned_values_are_its_own(ctx: CheckContext) -> None:
 
 @check("format.nullable", operations=tuple(NULLABLE))
 def test_fields_left_out_are_null(ctx: CheckContext) -> None:
-    """Optional fields typed "or null" that were not sent are in the answer, with the value null."""
+    """Optional fields typed "or null" that were not sent are in the answer, and null."""
     operation = ctx.operation.id
     for made in creations(ctx.run, operation):
         for name in NULLABLE[operation]:
@@ -136,8 +134,8 @@ def test_fields_left_out_are_null(ctx: CheckContext) -> None:
 
 @check("format.id-unique")
 def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
-    """Two resources of one account (of the same body, too), one of another account and one of another
-    organization all have ids that no other resource has."""
+    """Resources of one account (also with the same body), of another account and of another organization all
+    have different ids."""
     operation = ctx.operation.id
     made = [creation.exchange for creation in creations(ctx.run, operation)]
     first = creations(ctx.run, operation)[0]
@@ -162,7 +160,7 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
 
 @predicate
 def different_ids(exchanges: Sequence[Exchange]) -> str:
-    """Two creates answer resources with different ids."""
+    """Two creates return different ids. Raises CannotTell unless both were accepted."""
     first, second = exchanges[:2]
     if not first.succeeded or not second.succeeded:
         raise CannotTell("one of the two creates was not accepted")
@@ -175,8 +173,8 @@ def different_ids(exchanges: Sequence[Exchange]) -> str:
 
 @check("read.equals-create", "read.delay")
 def test_read_equals_create(ctx: CheckContext) -> None:
-    """After several were created with different bodies, each is read, twice, and shows what its create
-    answered."""
+    """After several creates with different bodies, each resource is read, the first one twice: each read
+    shows what its create answered."""
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
     )
@@ -214,8 +212,7 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
 
 @check("idempotency.replay", operations=OPERATION_SETS["create"])
 def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
-    """Of the resources created with all kinds of fields, the one with the longest answer is created again
-    with its key."""
+    """An idempotent replay of the create with the longest answer returns the original response."""
     made = max(creations(ctx.run, ctx.operation.id), key=lambda made: len(made.exchange.response_body))
     what = f"the key and body of one created with {made.kind} again"
     ctx.judge("idempotency.replay", SameAnswer(what), made.exchange, ctx.send(made.exchange.call, what))
@@ -226,8 +223,8 @@ def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
 
 @check(*FORMATS, operations=OPERATION_SETS["all"])
 def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
-    """The answer of a valid request that has something to show is judged member by member, as every other
-    answer of the run is as well."""
+    """Each member of the answer to a valid request has its documented format; other checks judge this of
+    every answer as well."""
     operation = ctx.operation.id
     if operation in OPERATION_SETS["create"]:
         answers = [made.exchange for made in creations(ctx.run, operation)]
@@ -240,7 +237,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
                 no_balance(ctx, rule.id, answer)
                 continue
             if not ctx.operation.is_list or answer.get("items"):
-                # Nobody can make a server show what a resource, or an element of a list, need not have.
+                # A client cannot make a server show optional members.
                 ctx.not_applicable(rule.id, NOTHING_SHOWN)
             what = f"an answer as documented ({rule.statement.rstrip('.')})"
             ctx.judge(rule.id, Documented(what, rule.id, operation), answer)

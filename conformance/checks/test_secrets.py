@@ -1,4 +1,4 @@
-"""Secrets (sections 2.4 and 5.1): no answer shows a signing secret or the full number of a payout
+"""Secrets (sections 2.4 and 5.1): no answer has a signing secret or the full number of a payout
 destination."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from conformance.world.account import AccountFixture, renewed, unknown_like
 from conformance.world.bodies import bodies
 from conformance.world.cache import Key
 
-#: Operations whose answers are about destinations or the beneficiaries that have them.
+#: Operations whose answers concern destinations or their beneficiaries.
 _NEAR = (
     "createPayoutDestination",
     "listPayoutDestinations",
@@ -31,22 +31,22 @@ _NEAR = (
 )
 
 
-#: A fixture, and the creates of destinations of its beneficiary.
+#: A fixture, and the creates of its destinations.
 Vault = tuple[AccountFixture, list[Exchange]]
 
 _VAULT = Key[Vault]("an account with secrets in it")
 
 
 def _numbers(created: Iterable[Exchange]) -> list[tuple[str, str]]:
-    """Field and value of every number of destinations that no answer may show."""
+    """Field and value of each number that no answer may show in full."""
     sent = [(name, each.call.document.get(name)) for each in created for name in HIDDEN_FIELDS]
-    # A short number may stand anywhere by chance.
+    # A number below 8 characters may occur by chance.
     return [(name, squeezed(value)) for name, value in sent if isinstance(value, str) and len(value) >= 8]
 
 
 def new_vault(ctx: CheckContext) -> Vault:
-    """A new account with a destination of every kind that the server accepts. Raises Inconclusive when it
-    accepts none."""
+    """A new account with a destination of each kind that the server accepts. Raises Inconclusive if it
+    refuses the sample."""
     run, fixture = ctx.run, ctx.run.account(fresh=True)
     created = [fixture.destination]
     wallet = run.samples.wallet_destinations()[0]
@@ -55,7 +55,7 @@ def new_vault(ctx: CheckContext) -> Vault:
         "iban": samples.iban(),
         "wallet_address": wallet["wallet_address"],
     }
-    # A server may mask the numbers of the type only, or addresses of the form of one network.
+    # A server may mask only the numbers of the destination's type, or only addresses of one network.
     numbered = {**wallet, "iban": samples.iban()}
     other = {**numbered, "network": "solana_devnet", "wallet_address": samples.solana_address()}
     card = {**run.bank_account(fixture), "type": "card", "account_number": samples.digits(16)}
@@ -73,9 +73,9 @@ def new_vault(ctx: CheckContext) -> Vault:
 
 @check("secrets.hidden")
 def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
-    """In an account with destinations of every kind the operation is called validly, again with its key,
-    and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
-    signing secret."""
+    """In an account with destinations of each kind the operation is called validly, as an idempotent replay
+    and with all sorts of defects, with the numbers in the bodies: no answer has a full number or a signing
+    secret."""
     fixture, created = _vault(ctx)
     numbers = _numbers(created)
     if not numbers and not telling_secrets(ctx.target):
@@ -131,7 +131,7 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
 
 
 def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
-    """Requests to be refused, each with one defect; their errors are where a server is tempted to quote."""
+    """Requests with one defect each, whose error messages may quote the request."""
     operation = ctx.operation
     yield "a wrong signature", valid.signed(signature_forms="other.32")
     parent = valid.path.split("/")[3]
@@ -169,7 +169,7 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
 
 
 def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
-    """The same request with one field wrong, or without one that is required."""
+    """The request with one invalid field, or without a required one."""
     wrong: dict[str, Any] = {
         "country": "USA",
         "currency": "US",

@@ -1,4 +1,4 @@
-"""Tenancy (section 5.5): every operation, and every path parameter of it."""
+"""Tenant scoping (section 5.5) of every path parameter, and of the references in payouts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LEAK = "tenancy.no-leak"
 
 
 def _watched(ctx: CheckContext, *fixtures: AccountFixture) -> list[SideEffects]:
-    """The effects of refused writes on several owners' resources, from now on."""
+    """Snapshots of several owners' resources, before requests that must be refused."""
     return [SideEffects(ctx, fixture).start() for fixture in fixtures if UNTOUCHED in ctx.rules]
 
 
 def _judge_untouched(watched: Sequence[SideEffects], what: str, answers: Sequence[Exchange]) -> None:
-    """Judges that refused requests changed nothing in any of the fixtures."""
+    """Judges that refused requests changed nothing in any fixture."""
 
     def again(ctx: CheckContext) -> list[Exchange]:
         return [
@@ -44,12 +44,11 @@ def _judge_untouched(watched: Sequence[SideEffects], what: str, answers: Sequenc
         effects.judge_refused(what, answers, functools.partial(again, effects.ctx))
 
 
-#: A case, the engine that sends and judges it, and its call.
 _Planned = tuple[Engine, Case, Call]
 
 
 def _planned(engine: Engine, cases: Iterable[Case]) -> list[_Planned]:
-    """The cases that the run wants, with their calls: what these need is made before effects are watched."""
+    """The wanted cases with their calls, built before the snapshots are taken."""
     return [(engine, case, engine.call(case)) for case in cases if engine.ctx.wanted(case.name)]
 
 
@@ -67,14 +66,14 @@ def _judge(planned: Sequence[_Planned], answers: Sequence[Exchange]) -> None:
 
 @check(FOREIGN_PARENT, LEAK, UNTOUCHED)
 def test_foreign_parent(ctx: CheckContext) -> None:
-    """Another organization's customer or account is answered with 403, whatever stands below it in the path,
-    in both directions; the refusal shows nothing of its resources and changes none."""
+    """Another organization's customer or account is answered with 403, whatever follows it in the path, in
+    both directions; the refusal shows nothing of its resources and changes none."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     there = tenant(ctx, "own")
     planned = _planned(there, foreign_paths.foreign_parents(there))
     if ctx.operation.id == "createWallet":
         planned += _planned(there, foreign_paths.taken_wallets(there))
-    # Money that moves shows in the funded account only.
+    # Only the balances of the funded account show a payout.
     home = ctx.account() if ctx.operation.id == "createPayout" else own
     back = Engine(ctx, lambda: foreign, others={FOREIGN: lambda: home}, organization="secondary")
     name = "the first organization's path for the second"
@@ -93,20 +92,20 @@ def test_foreign_parent(ctx: CheckContext) -> None:
 
 
 def _owner_reads(ctx: CheckContext, fixture: AccountFixture, owner: str) -> None:
-    """Has the owner read an address, until it is shown, right before the other organization asks for it: a
-    cache that knows addresses only would now have the answer."""
+    """Fills caches: the owner reads an address before the other organization does, which a cache that ignores
+    credentials would then answer."""
     if ctx.operation.method == "GET":
         call = fixture.call(ctx.operation.id)
         ctx.shown(call, "the owner reads what another organization will ask for", owner)
 
 
 def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[Exchange]) -> None:
-    """Judges that the owner is not shown what another organization was answered at an address: a cache that
-    knows addresses only would do so."""
+    """Judges that the owner is not answered with the other organization's refusal from a cache that ignores
+    credentials."""
     what = "the owner reads what another organization was just refused"
     for refusal in refused if ctx.operation.method == "GET" and ctx.wanted(what) else ():
         own = fixture.call(ctx.operation.id).but(target=refusal.call.target)
-        # One of several replicas may not know it yet.
+        # A replica may lag.
         answer = ctx.shown(own, what)
         kept = answer.refused and answer.status == refusal.status
         if answer.succeeded or (kept and _owner_reads_another(ctx)):
@@ -115,8 +114,8 @@ def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[E
 
 @predicate
 def not_refused_alike(exchanges: Sequence[Exchange]) -> str:
-    """The first answer is no refusal with the status of the second. Another refusal has a reason of its own,
-    such as a page past the last."""
+    """The first answer is not a refusal with the status of the second. Raises CannotTell for another refusal,
+    such as that of a page past the last."""
     answer, refusal = exchanges[:2]
     if reason := unusable(answer):
         raise reason
@@ -126,13 +125,13 @@ def not_refused_alike(exchanges: Sequence[Exchange]) -> str:
 
 
 def _owner_reads_another(ctx: CheckContext) -> bool:
-    """True if the owner may read at all: one who asks too often for what others own may be shut out."""
+    """True if the owner can read at all: a server may lock out clients after refusals."""
     reading = ctx.run.account("sibling tenant").call(ctx.operation.id)
     return ctx.send(reading, "the owner reads another address").succeeded
 
 
 def _private(ctx: CheckContext) -> dict[str, PrivateData]:
-    """The data of each organization's counterpart, which it may not see; made where it is not there yet."""
+    """Organization -> private data of the other one, created if need be."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
 
@@ -145,11 +144,11 @@ def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
 
 @check("tenancy.unknown-parent")
 def test_unknown_parent(ctx: CheckContext) -> None:
-    """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
-    ids that almost equal an existing one, or are another kind of resource's, are refused."""
+    """An unknown customer or account is answered with 404, also above children that exist elsewhere; ids that
+    almost equal an existing one, or belong to another type of resource, are refused."""
     own = tenant(ctx, "own")
     own.run(foreign_paths.unknown_parents)
-    # A payout from an account without funds may be refused for that.
+    # A refusal for lack of funds would hide that the id was accepted.
     (hostile(ctx) if ctx.operation.traits.moves_money else own).run(foreign_paths.near_parents)
 
 
@@ -159,7 +158,7 @@ def test_unknown_parent(ctx: CheckContext) -> None:
 @check("tenancy.missing-child", UNTOUCHED)
 def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
-    child's, or are another kind of resource's, are refused."""
+    child's, or belong to another type of resource, are refused."""
     engine = tenant(ctx, "own")
     planned = _planned(engine, foreign_paths.missing_children(engine))
     watched = _watched(ctx, engine.fixture)
@@ -170,8 +169,8 @@ def test_missing_child(ctx: CheckContext) -> None:
 
 @check("tenancy.sibling-child", UNTOUCHED)
 def test_child_of_sibling(ctx: CheckContext) -> None:
-    """A child of another account of the same organization is answered with 404, in both directions, also
-    where the other account is another customer's; it stays as it was."""
+    """A child of another account of the organization is answered with 404, in both directions, also if that
+    account is another customer's; the child is unchanged."""
     own, sibling = tenant(ctx, "own"), tenant(ctx, "sibling")
     watched = [own, sibling]
     probes = [
@@ -186,8 +185,8 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED)
 def test_child_of_another_organization(ctx: CheckContext) -> None:
-    """A child that belongs to another organization, under an own account, is answered with 404, which shows
-    nothing of it; it stays as it was."""
+    """Another organization's child under an own account is answered with 404; the refusal shows nothing of
+    it, and it is unchanged."""
     own, foreign = tenant(ctx, "own"), tenant(ctx, "foreign")
     probes = [
         (own, FOREIGN, "another organization's child under the own account"),
@@ -208,8 +207,7 @@ def test_account_of_another_customer(ctx: CheckContext) -> None:
 
 @check("tenancy.foreign-account", LEAK)
 def test_account_of_another_organization(ctx: CheckContext) -> None:
-    """Another organization's account under an own customer is answered with 403 or 404, which shows nothing
-    of it."""
+    """Another organization's account under an own customer is answered with 403 or 404, and not shown."""
     probes = [
         (tenant(ctx, "own"), FOREIGN, "another organization's account under the own customer"),
         (tenant(ctx, "foreign"), FOREIGN, "the first organization's account under the second's customer"),
@@ -217,14 +215,14 @@ def test_account_of_another_organization(ctx: CheckContext) -> None:
     _judge_organizations(ctx, [], probes)
 
 
-#: An engine, the owner of the children as it knows them, and the name of the case.
+#: Engine, owner of the children, name of the case.
 _Elsewhere = tuple[Engine, str, str]
 
 
 def _judge_elsewhere(
     ctx: CheckContext, watched: Sequence[Engine], probes: Sequence[_Elsewhere]
 ) -> list[Exchange]:
-    """Sends calls with an own parent and children of others, which leave the watched accounts as they are."""
+    """Sends calls with an own parent and others' children; the watched accounts must stay unchanged."""
     planned = [
         each
         for engine, whose, name in probes
@@ -240,7 +238,7 @@ def _judge_elsewhere(
 
 
 def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: Sequence[_Elsewhere]) -> None:
-    """The same between two organizations, in both directions; no refusal shows anything of the other one."""
+    """As `_judge_elsewhere`, between two organizations; no refusal may show anything of the other one."""
     private = _private(ctx)
     for answer in _judge_elsewhere(ctx, watched, probes):
         judge_leak(ctx, private[answer.organization], answer)
@@ -250,7 +248,7 @@ def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: S
 
 
 def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]]) -> dict[str, Defaults]:
-    """New default destinations of several owners, of those shapes that the server accepts."""
+    """Owner -> a new default destination, if the server accepts its shape."""
     made = {}
     wanted = ctx.only_wanted((foreign_paths.to_default(whose), whose) for whose in owners)
     for _, whose in wanted:
@@ -268,10 +266,9 @@ def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]
     LEAK,
 )
 def test_payout_references(ctx: CheckContext) -> None:
-    """A payout that names a beneficiary or destination which is unknown, another account's or another
-    organization's, or an existing one in another spelling, is refused, implied with 404, and does nothing; a
-    destination of another beneficiary is refused as well. Default destinations of others are named, too, and
-    stay the default."""
+    """A payout with a beneficiary or destination that is unknown, another account's, another organization's,
+    or spelled differently, is refused (implied: with 404) and has no effect; so is one with a destination of
+    another beneficiary. Default destinations of others are named too, and stay the default."""
     fixture, sibling = ctx.account(), ctx.run.account("sibling tenant")
     valid = fixture.call("createPayout").document
     references = {
@@ -322,7 +319,7 @@ def test_payout_references(ctx: CheckContext) -> None:
 
 @check("tenancy.and-validation")
 def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
-    """Records which refusal comes when another organization's account is sent a body that is wrong, too."""
+    """Records which refusal takes precedence: another organization's account, or an invalid body."""
     rule = "tenancy.and-validation"
     foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
     question = "another organization's account and an invalid body"

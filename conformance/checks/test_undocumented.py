@@ -1,4 +1,4 @@
-"""Undocumented reads and changes (sections 1 and 5) serve authenticated requests of the organization only."""
+"""Undocumented reads and writes (sections 1 and 5) need authentication and stay within the organization."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ RULE = "auth.undocumented-reads"
 
 _GETS = [operation for operation in OPERATIONS.values() if operation.method == "GET"]
 
-#: The status for a method that a server has for no resource (RFC 9110, 15.6.2).
+#: Status for a method that a server does not implement (RFC 9110, 15.6.2).
 NOT_IMPLEMENTED = 501
 
 
 @check(RULE)
 def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
-    """The addresses at which a created resource is likely to be read, alone and in a list, show it neither to
-    a request without authentication nor to another organization, below its own account either; nor do
-    documented ones without the id of its customer or account."""
+    """GET on the addresses where a created resource may be readable, alone or in a list, shows it neither
+    without authentication nor to another organization, also below the latter's own account; nor do documented
+    paths with the id of its customer or account left empty."""
     made = creations(ctx.run, ctx.operation.id)[0].exchange
     members = documented(ctx.operation.id)
     for what, call in _reads(made):
@@ -54,8 +54,8 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
 
 @check(RULE)
 def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
-    """PUT and DELETE of a created resource, if there are any, are carried out neither without authentication
-    nor for another organization; nor are its payouts from an account that their body names."""
+    """PUT and DELETE on a created resource have no effect without authentication or for another organization;
+    nor has a payout from an account that the body names."""
     made = creations(ctx.run, ctx.operation.id)[-1].exchange
     target, unsigned = f"{made.call.path}/{identifier(made)}", Auth(omit=signing.HEADERS)
     nowhere = f"{made.call.path}/{unknown_like(identifier(made))}"
@@ -77,14 +77,14 @@ def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
             known = ctx.send(call, what, organization)
             sent = [known]
             if known.succeeded:
-                # What answers any path so does nothing.
+                # A server that answers an unknown id alike carries nothing out.
                 sent.append(ctx.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
             ctx.judge(RULE, not_carried_out(f"{what}: not carried out"), *sent)
 
 
 @predicate
 def not_carried_out(exchanges: Sequence[Exchange]) -> str:
-    """A request is refused, or answered as a second one for an unknown id is."""
+    """A request is refused or not implemented (501), or answered alike for an unknown id."""
     known, *unknown = exchanges
     if known.status == NOT_IMPLEMENTED:
         return ""
@@ -95,8 +95,8 @@ def not_carried_out(exchanges: Sequence[Exchange]) -> str:
 
 @check("tenancy.foreign-parent", operations=OPERATION_SETS["read"])
 def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
-    """An own list or resource, asked for with the ids of another organization's path in the query, shows
-    nothing of it."""
+    """An own list or resource, read with another organization's path parameters in the query, shows nothing
+    of that organization."""
     own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     read = "list" if ctx.operation.is_list else "resource"
     if ctx.operation.is_list:
@@ -112,7 +112,7 @@ def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
 
 
 def _of_list(fixture: AccountFixture, operation: str) -> object:
-    """An element of a fixture's list."""
+    """Creates an element of a fixture's list."""
     match TRAITS[ADDS_TO[operation]].creates:
         case "payout_destination":
             return fixture.destination
@@ -124,7 +124,7 @@ def _of_list(fixture: AccountFixture, operation: str) -> object:
 
 
 def _shown(answer: Exchange) -> set[str]:
-    """The ids of what a list shows, or of the resource."""
+    """The ids of a list's items, or of the resource."""
     if not answer.succeeded:
         return set()
     items = answer.get("items")
@@ -133,7 +133,7 @@ def _shown(answer: Exchange) -> set[str]:
 
 @predicate
 def none_of_these(exchanges: Sequence[Exchange]) -> str:
-    """The first answer, unless it refuses, shows no element of the second one's list."""
+    """The first answer is a refusal, or shows no element of the second one's list."""
     answer, others = exchanges
     if reason := unusable(answer):
         raise reason
@@ -143,7 +143,7 @@ def none_of_these(exchanges: Sequence[Exchange]) -> str:
 
 @check("secrets.hidden", operations=("createPayoutDestination",))
 def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
-    """The same addresses show the organization itself no full number of a destination."""
+    """The same addresses show their own organization no full number of a destination."""
     made = creations(ctx.run, ctx.operation.id)[0].exchange
     sent = made.call.document
     numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]
@@ -152,7 +152,7 @@ def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
 
 
 def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
-    """GETs that may show a created resource, each with its name; those that are documented are left out."""
+    """Undocumented GETs that may show a created resource, with their names."""
     collection, own = made.call.path, identifier(made)
     known = {operation.path for operation in _GETS}
     described = OPERATIONS[made.call.operation or ""]
@@ -166,7 +166,7 @@ def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
 
 
 def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
-    """GETs of a created resource, alone and in its list, with an empty first id: a guard may pass over it."""
+    """GETs of a created resource and its list with an empty first id, which an access check may skip."""
     described = OPERATIONS[made.call.operation or ""]
     version, top, _, *rest = made.call.path.strip("/").split("/")
     collection = "/".join(["", version, top, "", *rest])
@@ -179,8 +179,8 @@ def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
 
 
 def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
-    """A GET of a created resource below the path of another organization: who looks at the owner of the path
-    may not look at that of the resource. Documented ones are for the rules of tenancy."""
+    """An undocumented GET of a created resource below another organization's path, where a server may check
+    the owner of the path only."""
     described = OPERATIONS[made.call.operation or ""]
     if any(other.path.rpartition("/")[0] == described.path and other.path.endswith("}") for other in _GETS):
         return
@@ -200,7 +200,7 @@ def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequenc
 
 @predicate
 def hides(exchanges: Sequence[Exchange], identifier: str, members: Sequence[str]) -> str:
-    """An answer does not show the resource of an id: no object with that id and another documented member."""
+    """An answer has no object with this id and another documented member."""
     answer = exchanges[0]
     if reason := unusable(answer, documented=False):
         raise reason

@@ -1,4 +1,4 @@
-"""Updates of beneficiaries (sections 2.3, 3 and 4.2): a PATCH changes what it names and nothing else."""
+"""Updates of beneficiaries (sections 2.3, 3 and 4.2): a PATCH changes the given members and no others."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
-#: The name of the probe that changes all fields.
+#: Name of the probe that changes all fields.
 _SEVERAL = "several fields"
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A PATCH and its beneficiary, by the name of its probe. Of several bodies the first that the server
-    takes is judged; it may refuse all where they are `refusable`. A `furnished` beneficiary has a destination
-    that was paid."""
+    """A PATCH and its beneficiary, by the name of its probe. The first of `bodies` that the server accepts is
+    judged; it may refuse all if `refusable`. A `furnished` beneficiary has a destination that was paid."""
 
     name: str
     bodies: list[Body]
@@ -47,7 +46,7 @@ class _Change:
     furnished: bool = False
 
     def patched(self, what: str) -> tuple[Body, Exchange]:
-        """The first PATCH that the server takes, else the last: its body and its answer."""
+        """Sends the bodies until one is accepted: the last one sent, and its answer."""
         for body in self.bodies:
             answer = self.person.patch(body, what)
             if answer.succeeded:
@@ -56,7 +55,7 @@ class _Change:
 
 
 def _new_values(fixture: AccountFixture) -> Body:
-    """Another value of every field of a beneficiary; of the same kind, where the target file names one."""
+    """New values for the fields of a beneficiary, close to the target file's where it sets them."""
     own, word = fixture.run.samples, samples.marker()
     sample, told = own.beneficiary(), own.over("beneficiary")
     street = {"address_line": "22 Other Road"}
@@ -78,7 +77,7 @@ def _new_values(fixture: AccountFixture) -> Body:
 
 
 def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
-    """The changes that the run wants, each with a new beneficiary."""
+    """The wanted changes, each with a new beneficiary."""
     for name in (*_new_values(fixture), _SEVERAL):
         if ctx.wanted(name):
             employed = accepted_body(fixture, "createBeneficiary", "individual with company_name")
@@ -90,7 +89,7 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
                 tries.insert(0, {name: abroad(values)})
             yield _Change(name, tries, person, furnished=furnished)
     company = {"company_name": f"Compilers {samples.marker()}"}
-    # A business may well have neither title nor middle name.
+    # A server may allow a business neither title nor middle name.
     several = {
         name: value
         for name, value in _new_values(fixture).items()
@@ -100,7 +99,7 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
         ("company_name", company, "business"),
         ("note of a business", {**several, "first_name": "Mary", "last_name": "Lee"}, "business"),
         ("beneficiary_type of a business", {"beneficiary_type": "individual"}, "business"),
-        # After it: what changes the type of others as well leaves them changed.
+        # Last: a server that changes the type of others too would spoil the probe before.
         ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
     ):
         if ctx.wanted(name) and accepts(ctx.run, "createBeneficiary", "business"):
@@ -113,17 +112,16 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
 
 @check("beneficiary.update", "beneficiary.update-moves-updated", "beneficiary.update-text-exact")
 def test_update_changes_what_it_names(ctx: CheckContext) -> None:
-    """Each field is changed alone, and several at once, each time on a beneficiary of its own with all
-    fields set: the answer has the new values and all others as they were, updated moves, and a later read
-    shows the same."""
+    """Each field is changed alone, and several at once, on a new beneficiary with all fields set: the answer
+    has the new values, leaves the others unchanged and moves `updated`; a later read shows the same."""
     fixture = ctx.account(fresh=True)
     bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account())
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     planned = list(_planned(ctx, fixture))
     last = planned[-1].person.created if planned else bystander.created
-    # One wait for all: a server may show whole seconds.
+    # One wait for all: `updated` may have whole seconds.
     wait_past(last.get("updated"), last.arrived)
-    # What was read before may be kept by a cache.
+    # Fill a read cache before the change.
     if planned:
         planned[0].person.read("a beneficiary before it is changed")
     for _, change in ctx.only_wanted((change.name, change) for change in planned):
@@ -138,7 +136,7 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
 
 
 def _judge_change(ctx: CheckContext, change: _Change, aside: list[str], *, steadily: bool = False) -> None:
-    """Judges one PATCH; where reads must show it `steadily`, several in a row must."""
+    """Judges one PATCH and a later read, or several reads in a row if `steadily`."""
     rule, person, what = "beneficiary.update", change.person, f"a PATCH of {change.name}"
     before = document(person.created)
     body, answer = change.patched(what)
@@ -178,8 +176,8 @@ def _judge_change(ctx: CheckContext, change: _Change, aside: list[str], *, stead
 
 @check("beneficiary.update", "beneficiary.update-moves-updated")
 def test_updates_build_on_one_another(ctx: CheckContext) -> None:
-    """Of two PATCHes the second keeps what the first changed, also on a beneficiary that was created with
-    the required fields only; a null that was left out stays null."""
+    """Later PATCHes keep what earlier ones changed, also on a beneficiary created with the required fields
+    only; omitted nulls stay null."""
     fixture = ctx.account(fresh=True)
     sample = fixture.body("createBeneficiary")
     person = Beneficiary(ctx, fixture, required_only(fixture))
@@ -199,8 +197,8 @@ def test_updates_build_on_one_another(ctx: CheckContext) -> None:
 
 @check("beneficiary.update")
 def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
-    """A PATCH that a server accepts on a disabled beneficiary changes what it names and leaves it disabled,
-    in its answer and when it is read; it may refuse it."""
+    """A PATCH of a disabled beneficiary is refused, or changes the given members and leaves it disabled, in
+    its answer and in a later read."""
     rule, what = "beneficiary.update", "a PATCH of a disabled beneficiary"
     fixture = ctx.account(fresh=True)
     person = Beneficiary(ctx, fixture)
@@ -224,8 +222,8 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
 
 @check("refusal.changes-nothing", "beneficiary.update", operations=("updateBeneficiary",))
 def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
-    """A PATCH with a valid field and an invalid one, in either order, is refused as a whole: a later read
-    shows every field, updated included, as before. A valid one afterwards is carried out."""
+    """A PATCH with a valid and an invalid field, in either order, is refused atomically: a later read shows
+    every field, `updated` included, unchanged. A valid PATCH afterwards is accepted."""
     rule, fixture = "refusal.changes-nothing", ctx.account(fresh=True)
     person = Beneficiary(ctx, fixture)
     too_long = "x" * 300
@@ -266,7 +264,7 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
 
 @check("beneficiary.update-empty")
 def test_empty_update(ctx: CheckContext) -> None:
-    """A PATCH with an empty object is accepted; its answer and a later read show what was there."""
+    """A PATCH with an empty object is accepted; its answer and a later read are unchanged."""
     rule, fixture = "beneficiary.update-empty", ctx.account(fresh=True)
     holds = {"payout_destinations": [document(fixture.destination)]}
     reading = fixture.call("getBeneficiary")
@@ -292,8 +290,8 @@ def test_empty_update(ctx: CheckContext) -> None:
 
 @check("beneficiary.update-company-name", "refusal.changes-nothing")
 def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -> None:
-    """A PATCH that takes the company_name from a business, or makes a business of an individual without one,
-    is refused, or leaves no business without it. Refused ones change neither member."""
+    """A PATCH that removes the company_name of a business, or makes an individual without one a business, is
+    refused, or leaves no business without it. Refused ones change neither member."""
     rule, fixture = "beneficiary.update-company-name", ctx.account(fresh=True)
     business = Beneficiary(ctx, fixture, accepted_body(fixture, "createBeneficiary", "business"))
     individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}
@@ -326,7 +324,7 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
 
 @predicate
 def no_business_without_name(exchanges: Sequence[Exchange]) -> str:
-    """A request was refused, or what it answers is no business without a company_name."""
+    """The request is refused, or the answer is no business without a company_name."""
     answer = exchanges[0]
     if answer.refused:
         return ""

@@ -1,5 +1,4 @@
-"""Wallets (sections 2.7 and 4.6): their addresses, and only one for each currency and network of an
-account."""
+"""Wallets (sections 2.7 and 4.6): addresses, and uniqueness of currency and network in an account."""
 
 from __future__ import annotations
 
@@ -17,14 +16,13 @@ from conformance.world.account import AccountFixture, renewed
 from conformance.world.creations import CreatedResource, creations
 from conformance.world.habits import prepopulated
 
-#: Networks on which dollars are had, by the examples of section 2.7.
+#: Networks of stablecoins, from the examples of section 2.7.
 _NETWORKS = ("ethereum", "polygon")
 
 
 @check("wallet.addresses")
 def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
-    """Wallets of every pair the target offers have at least one address, with a tag that is a string or
-    null."""
+    """New wallets of each configured pair have at least one address, with a tag that is a string or null."""
     for made in creations(ctx.run, "createWallet"):
         what = f"a new wallet of {_pair(made.body)}: at least one address, each with address and tag"
         ctx.judge("wallet.addresses", has_addresses(what), made.exchange)
@@ -46,10 +44,10 @@ def _is_address(address: object) -> bool:
 
 @check("wallet.duplicate")
 def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
-    """In an account with a wallet of each pair, each is created again under keys of its own, with the same
-    label, with another and with the pair in another spelling: refused, while the list holds the first wallets
-    only and their keys still bring the first answers. Another pair, of the same currency or network, is
-    none."""
+    """In an account with a wallet of each pair, each create is sent again under new keys, with the same
+    label, with another, and with the pair in another spelling: each is refused, the list still shows the
+    first wallets only, and their keys return the original responses. Another pair of the same currency or
+    network is no duplicate."""
     rule, sample = "wallet.duplicate", creations(ctx.run, "createWallet")[0]
     made = [creation for creation in creations(ctx.run, "createWallet") if creation.fixture is sample.fixture]
     refused: list[Exchange] = []
@@ -58,7 +56,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         probes = {
             "with the same body": first,
             "with its fields in another order": first.with_json(dict(reversed(creation.body.items()))),
-            # Last, so that a label that it overwrites stays so.
+            # Last, so that an overwritten label remains.
             "with another label": first.with_field("label", ctx.run.samples.wallet()["label"]),
         }
         for how, duplicate in probes.items():
@@ -75,7 +73,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         if ctx.wanted(what):
             replay = ctx.send(creation.exchange.call, what)
             ctx.judge(rule, SameAnswer(what), creation.exchange, replay)
-    # Another network makes another pair of the same currency, where the server knows it.
+    # Another network makes another pair, if the server supports it.
     if ctx.wanted("a wallet of the same currency on another network"):
         fixture, body = ctx.run.account(fresh=True), sample.body
         if ctx.send(fixture.call("createWallet", body), f"a wallet of {_pair(body)}").succeeded:
@@ -92,8 +90,8 @@ def _pair(body: Mapping[str, Any]) -> str:
 
 
 def _other_spellings(ctx: CheckContext, first: CreatedResource) -> list[CreatedResource]:
-    """The first pair in the other letter case and with a space: open, but for a second wallet that shows the
-    same pair. Returns the wallets that came of it."""
+    """Judges the first pair in the other letter case and with a leading space: open, unless a second wallet
+    shows the same pair. Returns the wallets that were created."""
     made, pair = [], {name: first.body[name] for name in ("currency", "network")}
     for name, spelling in (
         ("currency", pair["currency"].swapcase()),
@@ -123,7 +121,7 @@ def refused_or_another_pair(exchanges: Sequence[Exchange]) -> str:
 
 
 def _shown_pair(wallet: Any) -> str | None:
-    """The pair of a wallet as an answer shows it; None where it does not."""
+    """The pair of a wallet in an answer; None if not shown."""
     texts = isinstance(wallet, dict) and all(
         isinstance(wallet.get(name), str) for name in ("currency", "network")
     )
@@ -133,7 +131,7 @@ def _shown_pair(wallet: Any) -> str | None:
 def _judge_other_pair(
     ctx: CheckContext, fixture: AccountFixture, body: Mapping[str, Any], duplicates: list[Exchange]
 ) -> None:
-    """A pair that is accepted in an account of its own may not be taken for a duplicate of another pair."""
+    """Judges that a pair accepted in a new account is not refused as a duplicate of another pair."""
     answer = ctx.send(
         fixture.call("createWallet", body), f"a wallet of {_pair(body)} beside one of another pair"
     )
@@ -141,7 +139,7 @@ def _judge_other_pair(
         ctx.run.account(fresh=True).call("createWallet", body),
         f"a wallet of {_pair(body)} alone in an account",
     )
-    # By its code: a message may name the pair, and every answer may have a number of its own.
+    # Compare codes: messages may differ in the pair or a request id.
     code = answer.error_code
     taken_for_one = any(
         duplicate.status == answer.status
@@ -167,8 +165,8 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
 
 @predicate(effects=True)
 def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -> str:
-    """The last exchange lists only wallets that one of the others created, each with its label; where the
-    server puts some of its own into accounts (`furnished`), none more of the same currencies and networks."""
+    """The last exchange lists only wallets that the others created, with their labels; in a pre-populated
+    account (`furnished`), no further one of the same pairs."""
     *creates, listing = exchanges
     made = [create for create in creates if create.succeeded]
     ids = identifiers(listing.get("items"))
@@ -194,7 +192,7 @@ def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -
 
 @check("wallet.pair-elsewhere")
 def test_same_pair_in_another_account(ctx: CheckContext) -> None:
-    """Notes whether a pair that one account has a wallet of is accepted in another account."""
+    """Records whether another account may have a wallet of the same pair."""
     taken = creations(ctx.run, "createWallet")[0].exchange
     answer = ctx.send(
         ctx.run.account(fresh=True).call("createWallet"), "a wallet of the same pair in another account"

@@ -1,4 +1,4 @@
-"""Checks, a module an area of rules: tables of cases, the engine that judges them, and scenarios."""
+"""Checks, one module for each area of rules: tables of cases, the engine that judges them, and scenarios."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.checks.check import CHECKS, Check
 
 
 def load_checks() -> dict[str, Check]:
-    """All checks of the installed package, by name."""
+    """Imports the modules of checks; returns all checks by name."""
     for module in pkgutil.iter_modules(__path__):
         if module.name.startswith("test_"):
             importlib.import_module(f"{__name__}.{module.name}")
@@ -20,8 +20,8 @@ def load_checks() -> dict[str, Check]:
 def plan(
     rules: set[str] | None = None, operations: set[str] | None = None, *, deep: bool = False
 ) -> Iterator[tuple[Check, str]]:
-    """Every check on every operation it covers, narrowed to some rules and operations, in the order of a run;
-    those of deep runs only where `deep` says so."""
+    """Yields every check with each operation that it covers, in the order of a run, narrowed to some rules
+    and operations; `deep` includes the checks of deep runs."""
     for check in sorted(load_checks().values(), key=lambda check: check.last):
         if check.deep and not deep:
             continue

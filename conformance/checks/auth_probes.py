@@ -1,4 +1,4 @@
-"""Calls that pass authentication, and judgements of those that do not (section 5)."""
+"""Requests that must pass authentication, and probes that must fail it (section 5)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from conformance.world.run_context import refusal_of_valid
 _PASSED = Key[Exchange]("a request that passed authentication")
 
 
-#: Operation -> a request to it with an old timestamp.
+#: Operation -> a request to it with a timestamp close to the limit.
 _AGED = Key[Exchange]("a nonce beside an old timestamp")
 
-#: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
+#: Seconds for which nonces are remembered and timestamps accepted (section 8), less a margin.
 REMEMBERED = 240
 
-#: Age of an old timestamp that is still accepted, in seconds; a server that keeps the nonce beside it for 300
-#: seconds from that timestamp has forgotten it so many seconds after the request.
+#: Offset of an old timestamp that is still accepted, in seconds. A server that expires the nonce 300 seconds
+#: after the timestamp, not after its use, forgets it FORGOTTEN seconds after the request.
 _AGE, FORGOTTEN = -295, 7
 
 
@@ -37,8 +37,8 @@ _KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 
 
 def earliest(ctx: CheckContext) -> Exchange | None:
-    """The first request to the operation in this run that was rightly signed and accepted, and on POST had a
-    key of the usual form, as far back as nonces are remembered; None where there was none."""
+    """Returns the primary organization's first accepted request to the operation whose nonce is still
+    remembered, correctly signed and on POST with a version 4 UUID as its key; None without one."""
     for exchange in list(ctx.run.record.values()):
         call = exchange.call
         if (
@@ -53,28 +53,27 @@ def earliest(ctx: CheckContext) -> Exchange | None:
     return None
 
 
-#: Distances of a probe from the edge of the window, in seconds: where the answer's Date header proves the
-#: distance, where a slow answer hides it, and where the server sends no Date.
+#: Distances of a timestamp from the edge of the window, in seconds: where the answer's Date header proves on
+#: which side it was, where the answer is too slow for that, and where the server sends no Date.
 PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
 def replayed(what: str) -> Expectation:
-    """The expectation that a request is refused for its nonce, which was used before."""
+    """Expects the refusal of a used nonce."""
     return Refused(what, 401, "authentication_error", "nonce_replay")
 
 
 class AuthProbes(Engine):
-    """The engine of requests that must fail authentication, after a valid one has passed it.
+    """Engine of requests that must fail authentication, after a valid one has passed it.
 
-    They go where nothing but their defect is a reason to refuse them. What is valid goes to one account for
-    the whole run (`sound`): what it is answered after authentication, such as the refusal of a second wallet,
-    does not matter. Raises Inconclusive when even a valid call does not pass.
-    """
+    They go where only their defect is a reason to refuse them. Valid requests (`sound`) share one account for
+    the run: refusals after authentication, such as that of a second wallet of a pair, do not matter. Raises
+    Inconclusive when a valid request does not pass."""
 
     def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
         operation = ctx.operation.id
         once = TRAITS[operation].once
-        # No accepted request of the operation has used it.
+        # An account in which the operation has not succeeded.
         untouched = f"authentication/untouched by {operation}"
         super().__init__(
             ctx,
@@ -83,15 +82,15 @@ class AuthProbes(Engine):
             others={FOREIGN: lambda: ctx.run.account(owner="secondary")},
         )
         purpose = f"authentication/{operation}"
-        #: The engine of requests that must pass authentication, whatever they are answered afterwards.
+        #: Engine of requests that must pass authentication, whatever the answer after that.
         self.sound = Engine(ctx, lambda: ctx.run.account(purpose) if once else self.fixture)
         if proven:
             self.beside = self.first = self._pass()
 
     def _pass(self) -> Exchange:
-        """The first valid request to the operation that these checks sent in this run."""
+        """Returns a valid request that passed authentication, sent once for each operation of a run."""
         if self.ctx.run.read_only and self.ctx.operation.method != "GET":
-            # A valid request of this operation would change something; that credentials are right shows, too.
+            # A read proves the credentials without a write.
             reading = self.fixture.call("listAccounts")
             return self.passed(self.ctx.send(reading, "a valid request, to see that credentials pass"))
         what = "a valid request, to derive defective ones from"
@@ -101,8 +100,8 @@ class AuthProbes(Engine):
 
     @property
     def second(self) -> Engine:
-        """The engine of requests of the second organization in an account of its own, this one where there is
-        none: the requests of each may be looked at on their own, or not at all."""
+        """Engine of the second organization in an account of its own; this one without such an organization.
+        A server may authenticate each organization differently."""
         account = self.ctx.run.account
         try:
             account(owner="secondary").ids(self.operation)
@@ -111,15 +110,15 @@ class AuthProbes(Engine):
         return Engine(self.ctx, lambda: account(owner="secondary"), organization="secondary")
 
     def valid(self) -> Call:
-        """A valid call, with a body and, on POST, an idempotency key of its own."""
+        """Builds a valid call, with a new body and, on POST, a new Idempotency-Key."""
         return self.sound.fixture.call(self.operation)
 
     def usual(self, whose: Mapping[str, str] | None = None) -> Call:
-        """A valid call to make a defective one from, or one whose path names resources of others."""
+        """Builds a valid call to derive a defective one from; `whose` gives the owners of path parameters."""
         return self.call(self.case("", "", whose=whose))
 
     def passed(self, exchange: Exchange) -> Exchange:
-        """The exchange of a valid call, if it passed authentication; raises Inconclusive otherwise."""
+        """Returns the exchange. Raises Inconclusive on no answer, 5xx, 429 or failed authentication."""
         if (
             exchange.status is None
             or exchange.status >= 500
@@ -131,15 +130,15 @@ class AuthProbes(Engine):
 
     @property
     def recent(self) -> Exchange:
-        """A valid request whose nonce every server still remembers: the first one, or a new one."""
+        """A valid request whose nonce is still remembered: the first one, or a new one."""
         if self.ctx.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
             return self.first
         return self.passed(self.ctx.send(self.valid(), "a valid request, whose nonce is used again"))
 
     @property
     def aged(self) -> Exchange:
-        """A request with a timestamp that is almost too old, whose nonce every right server still remembers:
-        the first one to the operation, or a new one."""
+        """A request, cached or new, with a timestamp close to the limit and a nonce that is still
+        remembered."""
         old = self.valid().signed(timestamp_offset=_AGE)
         cache, key, what = self.ctx.run.cache, _AGED.of(self.operation), "a nonce beside an old timestamp"
         known = cache.find(key)
@@ -151,8 +150,7 @@ class AuthProbes(Engine):
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED
     ) -> None:
         """Sends a call with the nonce of an earlier exchange of the same organization and judges that it is
-        refused for it, if the run wants this probe; `within` are the seconds for which a nonce is surely
-        remembered."""
+        refused, if the run wants this probe. `within`: seconds for which the nonce is surely remembered."""
         if not self.ctx.wanted(what):
             return
         place = self if used.organization == "primary" else self.second
@@ -164,24 +162,24 @@ class AuthProbes(Engine):
 
 
 def lengthened(body: bytes | None) -> bytes | None:
-    """A body with white space behind it, longer than what is passed through without a look, and still of a
-    length that a front end takes."""
+    """Pads a body with trailing white space to 2500 bytes: servers may treat short bodies differently, and
+    front ends refuse long ones."""
     return body if body is None else body.ljust(2500)
 
 
 def sound(ctx: CheckContext) -> Engine:
-    """The engine of requests that must pass authentication, after a valid one has passed it."""
+    """Returns the engine of requests that must pass authentication. Raises Inconclusive if one fails."""
     return AuthProbes(ctx).sound
 
 
 def margins(ctx: CheckContext) -> list[int]:
-    """Distances of probes from the edge of the window in seconds, for a server whose clock is known as far as
-    it shows; the second one is for answers that do not prove the first."""
-    # Only timestamps of created resources show if the Date header is of the clock that counts.
+    """Returns distances of probes from the edge of the window, in seconds, as far as the server's clock is
+    known; the second is for answers that do not prove the first."""
+    # Only `created` of a resource shows whether the Date header is of the clock that validates timestamps.
     if not ctx.run.clock.calibrated or ctx.run.read_only:
         return [UNCALIBRATED]
     with contextlib.suppress(Inconclusive):
         _ = ctx.run.account("authentication").account_id
     gap = math.ceil(apart(ctx.run.record.values()))
-    # The server has two clocks, one of which looks at timestamps, or a third one does.
+    # The server has two clocks, and either of them, or a third one, validates timestamps.
     return [min(CALIBRATED + gap, UNCALIBRATED)] if gap else [PROVEN, CALIBRATED]

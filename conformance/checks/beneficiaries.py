@@ -1,5 +1,4 @@
-"""A beneficiary that a check works on, and what is judged of it whenever it is changed (sections 2.3 and
-3)."""
+"""A beneficiary that a check works on, and judgements of its state after changes (sections 2.3 and 3)."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.samples import Body
 
-#: Reads in a row that must show a change, as each of several processes may keep what it read first.
+#: Consecutive reads that must show a change: each process of a server may have a cache of its own.
 STEADY = 4
 
 
 class Beneficiary:
-    """A beneficiary of its own in a fixture: the exchange that created it, and calls on it."""
+    """A beneficiary created for a check: the exchange that created it, and requests on it."""
 
     def __init__(self, ctx: CheckContext, fixture: AccountFixture, body: Body | None = None) -> None:
         self.ctx = ctx
@@ -31,7 +30,7 @@ class Beneficiary:
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
         self.created = fixture.create("createBeneficiary", body)
         self.ids = {"account_id": fixture.account_id, "beneficiary_id": identifier(self.created)}
-        #: Stated members, also where the create's answer shows something else.
+        #: Members as the request states them, whatever the create answered.
         self.stated = stated("createBeneficiary", self.created.call.document, self.ids)
 
     def read(self, purpose: str) -> Exchange:
@@ -40,12 +39,12 @@ class Beneficiary:
     def read_until(
         self, purpose: str, expected: Mapping[str, Any], but: Iterable[str] = MOVING, **how: Any
     ) -> Exchange:
-        """Reads it, again where it does not show yet what it should (see `look_for`)."""
+        """Reads it until it shows the expected members (see `look_for`)."""
         return look_for(self.ctx, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
     def furnish(self, fixture: AccountFixture) -> bool:
-        """Makes a destination of it and, where the target has payouts, asks for one to it; True if the server
-        has taken the destination."""
+        """Creates a destination of it and, unless the target has no payouts, a payout to that; True if the
+        destination was accepted."""
         bank = self.ctx.run.bank_account(fixture)
         made = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
         if made.succeeded:
@@ -60,7 +59,7 @@ class Beneficiary:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
 
     def move(self, purpose: str) -> Exchange:
-        """Changes its note and, where the server allows it, the country that payouts to it go to."""
+        """Updates its note and, where the server accepts that, its country_code."""
         country = samples.other_value("country_code", str(self.created.get("country_code")))
         moved = self.patch({"note": samples.marker(), "country_code": country}, purpose)
         return self.patch({"note": samples.marker()}, purpose) if moved.refused else moved
@@ -70,21 +69,20 @@ class Beneficiary:
 
 
 def required_only(fixture: AccountFixture) -> Body:
-    """The sample beneficiary without the fields that may be null."""
+    """Builds the sample beneficiary without the nullable fields."""
     optional = NULLABLE["createBeneficiary"]
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
 
 
 def sparse(ctx: CheckContext, fixture: AccountFixture) -> Beneficiary:
-    """A beneficiary without optional fields, where the server takes one."""
+    """Creates a beneficiary without optional fields; from the sample where the server refuses that."""
     with contextlib.suppress(Inconclusive):
         return Beneficiary(ctx, fixture, required_only(fixture))
     return Beneficiary(ctx, fixture)
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:
-    """The members that a create and a read right after it show differently, which is another rule's
-    business."""
+    """Returns the members that a read right after the create shows differently, which another rule judges."""
     if not read.succeeded:
         return []
     before, after = document(created), document(read)
@@ -95,13 +93,13 @@ def unreliable(created: Exchange, read: Exchange) -> list[str]:
     ]
 
 
-#: Acts on a beneficiary and returns the answer.
+#: Sends a request on a beneficiary; returns the answer.
 Act = Callable[[Beneficiary], Exchange]
 
-#: Beneficiaries on which what a request moves is told from what jobs move.
+#: Repetitions that tell the effect of a request from that of background jobs.
 _TIMES = 5
 
-#: Looks at each of the others: what comes of looking comes to them as well.
+#: Reads of each control beneficiary, so that an effect of reading shows there as well.
 _LOOKS = 3
 
 
@@ -116,8 +114,8 @@ def judge_beneficiary(
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
 ) -> None:
-    """Judges the members of a beneficiary, `but` some. Those that jobs may move at any time count only where
-    `act` is seen to move them: each time on beneficiaries of its own, and never on others beside."""
+    """Judges the members of a beneficiary, except `but`. One that background jobs may change is judged only
+    where it is as expected, or `act` changes it (see `moved_by`)."""
     left_out = set(but)
     judge_members(ctx, rule, answer, expected, what, but=MOVING | left_out, otherwise=otherwise)
     for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
@@ -127,7 +125,7 @@ def judge_beneficiary(
 
 
 def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
-    """True if a member moves each time on the beneficiaries acted on, and on no other."""
+    """Repeats a request on new beneficiaries; True if a member changes on each of them, and on no control."""
     fixture = ctx.account(fresh=True)
 
     def moved(of: Beneficiary, seen: Exchange) -> bool:
@@ -145,5 +143,5 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
 
 
 def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:
-    """Judges that `updated` of an answer is later than it was."""
+    """Judges that `updated` of an answer is later than `before`."""
     ctx.judge(rule, Later(f"{what}: an updated", At("updated"), before), answer)

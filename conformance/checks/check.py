@@ -1,16 +1,14 @@
-"""The checks of the suite and how one of them is run.
+"""Defines the checks of the suite, and runs one of them.
 
-A check is a function of one CheckContext, in a module under `conformance/checks/`, marked with the rules
-it tests:
+A check is a function of a CheckContext, in a module of `conformance/checks/`, marked with the rules that it
+judges:
 
     @check("auth.header-case")
     def test_header_names_in_any_case(ctx):
         ...
 
-It runs once on every operation that its first rule covers; spec/rules.yaml says which.
-
-A check that lets time pass calls `ctx.run.pause(seconds)`; it may take longer, as other checks run meanwhile.
-"""
+It runs once on each operation of its first rule (spec/rules.yaml). `ctx.run.pause(seconds)` waits at least so
+long, while other checks run."""
 
 from __future__ import annotations
 
@@ -26,7 +24,6 @@ from conformance.target.applicability import absent, unmet
 from conformance.world.habits import room
 from conformance.world.run_context import RunContext
 
-#: A check as it is written.
 CheckFunction = Callable[[CheckContext], None]
 
 
@@ -34,9 +31,8 @@ CheckFunction = Callable[[CheckContext], None]
 class Check:
     """A check: its name, the rules it cites, and the operations it runs on, in document order.
 
-    One that looks back at what a run sent first runs `last`, after all others. Only runs of effort deep have
-    a `deep` one, which lets minutes pass. One that `waits` runs beside the others where several run at once.
-    """
+    `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
+    waits for minutes. `waits`: it runs beside the others where several run at once."""
 
     name: str
     function: CheckFunction
@@ -47,7 +43,7 @@ class Check:
     waits: bool = False
 
     def rules_on(self, operation: str) -> list[Rule]:
-        """The cited rules that cover an operation."""
+        """Returns the cited rules that cover an operation."""
         return [RULES[rule] for rule in self.rules if operation in RULES[rule].operations]
 
 
@@ -61,11 +57,8 @@ def check(
     deep: bool = False,
     waits: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Marks a function as the check of these rules, on the operations of the first, or on those that are
-    named.
-
-    Raises KeyError for a rule that the catalogue does not have.
-    """
+    """Marks a function as the check of these rules, on the operations of the first rule, or on the named ones
+    that some rule covers. Raises KeyError for an unknown rule."""
 
     def mark(function: CheckFunction) -> CheckFunction:
         covered = set(RULES[rules[0]].operations)
@@ -82,18 +75,17 @@ def check(
 
 
 def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
-    """Runs one check on one operation; returns its findings and the numbers of its exchanges.
+    """Runs a check on an operation; returns its findings and the numbers of its exchanges.
 
-    Whatever a server answers ends up in findings; only a mistake of the suite itself raises.
-    """
+    No answer of a server raises an exception, only a defect of the suite."""
     attempt = attempted(check, operation, run)
     return attempt.findings, attempt.exchanges
 
 
 @dataclass
 class Attempt:
-    """One run of a check on one operation: its context, what stopped it, and the findings on cited rules that
-    do not apply. `before` are the exchanges of a first run in an account that was full."""
+    """One run of a check on an operation: its context, the exception that ended it, and findings on cited
+    rules that do not apply. `before` are exchanges of a first attempt, which met a quota."""
 
     context: CheckContext
     inapplicable: Sequence[Finding] = ()
@@ -107,12 +99,12 @@ class Attempt:
 
     @property
     def exchanges(self) -> list[int]:
-        """The numbers of its exchanges, in the order sent."""
+        """Numbers of the exchanges, in the order sent."""
         return [*self.before, *self.context.exchanges]
 
     @property
     def lacks_judgement(self) -> bool:
-        """True if an answer kept the check from a judgement; false for a probe that the run leaves out."""
+        """True if an answer prevented a judgement; probes that the run leaves out do not count."""
         set_aside = any(entry.gaps for entry in self.context.entries.values())
         kept = isinstance(self.stop, Inconclusive) or set_aside
         findings = self.context.findings(self.stop) if kept and not self.context.violations else []
@@ -120,7 +112,7 @@ class Attempt:
 
 
 def attempted(check: Check, operation: str, run: RunContext) -> Attempt:
-    """As `run_check`; returns the attempt."""
+    """Runs a check as `run_check` does; returns the attempt."""
     rules: list[Rule] = []
     inapplicable: list[Finding] = []
     for rule in check.rules_on(operation):
@@ -148,7 +140,7 @@ def _attempt(check: Check, operation: str, rules: Sequence[Rule], run: RunContex
 
 
 def _retry_when_full(attempt: Callable[[], Attempt], operation: str, run: RunContext) -> Attempt:
-    """Runs a check a second time, in a new account or customer, where a quota kept it from a judgement."""
+    """Repeats a check in a new account, or for another customer, where a quota prevented a judgement."""
     begun = next(reversed(run.record), 0)
     first = attempt()
     since = itertools.takewhile(lambda number: number > begun, reversed(run.record))

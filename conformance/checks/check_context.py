@@ -1,9 +1,7 @@
-"""The context of a check: it sends calls, judges answers by rule, and ends in findings.
+"""The context of a check: sends calls, judges answers by rule, and collects findings.
 
-A check never decides about the run: it says what it expected and what it got, which its context writes into
-one entry of the ledger for each rule it cites. An answer that says nothing about the rule at
-hand (no answer, 5xx, still rate limited) is set aside, because another rule speaks about it.
-"""
+A check states what it expected and what it got, in one entry of the ledger for each cited rule; the run
+decides. An answer that says nothing about a rule (none, 5xx, rate limited) is set aside: others judge it."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ class CheckContext:
         self.entries = {
             rule: Entry(rule, operation.id, check, aside=at > 0) for at, rule in enumerate(self.rules)
         }
-        #: Of each race, whether at least two of its requests were under way at one moment.
+        #: For each race, True if at least two of its requests overlapped.
         self._races: list[bool] = []
 
     @property
@@ -53,53 +51,52 @@ class CheckContext:
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
     ) -> AccountFixture:
-        """The fixture of a purpose for this check's operation: payouts have an account with funds."""
+        """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
         below = "beneficiary_id" in self.operation.path_parameters
         return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
 
     def valid(self) -> Call:
-        """A valid call of this check's operation; where that can be done only once in an account (a wallet of
-        one pair), each in an account of its own."""
+        """Builds a valid call of the check's operation, each in a new account where it can succeed only once
+        in one (a wallet of one pair)."""
         fresh = self.operation.traits.once and not self.run.read_only
         return self.account(fresh=fresh).call(self.operation.id)
 
     def wanted(self, what: str) -> bool:
-        """True if a probe of this name is to be sent: a quick run leaves out those that catch least. The
-        requests from here on, until the next call, count as those of this probe."""
+        """True if the run sends the probe of this name: quick runs omit those that catch least. Requests up
+        to the next call count as this probe's."""
         return self.run.wanted(self.check, self.operation.id, what)
 
     def only_wanted(self, probes: Iterable[tuple[str, *T]]) -> Iterator[tuple[str, *T]]:
-        """Those of some probes that the run wants; the first of each is its name."""
+        """Filters probes, of which the first element is the name, by `wanted`."""
         return (probe for probe in probes if self.wanted(probe[0]))
 
     # ------------------------------------------------------------------ sending
 
     def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
-        """Sends a call; whatever comes back is for the check to judge."""
+        """Sends a call; returns the exchange, whatever the answer."""
         exchange = self.run.send(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def shown(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
-        """Sends a call; a GET of what was made a moment ago until it is there."""
+        """Sends a call; repeats a GET until what was just created is found (eventual consistency)."""
         exchange = self.run.shown(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
-        """Sends a valid call that must be answered 2xx for the check to go on; raises Inconclusive
-        otherwise."""
+        """Sends a valid call. Raises Inconclusive unless it is answered 2xx."""
         exchange = self.run.accept(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
-        """The result of the first look that is good, or the last result: see `habits.eventually`. The
+        """Repeats a look until it is good; returns its result, or the last one (see `habits.eventually`). The
         operation is that of the check unless given."""
         return eventually(self.run.cache, operation or self.operation.id, look, good)
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
-        """Sends calls simultaneously. Where no two of a check's races overlapped, it does not pass."""
+        """Sends calls simultaneously. A check of whose races none overlapped cannot pass."""
         self.run.answering()
         exchanges = self.run.client().race(calls, purpose)
         self.run.sent_all(exchanges)
@@ -110,8 +107,8 @@ class CheckContext:
     # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
-        """Judges exchanges by an expectation (see conformance.judge.expectations), which knows them by
-        their positions; returns whether it holds. Where that cannot be told, it is noted why."""
+        """Judges exchanges by an expectation, which knows them by position; True if it holds. Notes the
+        reason where that cannot be told."""
         judged = ledger.judge(expectation, exchanges, self.target, cause)
         if judged.outcome.good is None:
             stop = LeftOut(NOT_SENT) if any(map(withheld, exchanges)) else None
@@ -130,8 +127,8 @@ class CheckContext:
         remedy: str = "",
         stop: Inconclusive | None = None,
     ) -> None:
-        """Notes that a probe could not be judged. `remedy` is what the user can do about it; `stop` is what
-        kept the check from it, with a cause and remedy of its own."""
+        """Notes why a probe could not be judged. `remedy` is what the user can do; the cause and remedy of
+        `stop`, the exception behind it, replace those given."""
         numbers = tuple(exchange.number for exchange in exchanges)
         gap = Gap(reason, cause, remedy, numbers)
         if isinstance(stop, LeftOut):
@@ -141,33 +138,32 @@ class CheckContext:
         self.entries[rule].gaps.append(gap)
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
-        """Notes why this check cannot judge a rule on this server, which other checks may."""
+        """Notes why this check cannot judge a rule on this server; others may."""
         self.entries[rule].unless_judged = Gap(reason, remedy=remedy, left_out=True)
 
     def not_applicable(self, rule: str, reason: str) -> None:
-        """Notes that the target file declares absent what a rule is about, unless it is judged all the
-        same."""
+        """Notes that the target file declares the subject of a rule absent; a judgement takes precedence."""
         self.entries[rule].unless_judged = Gap(reason, declared=True)
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
-        """True if an answer can be judged by this rule; if not, it is set aside."""
+        """True if an answer can be judged by a rule; otherwise sets it aside."""
         if reason := unusable(exchange):
             self.skip_judgement(rule, reason.reason, exchange, cause=reason.cause)
         return reason is None
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
-        """Records what the server does where the specification leaves it open."""
+        """Records the server's choice where the specification leaves one."""
         entry = self.entries[rule]
         entry.judged += 1
         entry.observations[question] = answer
         entry.proof += [exchange.number for exchange in exchanges]
 
     def observe_delay(self, question: str) -> None:
-        """Records when a write has shown in the answers of the check's operation."""
+        """Records the delay after which writes showed in answers of the check's operation."""
         self.observe("read.delay", question, describe_delay(self.run.cache, self.operation.id))
 
     def record(self, rule: str, question: str, answer: Exchange, seen: str = "") -> None:
-        """Observes an answer by its status and error, or as `seen`, unless it says nothing about the rule."""
+        """Observes an answer as `seen`, or by its status and error, if it is usable."""
         if self.usable(rule, answer):
             self.observe(rule, question, seen or answer.described(), answer)
 
@@ -175,12 +171,11 @@ class CheckContext:
 
     @property
     def violations(self) -> list[tuple[int, ...]]:
-        """The numbers of the exchanges of each judgement that did not hold."""
+        """Numbers of the exchanges of each violation."""
         return [violation.exchanges for entry in self.entries.values() for violation in entry.violations]
 
     def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
-        """One finding for each rule the check cites on this operation; `stop` is what ended the check
-        early."""
+        """Returns one finding for each cited rule; `stop` is the exception that ended the check."""
         raced = not self._races or any(self._races)
         unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
         findings = [

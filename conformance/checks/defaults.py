@@ -1,4 +1,4 @@
-"""Default destinations of beneficiaries, which only an accepted create moves (section 2.4)."""
+"""Default destinations of beneficiaries, which only an accepted create changes (section 2.4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.world.shapes import accepted_body
 
 
 class Defaults:
-    """A default destination that the beneficiary of a fixture is given, and what becomes of it."""
+    """A default destination of a fixture's beneficiary, and the judgement that refused requests keep it."""
 
     def __init__(self, ctx: CheckContext, fixture: AccountFixture, shape: str) -> None:
         """Creates the destination, of a shape of bodies. Raises Inconclusive where the server refuses it."""
@@ -25,7 +25,7 @@ class Defaults:
         self.before = defaults(ctx, fixture, holding=self.id, alone=True)
 
     def judge_refused(self, what: str, answers: Sequence[Exchange]) -> None:
-        """Judges that requests have moved no default, where all of them were refused."""
+        """Judges that requests changed no default, if all of them were refused."""
         if UNTOUCHED in self.ctx.rules and answers and all(answer.refused for answer in answers):
             after = defaults(self.ctx, self.fixture, alike=self.before)
             sentence = f"after {what}: the same destination is the default"
@@ -40,8 +40,8 @@ def defaults(
     alone: bool = False,
     alike: Exchange | None = None,
 ) -> Exchange:
-    """The list of a beneficiary's destinations, read again until it holds an id, `alone` with one default
-    only, or shows the same defaults as another reading."""
+    """Reads the list of a beneficiary's destinations until it contains the id `holding`, with at most one
+    default if `alone`, or shows the same defaults as `alike`."""
 
     def good(answer: Exchange) -> bool:
         held, defaults = identifiers(answer.get("items")) or (), shown_defaults(answer)
@@ -51,13 +51,13 @@ def defaults(
 
     reading, organization = fixture.call("listPayoutDestinations"), owner(fixture)
     purpose = "the destinations, and which of them is the default"
-    # A list that keeps two defaults, which is open, shows its elements all the same.
+    # Two defaults are allowed: waiting for one is no delay of the list.
     until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
     return ctx.eventually(lambda: ctx.shown(reading, purpose, organization), good, until)
 
 
 def shown_defaults(answer: Exchange) -> list[str]:
-    """The ids of the destinations that a list shows as defaults."""
+    """Returns the sorted ids of the destinations that a list shows as defaults."""
     return sorted(
         str(item.get("id")) for item in objects(answer.get("items")) if item.get("is_default") is True
     )

@@ -1,7 +1,6 @@
-"""An engine for defective bodies: beside a valid request that the server accepts, and in an account that
-shows the effects of refused requests: after its cases it judges refusal.changes-nothing, where the check
-cites it.
-"""
+"""The engine of defective bodies, derived from a valid body that the server accepts.
+
+After its cases it judges refusal.changes-nothing, where the check cites that."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ P = ParamSpec("P")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
 
-#: Shapes of bodies beside the sample, as sentences name them.
+#: Shape of body -> its name in sentences.
 _PLACES = {
     "individual": "an individual's body",
     "business": "a business's body",
@@ -42,14 +41,12 @@ _PLACES = {
 
 
 class DefectiveBodies(Engine):
-    """The engine of a check for bodies that must be refused.
+    """Engine of requests whose bodies must be refused.
 
-    `shape` names the valid body that they derive from. `stop` is the reason why the server refuses the valid
-    request, too: then a defective one that it accepts is still a violation, and one that it refuses shows
-    nothing. Raises Inconclusive when that is so of the sample, unless it was accepted before (a refusal in
-    other words shows something then), or is a payout: most are refused for lack of funds, but one of zero may
-    slip through.
-    """
+    `shape` names the valid body that they derive from. `stop` is set where the server refuses that as well: a
+    defective body that is accepted is still a violation, a refused one shows nothing. Raises Inconclusive
+    where the sample is refused, unless it was accepted before (a refusal with another error counts then), or
+    is a payout: most are refused for lack of funds, but one of zero may be accepted."""
 
     def __init__(self, ctx: CheckContext, shape: str = SAMPLE) -> None:
         super().__init__(ctx, self._account)
@@ -64,17 +61,17 @@ class DefectiveBodies(Engine):
             if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds and not left_out:
                 if before is None:
                     raise
-                # There are enough of what it creates: a defect may be refused in other words than that.
+                # At a quota, a defect may still be refused with another error.
                 self.beside = ctx.send(ctx.valid(), "a valid request, beside defective ones")
             self.stop = stop
-        # Tried before effects are watched.
+        # Before the first snapshot, as this may create resources.
         rows = TURNS.get(self.operation, ()) if shape == SAMPLE and not self.stop else ()
         self._turns = itertools.cycle(
             [shape, *(row for row in rows if accepts(ctx.run, self.operation, row))]
         )
 
     def _account(self) -> AccountFixture:
-        """The fixture of the operation's defective requests, one for the run; that of wallets has none."""
+        """Returns the fixture of defective requests, cached for the run; that of wallets has none."""
         return self.ctx.account("shared" if TRAITS[self.operation].shared else self._purpose)
 
     @property
@@ -83,8 +80,8 @@ class DefectiveBodies(Engine):
 
     @property
     def _beneficiary(self) -> Exchange:
-        """The exchange that created the beneficiary of defective updates: a business, where the server
-        accepts one, so that each field means something; an individual where the shape is one."""
+        """The create of the beneficiary to update: a business where the server accepts one, so that each
+        field applies; an individual for that shape."""
         return self.ctx.run.cache.get(_BENEFICIARY.of(self.shape), self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
@@ -102,22 +99,20 @@ class DefectiveBodies(Engine):
         return {"account_id": self.fixture.account_id, "beneficiary_id": identifier(self._beneficiary)}
 
     def valid(self) -> Body:
-        """A new body of the shape: as the server accepts it, else the likeliest."""
+        """Builds a new body of the shape: one that the server accepts, else the first."""
         if self.stop:
             return bodies(self.fixture, self.operation, self.shape)[0]
         return accepted_body(self.fixture, self.operation, self.shape)
 
     def good(self, name: str, otherwise: Any = None) -> Any:
-        """A valid value of a field; of an update, the one that the beneficiary has."""
+        """Returns a valid value of a field; on update, the beneficiary's own."""
         known = self._beneficiary.call.document if TRAITS[self.operation].subset_of else self.valid()
         return known.get(name, otherwise)
 
     def having(self, name: str, value: Any) -> Body:
-        """A valid body but for one field.
+        """Builds a valid body with one field replaced.
 
-        An update changes a field before the defective one and one after it as well, so that it shows when it
-        is carried out by half.
-        """
+        An update also changes a field before the defective one and one after it, to show a partial update."""
         if not TRAITS[self.operation].subset_of:
             return {**self._another(name), name: value}
         title = "Dr" if self.good("title") != "Dr" else "Mr"
@@ -125,18 +120,18 @@ class DefectiveBodies(Engine):
         return {**around, name: value}
 
     def without(self, name: str) -> Body:
-        """A valid body but for one field that is left out."""
+        """Builds a valid body without one field."""
         return {key: value for key, value in self._another(name).items() if key != name}
 
     def _another(self, name: str) -> Body:
-        """A valid body for a defect of a field: the sample and some that stand in for it, by turns. What the
-        currency and ids may be depends on the rest of a body."""
+        """Builds a valid body for a defect of a field: of the shape and of its substitutes in turn. Valid
+        currencies and ids depend on the other fields, so these stay with the shape."""
         if self.stop or name == "currency" or name.endswith("_id"):
             return self.valid()
         return accepted_body(self.fixture, self.operation, next(self._turns))
 
     def must_accept(self) -> None:
-        """Raises Inconclusive when the server refuses the valid request."""
+        """Raises Inconclusive if the server refuses the valid request."""
         if self.stop:
             raise self.stop
 
@@ -150,8 +145,8 @@ class DefectiveBodies(Engine):
         *,
         elsewhere: int = 1,
     ) -> Iterator[Case]:
-        """Valid bodies but for one field, which has a wrong value of each of these kinds; `how` names a kind.
-        In other kinds of body than the first (`where`) the first of them, or so many, are enough."""
+        """Yields a valid body with one field replaced by each kind of wrong value; `how` formats the kind. In
+        other shapes (`where`) the first `elsewhere` kinds are enough."""
         for kind, value in list(kinds)[: elsewhere if where else None]:
             name = f"{field.name} {how.format(kind)}{within(where)}"
             yield self.defective(rule, name, self.having(field.name, value))
@@ -159,11 +154,11 @@ class DefectiveBodies(Engine):
     # ------------------------------------------------------------------ sending
 
     def defective(self, rule: str, name: str, body: Body) -> Case:
-        """A case with this body."""
+        """Builds a case with this body."""
         return self.case(rule, name, body=to_json(body))
 
     def send(self, call: Call, name: str) -> Exchange:
-        """Sends a call; notes a refused one for its effects, and leaves a place where it was accepted."""
+        """Sends a call; keeps a refused one, to judge its effects, and moves on after an accepted one."""
         answer = self.ctx.send(call, name)
         if answer.refused:
             self._refused.append(answer)
@@ -172,11 +167,11 @@ class DefectiveBodies(Engine):
         return answer
 
     def seen(self, answer: Exchange) -> str:
-        """`accepted` or `refused`: with which status and error is the matter of other rules."""
+        """Returns `accepted` or `refused`: other rules judge status and error."""
         return "accepted" if answer.succeeded else "refused"
 
     def send_body(self, body: Any, name: str) -> Exchange:
-        """Sends a body that is not judged as a case."""
+        """Sends a body without judging the answer."""
         return self.send(call(self.operation, self.ids, body), name)
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
@@ -186,13 +181,13 @@ class DefectiveBodies(Engine):
         return super()._shows_nothing(case, reason, answer)
 
     def skip_judgement(self, rule: str, what: str, exchange: Exchange) -> None:
-        """Notes that a refusal shows nothing because the valid request is refused, too."""
+        """Notes that a refusal shows nothing, as the valid request is refused, too."""
         assert self.stop is not None
         reason = f"{what}: refused, but {self.stop.reason}"
         self.ctx.skip_judgement(rule, reason, exchange, stop=self.stop)
 
     def _move_on(self) -> None:
-        """Leaves the place where a defective request was accepted: what it made would make verdicts wrong."""
+        """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
         if TRAITS[self.operation].subset_of:
             self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not TRAITS[self.operation].shared:
@@ -206,7 +201,7 @@ class DefectiveBodies(Engine):
     def run(
         self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
     ) -> list[Exchange]:
-        """As the engine does; judges the effects of those that were refused."""
+        """Runs a table as `Engine.run` does, then judges the effects of refused requests."""
         self._start()
         answers = super().run(table, *args, **kwargs)
         if self._effects is not None and self.ctx.wanted(EFFECTS):
@@ -228,8 +223,7 @@ class DefectiveBodies(Engine):
             self._judge_pair()
 
     def _again(self) -> list[Exchange]:
-        """Sends the refused requests once more; of those that ask for money, the ones that can ask for an
-        amount by which it is known."""
+        """Repeats the refused requests, those that move money only with a recognizable amount."""
         again = anew(self.ctx.run, [exchange.call for exchange in self._refused])
         return [
             self.ctx.send(renewed(repeated), f"{exchange.purpose}, again")
@@ -238,7 +232,7 @@ class DefectiveBodies(Engine):
         ]
 
     def _judge_pair(self) -> None:
-        """A refused wallet must not take its pair: a valid one of the same pair can still be created."""
+        """Judges that a refused wallet has not taken its pair: a valid one of it can still be created."""
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a valid wallet after refused ones")
         self.ctx.run.accounts.forget(self._purpose)
@@ -256,12 +250,12 @@ class DefectiveBodies(Engine):
 Fields = Sequence[Field]
 Cases = Iterable[Case]
 
-#: A table of one value a field at least: engine, fields, and the words for a kind of body beside the sample.
+#: A table of defective fields: engine, fields, and the name of a shape of body other than the sample.
 FieldTable = Callable[[DefectiveBodies, Fields, str], Cases]
 
 
 def within(where: str) -> str:
-    """The end of a case's name that says in which kind of body it is; empty in the sample."""
+    """Returns the end of a case's name that tells the shape of body; empty for the sample."""
     return f" in {where}" if where else ""
 
 
@@ -271,8 +265,8 @@ def field_table(
     elsewhere: Callable[[CheckContext], bool] = lambda ctx: True,
 ) -> Callable[[FieldTable], CheckFunction]:
     """Marks a table as the check of a rule and of refusal.changes-nothing, for the operation's fields that
-    `fields` chooses: each in the shape of body where it means something and, if `elsewhere` says so, in the
-    other kinds of body that the server accepts."""
+    `fields` selects: each in the shape of body where it applies and, if `elsewhere` is true, in the other
+    shapes that the server accepts."""
 
     def mark(table: FieldTable) -> CheckFunction:
         def run(ctx: CheckContext) -> None:
@@ -288,11 +282,10 @@ def field_table(
 def _elsewhere(
     ctx: CheckContext, fields: Iterable[Field]
 ) -> Iterator[tuple[DefectiveBodies, str, list[Field]]]:
-    """The other kinds of body that the server accepts, one after another, each with its name and those of the
-    fields that mean something in it and are not tried in it first.
+    """Yields the other shapes that the server accepts: engine, name, and those fields that apply in it and
+    are not tried in it first.
 
-    Servers check each kind of body by a schema of its own, so that one may lack a limit that the others have.
-    """
+    Servers may validate each shape by a schema of its own, of which one may lack a limit."""
     operation = ctx.operation.id
     create = ctx.operation.traits.subset_of or operation
     homes = {field: shape_of(create, field.name) for field in fields}
@@ -308,8 +301,8 @@ def _elsewhere(
 def in_each_shape(
     ctx: CheckContext, table: FieldTable, shapes: Mapping[str, Sequence[Field]], others: Sequence[Field]
 ) -> None:
-    """Runs a table of fields, each in the shape of body where it means something, then those of `others` in
-    the other kinds of body that the server accepts."""
+    """Runs a table of fields, each in the shape of body where it applies, then of `others` in the other
+    shapes that the server accepts."""
     for shape, fields in shapes.items():
         DefectiveBodies(ctx, shape).run(table, fields, "")
     for engine, where, fields in _elsewhere(ctx, others):

@@ -1,4 +1,4 @@
-"""Sends cases to one place and judges their answers by what the oracle says of them.
+"""Sends cases and judges their answers by what the oracle demands.
 
 A check of single requests is a table, a function that yields cases:
 
@@ -7,11 +7,9 @@ A check of single requests is a table, a function that yields cases:
         for how in ("lower", "swapped"):
             yield at.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
 
-The engine draws the valid request that each case changes. The name of a case is that of its probe: quick
-runs select cases by it, and reports show it. A case names its rule, and the oracle (conformance.judge.oracle)
-says what that rule demands of the answer. Where it says nothing, one of the two is wrong: InternalError, and
-no verdict on the server.
-"""
+The engine builds the valid request that each case changes. The name of a case is that of its probe: quick
+runs select by it, and reports show it. The oracle (conformance.judge.oracle) says what the rule of a case
+demands of the answer; where it says nothing, the suite is wrong: InternalError, without a verdict."""
 
 from __future__ import annotations
 
@@ -53,18 +51,16 @@ from conformance.world.run_context import refusal_of_valid
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Operation -> a valid request to it after an authentication failure.
+#: Operation -> a valid request to it, sent after an authentication failure.
 _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 class Engine:
-    """One place of a check: draws valid requests there, sends cases and judges their answers.
+    """Builds valid requests in one place, sends cases there and judges the answers.
 
-    `fixture` is asked for before each request. `moved` is called when a request that must be refused was
-    accepted. `beside` is the answer to the valid request: where that is refused as well (for authentication:
-    in the same words), a refusal shows nothing. `others` finds the accounts of other owners. Requests
-    are sent in the name of `organization`.
-    """
+    `fixture` is called before each request, `moved` after a request that must be refused was accepted.
+    `beside` is the answer to the valid request: where that is the same refusal, or both are authentication
+    failures, a refusal shows nothing. `others` finds the accounts of other owners; `organization` signs."""
 
     def __init__(
         self,
@@ -79,7 +75,7 @@ class Engine:
         self.ctx = ctx
         self.operation = ctx.operation.id
         self.beside = beside
-        #: Nonces and Idempotency-Keys that were used in this place; the oracle knows them.
+        #: Nonces and Idempotency-Keys used so far, for the oracle.
         self.nonces: set[str] = set()
         self.keys: set[str] = set()
         self._others = others or {}
@@ -97,45 +93,45 @@ class Engine:
 
     @property
     def ids(self) -> dict[str, str]:
-        """The path parameters of the operation's own resources."""
+        """Path parameters of the operation in that account."""
         return self.fixture.ids(self.operation)
 
     def other(self, whose: str) -> AccountFixture:
-        """The account of another owner. Raises KeyError where the place knows none."""
+        """Returns the account of another owner. Raises KeyError for an unknown one."""
         return self._others[whose]()
 
     def document(self) -> dict[str, Any]:
-        """A new valid body, which the oracle takes as one that the server accepts."""
+        """Builds a new valid body, which the oracle takes as accepted by the server."""
         drawn = self.fixture.body(self.operation)
         self._drawn = ValidBody(self.operation, drawn)
         return drawn
 
     def case(self, rule: str, name: str, *, whose: Mapping[str, str] | None = None, **changes: Any) -> Case:
-        """A valid request of the operation but for these changes of a Case; `whose` names path parameters
-        that are not the caller's own. Where the body is not changed it is a new one."""
+        """Builds a valid request of the operation with these changes of a Case; `whose` gives the owners of
+        path parameters that are not the caller's own. The body is new unless changed."""
         if "body" not in changes and OPERATIONS[self.operation].request_schema is not None:
             changes["body"] = to_json(self.document())
         path = tuple({**dict(own_path(self.operation)), **(whose or {})}.items())
         return Case(self.operation, name, rule, path, **changes)
 
     def mistake(self, rule: str, mistake: str, auth: Auth | None = None, **changes: Any) -> Case:
-        """A valid request but for these changes that is signed with a usual mistake, named as in
+        """Builds a valid request with these changes and a usual signing mistake, named as in
         `contract.signing_mistakes`."""
         auth = replace(auth or Auth(), mistake=mistake)
         return self.case(rule, BY_NAME[mistake].described, auth=auth, **changes)
 
     def target(self, whose: Mapping[str, str] | None = None) -> str:
-        """The path of a valid request, or of one that names some resources of others."""
+        """Returns the path of a valid request, with resources of others where `whose` says so."""
         return self.call(self.case("", "", whose=whose, body=None)).path
 
     def call(self, case: Case) -> Call:
-        """The call of a case, with ids in its path."""
+        """Builds the call of a case, with ids in its path."""
         own = {name: quoted(value) for name, value in self.ids.items()}
         ids = {name: self._id(name, own[name], whose) for name, whose in case.path}
         return call_of(case, ids, case.body)
 
     def _id(self, name: str, own: str, whose: str) -> str:
-        """A path parameter: the caller's own id, one made from it, raw text, or another owner's."""
+        """Returns a path parameter: the own id, one derived from it, raw text, or another owner's."""
         if whose in self._others:
             return quoted(getattr(self._others[whose](), name))
         for word in (RAW, NEAR):
@@ -148,7 +144,7 @@ class Engine:
         return own
 
     def turn(self, values: Sequence[T]) -> T:
-        """One of several values: operations take them in turn."""
+        """Picks one of several values by the operation: operations take them in turn."""
         return values[list(OPERATIONS).index(self.operation) % len(values)]
 
     # ------------------------------------------------------------------ sending and judging
@@ -156,47 +152,47 @@ class Engine:
     def run(
         self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
     ) -> list[Exchange]:
-        """Sends the cases of a table that the run wants, and judges their answers, which it returns."""
+        """Sends the cases of a table that the run wants and judges their answers; returns these."""
         return [self.perform(case) for case in table(self, *args, **kwargs) if self.ctx.wanted(case.name)]
 
     def perform(self, case: Case) -> Exchange:
-        """Sends one case and judges its answer, or records it where the rule is open."""
+        """Sends a case and judges its answer, or records it for an open rule."""
         call = self.call(case)
         if RULES[case.rule].level is Level.OPEN:
             answer = self.ctx.send(call, case.name)
             self.ctx.record(case.rule, case.name, answer, self.seen(answer))
             return answer
-        # Asked first: a row that the oracle does not understand is not sent.
+        # Before the request: a case that the oracle cannot judge is not sent.
         self.reason(case, self.expected(case, call))
         answer = self.send(call.but(operation=None) if case.front_end else call, case.name)
         self.judge(case, answer)
         return answer
 
     def seen(self, answer: Exchange) -> str:
-        """The answer to an open case in words; empty for its status and error."""
+        """Describes the answer to an open case; empty for its status and error."""
         return ""
 
     def send(self, call: Call, name: str) -> Exchange:
-        """Sends a call; where a request that must be refused is accepted, the next ones go elsewhere."""
+        """Sends a call; after an accepted one, calls `moved`."""
         answer = self.ctx.send(call, name, self._organization)
         if answer.succeeded and self._moved:
             self._moved()
         return answer
 
     def ask(self, case: Case, call: Call) -> Exchange:
-        """Sends the call of a case; again where a read does not find what is there."""
+        """Sends the call of a case; repeats a read of an existing resource until it is found."""
         if case.there:
             return self.ctx.shown(call, case.name, self._organization)
         return self.send(call, case.name)
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
-        """The oracle's answer about a case."""
+        """Returns what the oracle demands of the answer to a case."""
         now = self.ctx.run.clock.now()
         known = Known(case.path, case.payee, self._drawn, now, self.nonces, self.keys)
         return expect(call.but(operation=case.operation), self.ctx.target, known)
 
     def reason(self, case: Case, expected: ExpectedAnswer) -> Reason:
-        """The oracle's reason for the rule of a case. Raises InternalError where the oracle has none."""
+        """Returns the oracle's reason for the rule of a case. Raises InternalError without one."""
         found = expected.by(case.rule)
         if found is None:
             rules = ", ".join(reason.rule for reason in expected.reasons) or "nothing"
@@ -222,11 +218,11 @@ class Engine:
                     ctx.judge(other.rule, replace(other, what=case.name).expectation, answer)
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
-        """True if a request without the defect is answered no better; then notes that."""
+        """True if a request without the defect is answered no better, which is noted."""
         ctx, valid = self.ctx, self.beside
         of_authentication = reason.rule.startswith("auth.")
         if reason.demand is Refused and valid is not None and answer.refused and valid.refused:
-            # In other words than the valid one it is refused for its defect.
+            # A refusal with another error than the valid request's is for the defect.
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
@@ -253,7 +249,7 @@ class Engine:
 
 
 def hostile(ctx: CheckContext) -> Engine:
-    """Engine for requests that may be accepted although nothing demands it: an account of their own."""
+    """Returns the engine, in an account of its own, of requests that a server may accept or refuse."""
     if ctx.operation.traits.once:
         fresh = ctx.account(fresh=True)
         return Engine(ctx, lambda: fresh)
@@ -261,7 +257,7 @@ def hostile(ctx: CheckContext) -> Engine:
 
 
 def common(ctx: CheckContext) -> Engine:
-    """Engine for requests that no server accepts, and for reads."""
+    """Returns the engine of requests that no server accepts, and of reads."""
     return Engine(ctx, lambda: ctx.account("authentication"))
 
 
@@ -273,7 +269,7 @@ _TENANTS = {
     "foreign": ("tenant", "secondary"),
 }
 
-#: Tenant -> the other tenants, as they stand to it.
+#: Tenant -> the other tenants, by their relation to it.
 _NEIGHBOURS = {
     "own": {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"},
     "sibling": {SIBLING: "own"},
@@ -283,7 +279,7 @@ _NEIGHBOURS = {
 
 
 def tenant(ctx: CheckContext, name: str) -> Engine:
-    """The account of a tenant, who names resources of the others; no other checks work in these accounts."""
+    """Returns the engine of a tenant, which names resources of others; no other check uses its account."""
     account, neighbours = ctx.run.account, _NEIGHBOURS[name].items()
     return Engine(
         ctx,
@@ -303,7 +299,7 @@ def table(
     *rules: str, at: Callable[[CheckContext], E], operations: tuple[str, ...] | None = None
 ) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
     """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
-    judges them. Raises KeyError for a rule that the catalogue does not have."""
+    judges them. Raises KeyError for an unknown rule."""
 
     def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
         def run(ctx: CheckContext) -> None:
@@ -315,16 +311,16 @@ def table(
 
 
 def named_as(table: Callable[..., Iterable[Case]], run: CheckFunction) -> CheckFunction:
-    """The function of a check under the name of its table."""
+    """Gives the function of a check the name and docstring of its table."""
     functools.update_wrapper(run, table)
-    # pytest would take the parameters of the table for those of the check.
+    # Else pytest would take the table's parameters for fixtures.
     del run.__wrapped__  # type: ignore[attr-defined]
     return run
 
 
 def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
-    """True if an answer is an authentication failure that the operation's valid call gets, too: then it says
-    nothing about the rule. Sends the valid call only after such a failure, once for each operation."""
+    """True if an answer is an authentication failure that the operation's valid call gets, too, which is
+    noted. The valid call is sent after such a failure only, once for each operation."""
     if not answer.refused_authentication:
         return False
     purpose = f"a valid {ctx.operation.id}, after an authentication failure"
@@ -341,7 +337,7 @@ def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
 
 
 def encoded(text: str, *, lower: bool = False) -> str:
-    """An id with one of its characters percent-encoded, in hexadecimal digits of that case."""
-    # A code with a letter in it, so that its case shows.
+    """Percent-encodes one character of an id (RFC 3986), in hexadecimal digits of that case."""
+    # A code with a letter, whose case shows.
     found = (at for at, letter in enumerate(text) if letter.isascii() and not f"{ord(letter):02x}".isdigit())
     return derive(text, f"{'encodedlower' if lower else 'encoded'}.{next(found, 0)}")

@@ -1,4 +1,4 @@
-"""Filters of a list together: with one another, with page and size, and without."""
+"""Filters of a list combined: with one another, with page and size, and without these."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, page
 
 COMBINE = "list.filters-combine"
 
-#: The size of the pages in which filtered lists are read.
+#: Maximum page size of walks through filtered lists.
 WALKED_SIZE = 3
 
 
 def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]:
-    """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
+    """Returns the filters that work alone, as other rules judge the others; judges totals on the way."""
     valid = {}
     for name, filters in lists.filters().items():
         exchange = lists.shows(lists.send(filters, f"{name} alone"), filters)
@@ -42,10 +42,10 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
         if len(kept) < len(lists.elements):
             what = f"{name} without page and size"
             exchange = ctx.send(lists.call.with_query(filters), what)
-            # The list may hold more than is known of.
+            # Elements that the run does not know may fill the first page.
             part = len(set(found.ids)) > DEFAULT_SIZE
             if page := lists.judge(COMBINE, exchange, kept, what, part=part):
-                # A status that has moved since has taken all along.
+                # A whole page counts itself, as statuses may have changed since `found`.
                 judge_totals(ctx, COMBINE, [page], len((found if part else page).ids), what)
                 judge_by_query(ctx, page.exchange, "list.defaults")
     return valid
@@ -54,7 +54,7 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
 def combine(
     ctx: CheckContext, lists: Filtered, filters: Parameters, what: str, paging: Parameters | None = None
 ) -> None:
-    """Judges filters together, behind page 1 and size 100, or before the parameters `paging`."""
+    """Judges filters together, after page 1 and size 100, or before the parameters `paging`."""
     if not ctx.wanted(what):
         return
     if paging is None:
@@ -67,7 +67,7 @@ def combine(
 
 
 def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: str) -> None:
-    """Judges the third page of what filters leave empty, which a server may refuse as past the last."""
+    """Judges the third page of a filtered list that is empty; a server may refuse it as past the last."""
     if ctx.wanted(what):
         exchange = ctx.send(lists.call.with_query([*filters, *query(3, 1)]), what)
         if exchange.refused:
@@ -77,8 +77,8 @@ def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: st
 
 
 def past_the_last(ctx: CheckContext, done: Walk, filters: Parameters) -> None:
-    """Judges what the page behind a walk through a filtered list says of that list, if it is not refused: a
-    query that counts what it finds there knows nothing of it."""
+    """Judges total and echo of the page after the last one of a walk, unless it is refused: a query that
+    counts the elements of its page has no total there."""
     what = "the page past the last between two dates"
     number = pages_of(len(set(done.ids)), done.size) + 1
     exchange = ctx.send(done.pages[0].exchange.call.with_query(query(number, done.size, filters)), what)
@@ -89,7 +89,7 @@ def past_the_last(ctx: CheckContext, done: Walk, filters: Parameters) -> None:
 
 
 def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Walk | None:
-    """Judges the pages of a filtered list; the walk, if it showed all of them as they should be."""
+    """Judges a walk through a filtered list; returns it if complete, with each element once on full pages."""
     kept = lists.kept(filters)
     named = " and ".join(dict.fromkeys(name for name, _ in filters))
     size = max(1, min(WALKED_SIZE, (len(kept) - 1) // 2))
@@ -98,7 +98,7 @@ def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Wal
         return None
 
     def good(done: Walk) -> bool:
-        # A status that moves while pages are read makes their totals differ.
+        # Totals differ where a status changes during the walk.
         shown, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
         if done.broken or len(totals) != 1 or shown == lists.kept(filters):
             return bool(done.broken) or len(totals) == 1
@@ -121,7 +121,7 @@ def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Wal
         ctx.judge("list.echo", echoes(what, "page", number), found.exchange)
         ctx.judge("list.echo", echoes(what, "size", size), found.exchange)
         ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
-        # Only the number of pages of all elements is sure to be a mistake about the filter.
+        # Only the number of pages without filters is surely a defect of the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
         if known and found.pages is not None and right != unfiltered:
             sentence = f"{what}: pages {right}, as many as the {len(kept)} elements fill"
@@ -131,8 +131,8 @@ def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Wal
 
 @predicate
 def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
-    """A filtered list does not have so many pages as it has without its filters, `pages`, unless its own
-    total fills them: on the server of a replay more elements may fit."""
+    """A filtered list does not have `pages`, the number of pages without its filters, unless its own total
+    fills them: on the server of a replay more elements may match."""
     page = page_of(exchanges[0])
     if page is None or page.pages != pages or (page.size and pages_of(page.total or 0, page.size) == pages):
         return ""
@@ -140,7 +140,7 @@ def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
 
 
 def no_period(ctx: CheckContext, lists: Filtered) -> None:
-    """A period that begins and ends at one instant, or ends before it begins, holds nothing; a server may
+    """Judges that a period of no length, or one that ends before it begins, holds nothing; a server may
     refuse it as none."""
     text = lists.elements[len(lists.elements) // 2]["created"]
     earliest, latest = lists.in_time[0]["created"], lists.in_time[-1]["created"]

@@ -1,4 +1,4 @@
-"""Requests whose path, or body, names resources that are not the caller's: section 5.5."""
+"""Requests whose path or body names resources of others (section 5.5)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from conformance.world.shapes import accepted_body, accepts
 
 T = TypeVar("T")
 
-#: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
+#: Ids that may be case-insensitive: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 
 _FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
@@ -38,7 +38,7 @@ def _path(at: Engine, top: str, children: str) -> dict[str, str]:
 
 
 def part_of_list(at: Engine) -> str:
-    """A query for a page of a list of a size, with a value for each filter that it has; else an empty one."""
+    """Builds a query for page 2 of size 1 of a list with a value for each filter; else an empty one."""
     if not at.ctx.operation.is_list:
         return ""
     named = {*at.ctx.operation.query_parameters}
@@ -52,8 +52,7 @@ def part_of_list(at: Engine) -> str:
     return urlencode(query(2, 1, filters), quote_via=quote)
 
 
-#: Operation -> the shape of the bodies that name what is another's on the way back: a server may have a
-#: handler of its own for it.
+#: Operation -> the shape of bodies in the reverse direction, which a server may handle separately.
 _BACK = {
     "createBeneficiary": "business",
     "updateBeneficiary": "an address abroad",
@@ -65,8 +64,8 @@ _BACK = {
 
 
 def _body(at: Engine, owner: AccountFixture, back: bool) -> dict[str, Any]:
-    """The body of a request as a change of a case: the owner's sample, or on the way `back` one of another
-    shape that the server accepts."""
+    """Returns the body as a change of a case: the owner's sample, or in the reverse direction (`back`)
+    another shape that the server accepts."""
     if at.ctx.operation.request_schema is None:
         return {}
     shape = _BACK.get(at.operation, SAMPLE)
@@ -76,7 +75,7 @@ def _body(at: Engine, owner: AccountFixture, back: bool) -> dict[str, Any]:
 
 
 def foreign_path(at: Engine, name: str, *, back: bool = False) -> Case:
-    """The path and the body of another organization; on the way `back`, from it, a part of a list only."""
+    """Builds a request with another organization's path and body; if `back`, a list's with a query."""
     part = part_of_list(at) if back else ""
     name, whose = name + (", a part of it" if part else ""), _path(at, FOREIGN, FOREIGN)
     changes = _body(at, at.other(FOREIGN), back)
@@ -84,13 +83,13 @@ def foreign_path(at: Engine, name: str, *, back: bool = False) -> Case:
 
 
 def _unchanging(at: Engine, rule: str, name: str, whose: Mapping[str, str]) -> Iterator[Case]:
-    """A PATCH that changes nothing, of what is not the caller's: it may be answered without a look."""
+    """Yields a PATCH with the body {} for a resource of others: a server may answer it without a look-up."""
     if at.ctx.operation.traits.subset_of:
         yield at.case(rule, f"{name}, with the body {{}}", whose=whose, body=b"{}")
 
 
 def foreign_parents(at: Engine) -> Iterator[Case]:
-    """Another organization's path, and its parent with an own child and with an unknown one."""
+    """Yields another organization's path, and its parent with an own child and with an unknown one."""
     rule, name = "tenancy.foreign-parent", "another organization's path"
     yield foreign_path(at, name)
     yield from _unchanging(at, rule, name, _path(at, FOREIGN, FOREIGN))
@@ -105,7 +104,7 @@ def foreign_parents(at: Engine) -> Iterator[Case]:
 
 
 def taken_wallets(at: Engine) -> Iterator[Case]:
-    """A wallet that the other organization has: being its second is no reason to say so."""
+    """Yields a wallet that the other organization has: the refusal must not be that of a duplicate."""
     foreign, samples = at.other(FOREIGN), at.ctx.run.samples
     if len(samples.wallet_pairs) >= 2:
         at.ctx.run.cache.get(_FOREIGN_WALLET, lambda: foreign.create("createWallet", samples.wallet(1)))
@@ -115,7 +114,7 @@ def taken_wallets(at: Engine) -> Iterator[Case]:
 
 
 def unknown_parents(at: Engine) -> Iterator[Case]:
-    """Unknown customers and accounts, also with children that exist elsewhere."""
+    """Yields unknown customers or accounts, also with children that exist elsewhere."""
     rule, top = "tenancy.unknown-parent", parameters(at.operation)[0]
     yield at.case(rule, "an unknown parent", whose={top: UNKNOWN})
     if parameters(at.operation)[1:]:
@@ -127,12 +126,12 @@ def unknown_parents(at: Engine) -> Iterator[Case]:
 
 
 def near_parents(at: Engine) -> Iterator[Case]:
-    """Ids that almost equal an existing customer's or account's, and ids of another kind of resource."""
+    """Yields ids almost equal to an existing customer's or account's, and ids of another kind of resource."""
     yield from _near(at, "tenancy.unknown-parent", "parent", parameters(at.operation)[0])
 
 
 def missing_children(at: Engine) -> Iterator[Case]:
-    """Children that do not exist under an own parent, and ids that almost equal an existing child's."""
+    """Yields children that do not exist under an own parent, and ids almost equal to an existing child's."""
     rule = "tenancy.missing-child"
     for child in parameters(at.operation)[1:]:
         yield at.case(rule, f"an unknown {child}", whose={child: UNKNOWN})
@@ -140,8 +139,8 @@ def missing_children(at: Engine) -> Iterator[Case]:
 
 
 def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
-    """Ids that almost equal an existing one, the name of a member that all objects have, and the id of
-    another kind of resource."""
+    """Yields ids almost equal to an existing one, the name of a member that all objects inherit, and the id
+    of another kind of resource."""
     known, member = at.ids[parameter], at.turn(ids.INHERITED)
     turn = parameters(at.operation).index(parameter)
     what, form = at.turn(further(IN_TURN, turn))
@@ -155,7 +154,7 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
         yield at.case(rule, f"{named}: the id of another kind of resource", whose={parameter: other})
 
 
-#: Owner of a child under the caller's own parent -> the rule, for children of accounts and for accounts.
+#: Owner of a child under an own parent -> the rules for children of accounts and for accounts.
 _CHILDREN = {
     SIBLING: ("tenancy.sibling-child", ""),
     COUSIN: ("tenancy.sibling-child", "tenancy.other-customer-account"),
@@ -164,8 +163,8 @@ _CHILDREN = {
 
 
 def children(at: Engine, whose: str, name: str, *, back: bool = False) -> Iterator[Case]:
-    """A child of another account, of another customer's or of another organization's under an own parent;
-    on the way `back`, from the other one, only a part of a list, or a body of another shape."""
+    """Yields a child of another account, customer or organization under an own parent; in the reverse
+    direction (`back`) for a part of a list, or with a body of another shape."""
     of_accounts, accounts = _CHILDREN[whose]
     first, *rest = parameters(at.operation)
     rule = of_accounts if first == "account_id" else accounts
@@ -178,8 +177,8 @@ def children(at: Engine, whose: str, name: str, *, back: bool = False) -> Iterat
 
 
 def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Case]:
-    """Payouts to a beneficiary or destination that is not under the account; `references` are the owners,
-    with the ids of a beneficiary and of a destination."""
+    """Yields payouts to a beneficiary or destination outside the account; `references` are owners with the
+    ids of a beneficiary and a destination."""
     body = at.document()
     for whose, (beneficiary, destination) in references.items():
         to_beneficiary = {"beneficiary_id": beneficiary}
@@ -196,14 +195,14 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
         known = str(body[member])
         what, form = IN_TURN[0 if member == "beneficiary_id" else 2]
         other = [(what, near)] if (near := derive(known, form)) != known else []
-        # Spaces around a text of a body may be dropped (fields.lenient-values).
+        # A server may trim texts of a body (fields.lenient-values).
         for what, near in (*itertools.islice(almost(known), 1, None), *other):
             name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)
 
 
 def default_payees(at: Engine, defaults: Mapping[str, str]) -> Iterator[Case]:
-    """Payouts without a note to the default destinations of owners elsewhere."""
+    """Yields payouts without a note to default destinations outside the account."""
     body = {name: value for name, value in at.document().items() if name != "note"}
     for whose, destination in defaults.items():
         changed_body = to_json({**body, "payout_destination_id": destination})
@@ -211,7 +210,7 @@ def default_payees(at: Engine, defaults: Mapping[str, str]) -> Iterator[Case]:
 
 
 def to_default(whose: str) -> str:
-    """The name of a payout to the default destination of an owner."""
+    """Returns the name of a payout to an owner's default destination."""
     return f"a payout that names {whose} default destination"
 
 
@@ -219,7 +218,7 @@ def to_default(whose: str) -> str:
 
 
 def _spaced(known: str) -> Iterator[tuple[str, str]]:
-    """Ids that servers take for an existing one where they drop what is no part of it."""
+    """Yields ids that equal an existing one once trimmed, or without their prefix."""
     yield "an existing id with a space before it", f" {known}"
     yield "an existing id with a line feed behind it", f"{known}\n"
     rest = known.rpartition("_")[2]
@@ -227,33 +226,32 @@ def _spaced(known: str) -> Iterator[tuple[str, str]]:
         yield "an existing id with the prefix of no resource", f"zzz_{rest}"
 
 
-#: Ids that servers take for an existing one: each sort by what it is, with the form that makes it. Operations
-#: are sent them in turn, and children another one than their parents.
+#: Ids that servers take for an existing one: description and recipe. Operations use them in turn, children
+#: another one than their parents.
 IN_TURN = (
-    # To a database whose collation knows no accents.
+    # A collation may ignore accents.
     ("an existing id with an accent", "accented"),
-    # Where percent-encoding is read twice.
+    # Percent-encoding may be decoded twice.
     ("an existing id that is percent-encoded twice", "encoded.0|set.0.%25"),
-    # Where characters that look alike are made equal (NFKC).
+    # Texts may be normalized to NFKC.
     ("an existing id with a letter of full width", "wide"),
-    # Where the column is shorter.
+    # A column may truncate.
     ("an existing id with 144 zeros behind it", "|".join(["and." + "0" * 16] * 9)),
 )
 
-#: What stands behind an existing id, in turn as well: servers take what follows a semicolon for parameters of
-#: the path, and what follows a point for a format.
+#: Suffixes of an existing id, in turn as well: servers parse path parameters after a semicolon, and a format
+#: after a full stop.
 MORE = ("0", ";0", ".0")
 
 
 def further(values: Sequence[T], places: int) -> Sequence[T]:
-    """The values in an order in which each stands so many places further ahead."""
+    """Rotates values to the left."""
     return (*values[places:], *values[:places])
 
 
 def almost(known: str, more: str = MORE[0]) -> Iterator[tuple[str, str]]:
-    """Ids that share most of their characters with one that exists, for servers that compare beginnings or
-    ends, or without prefix, letter case or padding; ids so short or so regular that they may well exist are
-    left out."""
+    """Yields ids with most characters of an existing one, for servers that compare prefixes or suffixes, or
+    ignore prefix, letter case or padding; ids so short or regular that they may exist are left out."""
     yield "an existing id with a space behind it", f"{known} "
     rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
@@ -264,7 +262,7 @@ def almost(known: str, more: str = MORE[0]) -> Iterator[tuple[str, str]]:
     if more == MORE[0]:
         what = "an id with one character more than an existing one"
     yield what, derive(known, f"sparse|and.{more}")
-    # Servers part ids at it, and to SQL it stands for any character.
+    # Servers split ids at it, and in SQL it matches any character.
     yield "an id with an underscore in the place of a character", derive(known, f"sparse|set.{-3}._")
     yield "an id that lacks the last character of an existing one", derive(known, "sparse|but.1")
     prefix = max(1, len(known) - len(rest))
@@ -272,7 +270,7 @@ def almost(known: str, more: str = MORE[0]) -> Iterator[tuple[str, str]]:
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:
-    """The id of a resource of the same owner that is no such thing as a path parameter names."""
+    """Returns the id of a resource of the same owner that is of another kind than a path parameter."""
     match name:
         case "customer_id":
             return fixture.account_id

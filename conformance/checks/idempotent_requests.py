@@ -1,4 +1,4 @@
-"""First uses of idempotency keys, and what may come after them: replays, changes and other bodies."""
+"""Accepted requests with an Idempotency-Key, and what may follow: replays, changes and other bodies."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from conformance.world.shapes import accepted_body, accepts
 
 
 def place(ctx: CheckContext) -> AccountFixture:
-    """Account where a valid call can be made once more, after any number of refused ones."""
+    """Returns an account where a valid call can succeed once more, after any number of refused ones."""
     return ctx.account(fresh=TRAITS[ctx.operation.id].once)
 
 
 def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixture:
-    """A place with resources of its own, in a shared account where that hides nothing."""
+    """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
     operation, run = ctx.operation.id, ctx.run
     account, place = None, Place.EMPTY
     if TRAITS[operation].draws_on_funds:
@@ -39,7 +39,7 @@ def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixtu
     elif TRAITS[operation].creates != "account" and not TRAITS[operation].unique_pair:
         account = run.account().account_id
     elif TRAITS[operation].creates == "account":
-        # An earlier request can be repeated as well.
+        # At a quota, an earlier create can be replayed as well.
         place = Place.FIRST
     home = run.accounts.instead.get(run.target.primary.customer_id)
     return AccountFixture(run, account_id=account, customer_id=home, restyle=restyle, place=place)
@@ -48,10 +48,8 @@ def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixtu
 class IdempotentRequest:
     """A valid POST that was accepted: `exchange` is its answer, `call` has its key and body.
 
-    Without a `body` it is the suite's sample, in a `fixture` of its own unless one is given; a `spaced` one
-    begins with much white space. One that was `made` there is not sent. Raises Inconclusive when the server
-    refuses it.
-    """
+    The body is the sample and the fixture a new one unless given; a `spaced` body begins with white space.
+    `made` is an exchange sent before. Raises Inconclusive when the server refuses the request."""
 
     def __init__(
         self,
@@ -73,7 +71,7 @@ class IdempotentRequest:
         if spaced:
             request = self.fixture.call(self.operation, body)
             return self.ctx.accept(request.but(body=padded(request.body or b"")), "the first use of a key")
-        # Accounts and beneficiaries become the fixture's own, so that more can be made under them.
+        # Accounts and beneficiaries become the fixture's own, so that resources can be created under them.
         creates = TRAITS[self.operation].creates
         if body is None and creates in ("account", "beneficiary"):
             made = self.fixture.account if creates == "account" else self.fixture.beneficiary
@@ -84,9 +82,8 @@ class IdempotentRequest:
     # ------------------------------------------------------------------ afterwards
 
     def replay(self, rule: str, what: str, **beside: Any) -> Exchange:
-        """Sends the original's key and body again, with headers `beside` them that the original lacks, and
-        judges that the original status and body come. Headers with which a new request is refused are left
-        out."""
+        """Sends the original's key and body again and judges that the original status and body are returned.
+        Additional headers (`beside`) are left out where a new request with them is refused."""
         answer = self.ctx.send(self.call.but(**beside), what)
         if beside and not self.brings(answer):
             new = own_place(self.ctx).call(self.operation).but(**beside)
@@ -96,11 +93,11 @@ class IdempotentRequest:
         return answer
 
     def brings(self, answer: Exchange) -> bool:
-        """True if an answer is the original response: its status and documented members."""
+        """True if an answer has the status and the documented members of the original response."""
         return not difference(self.exchange, answer)
 
     def relation(self, answer: Exchange) -> str:
-        """Relation of an answer to the original response, in words that are the same in every run."""
+        """Describes an answer in relation to the original response, in the same words in every run."""
         if self.brings(answer):
             return "the original response"
         if not answer.succeeded:
@@ -108,21 +105,21 @@ class IdempotentRequest:
         return "done anew" if answer.get("id") != self.id else "the original resource in another response"
 
     def another(self) -> Exchange:
-        """Another request of the same operation in the same place, whatever comes of it."""
+        """Sends another request of the same operation in the same place, whatever the answer."""
         body = self.ctx.run.samples.wallet(-1) if TRAITS[self.operation].unique_pair else None
         return self.ctx.send(self.fixture.call(self.operation, body), "another request with another key")
 
     def with_fresh_key(self, body: Body) -> Exchange:
-        """Sends a body in the original's place, or one like it, with a key of its own."""
+        """Sends a body with a new key, in the original's place or one like it."""
         fixture = own_place(self.ctx) if TRAITS[self.operation].once else self.fixture
         return self.ctx.send(
             call(self.operation, fixture.ids(self.operation), body), "the other body with a fresh key"
         )
 
     def judge_pair(self, refused: Sequence[Exchange]) -> None:
-        """Judges that the first wallet of another pair that was `refused`, as its key was used, has not taken
-        that pair. One only, and compared with a new account that has such a wallet as the original: a server
-        may limit the wallets of an account, or not have that pair."""
+        """Judges that a wallet that was `refused` for its used key has not taken its pair. Only the first one
+        of another pair counts, compared with a new account that has the original's wallet: a server may limit
+        the wallets of an account, or not support that pair."""
         pair, made, ctx = TRAITS[self.operation].unique_pair, self.call.document, self.ctx
         others = [each for each in refused if any(each.call.document[name] != made[name] for name in pair)]
         if not others:
@@ -142,12 +139,12 @@ class IdempotentRequest:
 # ---------------------------------------------------------------------- keys
 
 
-#: Type and code of the refusal of a used key with another body.
+#: Error type and code of a used key with another body.
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 
 
 def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
-    """Requests with this body and keys that are not a UUID."""
+    """Yields requests with this body and keys that are not a UUID."""
     key = new_key()
     for name, wrong in (
         ("the key 123", "123"),
@@ -156,7 +153,7 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
         ("a UUID with one character before it", "0" + key),
         ("a UUID whose last letter is g", derive(key, "set.-1.g")),
         ("36 hexadecimal digits without hyphens", derive(key, "bare") + "0123"),
-        # Other servers take such keys: digits and capitals that sort by time.
+        # Some APIs accept such keys, which sort by time.
         ("a ULID", f"01{fresh('digits', length=24)}"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
     ):
@@ -164,7 +161,7 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
 
 
 def with_letters(**recipe: Any) -> str:
-    """A key that upper case changes."""
+    """Draws a key that upper case changes."""
     while (key := new_key(**recipe)).upper() == key:
         pass
     return key
@@ -174,7 +171,7 @@ def with_letters(**recipe: Any) -> str:
 
 
 def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Exchange]:
-    """Changes the original's resource as far as the API lets it, and what surrounds it; the answers."""
+    """Changes the original's resource and its surroundings as far as the API allows; returns the answers."""
     fixture, operation = original.fixture, original.operation
     calls: list[Call] = []
     if not TRAITS[operation].once:
@@ -193,7 +190,7 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
                 fixture.call("disableBeneficiary"),
             ]
         case "" if TRAITS[operation].disables:
-            # A server may let nothing of a disabled beneficiary change, but that does not keep others away.
+            # A server may refuse changes of a disabled beneficiary, but not another one.
             calls += [
                 fixture.call("createBeneficiary"),
                 fixture.call("createPayoutDestination"),
@@ -221,8 +218,8 @@ def _patch(fixture: AccountFixture) -> Call:
 
 
 def other_values(original: IdempotentRequest, but: Collection[str]) -> Iterator[tuple[str, Body]]:
-    """Bodies that differ from the original's in the value of one field, `but` some, and are as valid, as far
-    as that can be known, each with the difference in words."""
+    """Yields bodies that differ from the original's in the value of one field, except `but`, each with the
+    difference in words. They are as valid as can be known."""
     body = original.call.document
     for name, value in body.items():
         if name in but:
@@ -237,8 +234,8 @@ def other_values(original: IdempotentRequest, but: Collection[str]) -> Iterator[
 
 
 def other_forms(original: IdempotentRequest) -> Iterator[tuple[str, Body]]:
-    """Valid bodies with a field more or less than the original's, or its texts rearranged or respelled, each
-    with the difference in words."""
+    """Yields valid bodies with a field more or less than the original's, or with texts rearranged or
+    respelled, each with the difference in words."""
     operation, body = original.operation, original.call.document
     for name in reversed(body):
         if name not in OPERATIONS[operation].required_fields and name in FREE:
@@ -252,7 +249,7 @@ def other_forms(original: IdempotentRequest) -> Iterator[tuple[str, Body]]:
     for name, value in body.items():
         if isinstance(value, str) and LETTER in value:
             yield f"another Cyrillic letter in {name}", {**body, name: value.replace(LETTER, "\u0448")}
-    # Changed values come last: of several effects on one resource, that of the last request stays.
+    # Changed values come last: on one resource, the last effect shows.
     text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     words = next((name for name in FREE if " " in str(body.get(name)).strip()), None)
     if words is not None:
@@ -268,8 +265,8 @@ def other_forms(original: IdempotentRequest) -> Iterator[tuple[str, Body]]:
 
 
 def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:
-    """Bodies that differ from a valid one, but mean the same to a server that compares parsed values, each
-    with the difference in words."""
+    """Yields bodies that differ from a valid one but mean the same to a server that compares parsed values,
+    each with the difference in words."""
     yield "with an unknown member", {**body, "conformance": samples.marker()}
     for name, default in _DEFAULTS.get(operation, {}).items():
         if name not in body:
@@ -286,18 +283,18 @@ def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:
         yield f"with a space behind its {text}", {**body, text: f"{body[text]} "}
 
 
-#: Spaces before the first member of a body: with it fewer bytes than front ends take for too many.
+#: Spaces before the first member of a body, few enough for front ends.
 _SPACES = 3000
 
 
 def padded(body: bytes) -> bytes:
-    """A JSON object in which much white space stands before the first member."""
+    """Inserts white space before the first member of a JSON object."""
     return body[:1] + b" " * _SPACES + body[1:]
 
 
 def unlike_bodies(body: Body, text: str) -> Iterator[tuple[str, Body]]:
-    """Bodies that differ from a valid one in a text's end, and in its name: to a server that compares the
-    first bytes only, or values without names, they are the same."""
+    """Yields bodies that differ from a valid one in the end or the name of a text: equal to a server that
+    compares only the first bytes, or values without names."""
     if isinstance(body.get(text), str):
         yield f"a used key, but another {text} behind much white space", {**body, text: other_end(body[text])}
         yield (
@@ -314,8 +311,8 @@ _DEFAULTS: dict[str, Body] = {
 
 
 def _rearranged(body: Body) -> Iterator[tuple[str, Body]]:
-    """The same texts in other fields, and the same letters in other texts: whoever compares the values
-    without their names, or joined to one text, misses that."""
+    """Yields bodies with texts exchanged, or split at another letter: equal where values are compared without
+    names, or concatenated."""
     first, middle, last = (body.get(name) for name in ("first_name", "middle_name", "last_name"))
     if isinstance(first, str) and isinstance(last, str) and first != last:
         yield "first_name and last_name exchanged", {**body, "first_name": last, "last_name": first}
@@ -327,7 +324,7 @@ def _rearranged(body: Body) -> Iterator[tuple[str, Body]]:
 
 
 def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[IdempotentRequest]:
-    """Accepted requests of other shapes, which have fields that the sample lacks."""
+    """Yields accepted requests of other shapes, with fields that the sample lacks."""
     create = first.operation
     names = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}.get(
         create, ()
@@ -344,7 +341,7 @@ def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[I
 
 
 def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
-    """A value of a field that is as valid as this one, as far as that can be known; None if there is none."""
+    """Returns another value of a field, as valid as can be known; None without one."""
     if name in FREE:
         return other_end(value)
     if traits_of(original.operation).unique_pair:

@@ -1,8 +1,7 @@
-"""Lists within a check: elements with what created them, filters, and the judgements of both.
+"""Judgements of lists: pages, walks, totals, elements and filters.
 
-Each function judges one rule, so that a server with one mistake breaks one of them: `pages` is compared
-with the answer's own `total`, `total` with what a walk shows, a walk with what other walks showed.
-"""
+Each function judges one rule, so that one defect breaks one rule: `pages` is compared with the answer's own
+`total`, `total` with what a walk shows, a walk with other walks."""
 
 from __future__ import annotations
 
@@ -32,26 +31,25 @@ T = TypeVar("T")
 
 
 def stocked(ctx: CheckContext) -> ListFixture:
-    """The small list of the check's operation. Raises Inconclusive where it has no element."""
+    """Returns the small list of the check's operation. Raises Inconclusive where it has no element."""
     return small_list(ctx.run, ctx.operation.id)
 
 
 def active(ctx: CheckContext) -> Parameters:
-    """The filter for active elements, of the lists that have filters."""
+    """Returns the status filter for active elements."""
     return status_filter(ctx.operation.id, ctx.target.array_style, "active")
 
 
-#: Readings of a list that others add to, in the hope that one comes between two additions.
+#: Attempts to read a list while others add nothing.
 _ATTEMPTS = 4
 
 
 def steady(ctx: CheckContext, call: Call, act: Callable[[], T]) -> T:
-    """Reads by `act` while nothing is added to a customer's accounts, if possible; `act` may run again and so
-    must not judge. The list's total before and after shows accounts that other clients or workers have added.
+    """Reads by `act` while nothing is added to a customer's accounts, if possible. `act` may be repeated, so
+    it must not judge.
 
-    Where one did each time, what was read last is returned: its judge goes by the totals of the answers
-    themselves. Lists in an account that is the check's own need none of this.
-    """
+    Totals before and after show accounts added by other clients or workers. After the last attempt its result
+    is returned: its judge goes by the totals of the answers. Lists within an account are read once."""
     if not traits_of(call.operation).others_add:
         return act()
     for _ in range(_ATTEMPTS):
@@ -73,10 +71,10 @@ def _total(ctx: CheckContext, call: Call) -> int | None:
 def usable_page(
     ctx: CheckContext, rule: str, exchange: Exchange, what: str, *, refusable: bool = False
 ) -> Page | None:
-    """The page in an answer. Without one, the answer is judged: a valid request must not be refused, a
+    """Returns the page in an answer. Without one, judges the answer: a valid request must not be refused, a
     `refusable` one may be."""
     if exchange.refused_authentication and not (refusable and exchange.refused_otherwise):
-        # It refuses the signature, and says nothing about lists.
+        # An authentication failure says nothing about lists.
         reason = f"{what} was answered {exchange.described()}"
         ctx.skip_judgement(rule, reason, exchange, cause="auth.accepts-valid")
         return None
@@ -99,7 +97,7 @@ def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool
 
 
 def judge_by_query(ctx: CheckContext, exchange: Exchange, *rules: str) -> None:
-    """Judges a page by what its query alone demands, as far as it concerns these rules."""
+    """Judges a page by those of these rules that follow from its query alone."""
     style = ctx.target.array_style
     for rule, demanded in paging.demanded(ctx.operation.id, exchange.call.query, style):
         if rule in rules:
@@ -110,10 +108,10 @@ def judge_by_query(ctx: CheckContext, exchange: Exchange, *rules: str) -> None:
 
 
 def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[str], what: str) -> bool:
-    """Judges that a walk shows each expected element exactly once, on pages that are full but for the last.
+    """Judges that a walk shows each of the `expected` ids exactly once, on pages that are full except for the
+    last.
 
-    `expected` are ids; elements beyond them are the business of list.complete, but fill pages, too.
-    """
+    Further elements fill pages, too; list.complete judges them."""
     if done.broken is not None:
         usable_page(ctx, rule, done.broken, f"page {len(done.pages) + 1} of {what}")
         return False
@@ -127,7 +125,7 @@ def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[s
 
 
 def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int, what: str) -> None:
-    """Judges that every page shows this total, up to the first that does not."""
+    """Judges that every page shows a total of `count`, up to the first that does not."""
     walked = len({identifier for found in read for identifier in found.ids}) == count
     expected = paging.number_is(what, "total", count)
     if walked:
@@ -143,7 +141,7 @@ def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int,
 
 
 def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
-    """The documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
+    """Returns the documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
     fields: Mapping[str, Mapping[str, Any]] = response_schema(operation)["properties"]["items"]["items"][
         "properties"
     ]
@@ -153,10 +151,10 @@ def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
 def compared(
     ctx: CheckContext, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
 ) -> None:
-    """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
-    # `object` is judged by format.object; jobs may have moved MOVING.
+    """Judges that each element is shown as its create answered it (list.complete, about members)."""
+    # format.object judges `object`; background jobs may change MOVING.
     names = [name for name in item_fields(ctx.operation.id) if name != "object" and name not in MOVING]
-    # A later default takes it from an earlier one, or leaves it there.
+    # A later default may replace an earlier one.
     defaults = [identifier for identifier, made in created.items() if made.get("is_default") is True]
     differences = []
     for item in items:
@@ -172,7 +170,7 @@ def compared(
                 continue
             if name == "is_default" and identity(item) in defaults[:-1]:
                 continue
-            # A list is not to blame for showing what was sent, where the create answered something else.
+            # A list may show what was sent where the create answered something else.
             if name not in sent or not same(item[name], sent[name]):
                 differences.append((name, answered, item[name], origin))
     seen = set()
@@ -187,15 +185,15 @@ def compared(
 
 
 def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
-    """A member of the element of a page that a create made."""
+    """Returns the member of the element on a page that a create made."""
     items = objects(page.get("items"))
     return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
 
 
 @predicate(walk=True)
 def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
-    """A page, first, shows a member of an element as its create, second, answered it, or as it was sent; so
-    may pages that follow."""
+    """A page, first, or one of those that follow, shows a member of an element as its create, second,
+    answered or sent it."""
     page, origin, *further = exchanges
     shown = [value for each in (page, *further) for value in _shown(each, origin, name)]
     if not shown:
@@ -210,7 +208,7 @@ def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
 # ---------------------------------------------------------------------- filters
 
 
-#: The first is 0 in Unix time, which conditions may take for no date at all.
+#: The first is 0 in Unix time, which conditions may take for a missing date.
 FAR_PAST, FAR_FUTURE = "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"
 
 #: An element as its list shows it.
@@ -222,7 +220,7 @@ def _in_time(items: Iterable[Item]) -> list[Item]:
 
 
 class Filtered:
-    """The small list of an operation under filters. Raises Inconclusive when its elements cannot be read."""
+    """The small list of an operation under filters. Raises Inconclusive when it shows no usable element."""
 
     def __init__(self, ctx: CheckContext) -> None:
         self.ctx = ctx
@@ -238,11 +236,10 @@ class Filtered:
         self.ids = {str(item["id"]) for item in self.elements}
 
     def read(self) -> set[str]:
-        """Reads the list without a filter; the ids of its elements. Statuses may have been moved since it was
-        read last."""
+        """Reads the list without filters, as statuses may have changed; returns the ids of its elements."""
         exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         self.unfiltered = exchange
-        # A server may show one many times; that is for list.walk to say.
+        # list.walk judges duplicates.
         shown = {
             str(item["id"]): item
             for item in objects(exchange.get("items"))
@@ -251,25 +248,25 @@ class Filtered:
             and isinstance(item.get("status"), str)
             and parse(item.get("created")) is not None
         }
-        # Without any, the elements that were read before stay.
+        # Without any, those of the last read stay.
         self.elements = list(shown.values()) or self.elements
         return set(shown)
 
     @property
     def in_time(self) -> list[Item]:
-        """The elements in the order of their creation."""
+        """The elements in order of creation."""
         return _in_time(self.elements)
 
     def kept(self, filters: Parameters) -> set[str]:
-        """The ids of the elements that filters keep together."""
+        """Returns the ids of the elements that match all filters."""
         return {str(item["id"]) for item in self.elements if keeps(filters, item)}
 
     def send(self, filters: Parameters, what: str) -> Exchange:
-        """Asks for all elements that some filters keep; the filters come last, page and size before them."""
+        """Requests all elements that match filters, which follow page and size in the query."""
         return self.ctx.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
 
     def probe(self, rule: str, filters: Parameters, what: str) -> Page | None:
-        """Judges that filters keep exactly the elements that fit, if the run wants this probe."""
+        """Judges that filters keep exactly the matching elements, if the run wants this probe."""
         if not self.ctx.wanted(what):
             return None
         return self.judge(rule, self.send(filters, what), self.kept(filters), what)
@@ -277,9 +274,8 @@ class Filtered:
     def judge(
         self, rule: str, exchange: Exchange, expected: Collection[str], what: str, *, part: bool = False
     ) -> Page | None:
-        """Judges an answer by the elements that it should show, or a later one where they show late or their
-        statuses have moved; returns the page that was judged. `part`: it need not show all of them. Elements
-        of others are the business of list.complete."""
+        """Judges that an answer shows the expected elements, or a later one, as reads may lag and statuses
+        change; returns the judged page. `part`: it need not show all of them. list.complete judges others."""
         of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
         sentence = f"{what}: none but {of}" if part and expected else f"{what}: {of}"
         fitting = keeps_what_fits(sentence, ids=sorted(self.ids), only_leaves_out=part)
@@ -294,8 +290,8 @@ class Filtered:
         return found
 
     def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
-        """The answer to a request, or to one like it, later, with the list read anew before it: looked at
-        until it is good. One that is not a page is not looked at again."""
+        """Repeats a request, after reading the list anew, until its answer is good or no page; returns that
+        or the last answer."""
         answers = itertools.chain([exchange], self._again(exchange))
         return self.ctx.eventually(
             lambda: next(answers), lambda answer: page_of(answer) is None or good(answer)
@@ -307,7 +303,7 @@ class Filtered:
             yield self.ctx.send(exchange.call, exchange.purpose)
 
     def shows(self, exchange: Exchange, filters: Parameters) -> Exchange:
-        """The first answer to a request that shows just those elements that filters keep, or the last one."""
+        """Repeats a request until it shows exactly the matching elements; returns that or the last answer."""
 
         def good(answer: Exchange) -> bool:
             page = page_of(answer)
@@ -316,7 +312,7 @@ class Filtered:
         return self.looked(exchange, good)
 
     def filters(self) -> dict[str, Parameters]:
-        """Filters to combine, by name; of each kind one keeps some elements, others keep all or none."""
+        """Returns filters to combine, by name; of each kind one matches some elements, others all or none."""
         early, late, currency = self._distinctive()
         operation, style = self.ctx.operation.id, self.ctx.target.array_style
         unused = "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
@@ -333,8 +329,8 @@ class Filtered:
         return found
 
     def _distinctive(self) -> tuple[str, str, str]:
-        """The dates to begin and to end at, and the currency, whose filters differ most from one another and
-        from what they keep together. A server may refuse a period that does not end after it begins."""
+        """Chooses the start date, end date and currency whose matches differ most from one another and from
+        those of all together. The start is before the end, as a server may refuse other periods."""
         by_date = {parse(item["created"]): str(item["created"]) for item in self.in_time}
         currencies = sorted({str(item.get("currency", "")) for item in self.elements})
         periods = list(itertools.combinations(by_date.values(), 2))
@@ -348,20 +344,20 @@ class Filtered:
 
 
 def _difference(*kept: set[str]) -> int:
-    """Score of filters that keep these elements: 3 for each that leaves out some which another keeps, 1 for
-    each pair with some in common, and 1 if all have. {1, 2}, {2, 3} and {1, 3} come to 21."""
+    """Scores sets of matches: 3 for each ordered pair whose first is no subset of its second, 1 for each pair
+    that overlaps, and 1 if all do. {1, 2}, {2, 3} and {1, 3} score 21."""
     apart = sum(not left <= other for left, other in itertools.permutations(kept, 2))
     shared = sum(bool(left & other) for left, other in itertools.combinations(kept, 2))
     return 3 * apart + shared + bool(set.intersection(*kept))
 
 
 def holds(expectation: Expectation, *exchanges: Exchange) -> bool:
-    """True if an expectation holds of exchanges, as far as can be told."""
+    """True unless an expectation is known not to hold."""
     return expectation.judge(exchanges).good is not False
 
 
 def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
-    """Dates to filter by: those of the first and last elements and of some between, and some of none."""
+    """Returns named dates to filter by: those of the first, the last and some other elements, and of none."""
     by_date = {parse(item["created"]): str(item["created"]) for item in _in_time(elements)}
     distinct = list(by_date.values())
     middle, last = len(distinct) // 2, len(distinct) - 1
@@ -372,12 +368,12 @@ def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
         second = derive(distinct[index], "second")
         if second != distinct[index]:
             found.append((f"at the whole second of the {chosen[index]} element", second))
-    # The one that shows most digits, as few as one in ten lack: a date just after it is nearest.
+    # The one with the most digits, as one in ten lacks the last, a zero: a date just after it is nearest.
     finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
     later = derive(distinct[finest], "after")
-    # Another one shown there may have been rounded up to it.
+    # Another element's may have been rounded up to it.
     if parse(later) not in by_date:
-        # First, as what it shows depends least on how near to one another elements are.
+        # First, as it depends least on the distances between elements.
         found.insert(0, ("just after the created of an element", later))
     if distinct:
         found.append(("at the midnight before the first element", derive(distinct[0], "day")))

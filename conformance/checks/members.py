@@ -1,4 +1,4 @@
-"""Judging the documented members of an answer, one by one (section 2)."""
+"""Judges the documented members of an answer, one by one (section 2)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ def judge_members(
     otherwise: Mapping[str, Any] | None = None,
     shown_by: Exchange | None = None,
 ) -> None:
-    """Judges the documented members of an answer, `but` some, by what another answer (`shown_by`) or a
-    request had in them, or `otherwise` by what a second one had: where two sources disagree, a third is not
-    to blame for agreeing with either. A replay compares with what the answer `shown_by` shows then; `object`
-    is judged by format.object."""
+    """Judges the documented members of an answer, except `but`, by their expected values, or by those of a
+    second source (`otherwise`): where two sources disagree, either is right. `shown_by` is the answer that
+    the values come from: a replay compares with what it shows then. format.object judges `object`."""
     left_out, second = {"object", *but}, otherwise or {}
     for name in documented(exchange.operation or ""):
         if name not in expected or name in left_out:
@@ -48,9 +47,9 @@ def judge_members(
 def send_with_texts(
     ctx: CheckContext, fixture: AccountFixture, body: Body, texts: Mapping[Place, str], what: str
 ) -> Exchange | None:
-    """Sends a valid body with texts that servers are known to change in some places, then with fewer of them,
-    as a server may refuse some. Judges that the first answer that accepts one shows what was sent, and
-    returns it; None where all are refused, or no text has a place."""
+    """Sends a valid body with texts that servers are known to alter, then with fewer of them, as a server may
+    refuse some. Judges that the first accepted answer shows what was sent, and returns it; None where all are
+    refused, or no text has a place."""
     operation = ctx.operation.id
     told = ctx.run.samples.over(ctx.operation.resource)
     own = {place: text for place, text in texts.items() if place[0] not in told}
@@ -65,7 +64,7 @@ def send_with_texts(
 def judge_last_words(
     ctx: CheckContext, rule: str, exchange: Exchange, places: Iterable[tuple[str, str]], what: str
 ) -> None:
-    """Judges that texts, each in a member of an answer or in one of that, come back with their last words."""
+    """Judges that texts in members of an answer, or of objects in it, are returned with their last words."""
     for place in places:
         path = [name for name in place if name]
         if isinstance(exchange.get(*path), str):
@@ -74,7 +73,7 @@ def judge_last_words(
 
 @predicate
 def keeps_last_word(exchanges: Sequence[Exchange], path: Sequence[str]) -> str:
-    """A text comes back with its last word, which is of ASCII letters, whatever became of those before."""
+    """A text is returned with its last word, of ASCII letters, whatever became of those before."""
     shown, text = exchanges[0].get(*path), exchanges[0].call.document
     for name in path:
         text = text.get(name) if isinstance(text, dict) else None
@@ -90,7 +89,7 @@ def mismatches(
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """The documented members that an answer shows otherwise than `judge_members` would have them."""
+    """Returns the documented members that `judge_members` would find wrong."""
     operation, left_out, second = exchange.operation or "", {"object", *but}, otherwise or {}
     return [
         name
@@ -112,8 +111,8 @@ def look_for(
     since: Exchange | None = None,
     looks: int = 1,
 ) -> Exchange:
-    """Reads a resource, and again where it does not show yet what it should, or an older state than `since`
-    did: reads may lag behind writes. So many `looks` in a row must show it."""
+    """Reads a resource until `looks` consecutive reads show the expected members, and no older state than
+    `since` (eventual consistency); returns the last read."""
     left_out = list(but)
 
     def shows(answer: Exchange) -> bool:
@@ -136,7 +135,7 @@ def look_for(
 
 
 def went_back(later: Exchange, earlier: Exchange) -> bool:
-    """True if `updated` of a later look lies before an earlier one's: jobs move it, but never back."""
+    """True if `updated` of a later read is before an earlier one's: background jobs only advance it."""
     new, old = later.get("updated"), earlier.get("updated")
     instants = timestamps.parse(new), timestamps.parse(old)
     if None in instants or same_instant(new, old):
@@ -145,13 +144,13 @@ def went_back(later: Exchange, earlier: Exchange) -> bool:
 
 
 def judge_not_back(ctx: CheckContext, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
-    """Judges that `updated` of a later look does not lie before an earlier one's."""
+    """Judges that `updated` of a later read is not before an earlier one's."""
     expected = f"{what}: updated {show(earlier.get('updated'))} or later"
     ctx.judge(rule, not_back(expected), later, earlier)
 
 
 @predicate
 def not_back(exchanges: Sequence[Exchange]) -> str:
-    """`updated` of a later look, first, does not lie before an earlier one's."""
+    """`updated` of a later read, first, is not before an earlier one's."""
     later, earlier = exchanges[:2]
     return show(later.get("updated")) if went_back(later, earlier) else ""

@@ -1,4 +1,4 @@
-"""Requests that lack one of the four headers (section 5.2), but have its value in another place."""
+"""Requests that lack one of the four headers (section 5.2) and have its value elsewhere."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from conformance.world.case import Case
 
 
 def _omitting(at: Engine, header: str) -> tuple[Auth, str]:
-    """A signature without a header, and the header's value, which is signed."""
+    """Returns the authentication without a header, and the header's value, which is signed."""
     now, nonce = str(at.ctx.run.clock.now()), new_nonce()
     values = zip(signing.HEADERS, (at.ctx.target.primary.api_key, now, nonce), strict=False)
     return Auth(omit=(header,), timestamp=now, nonce=nonce), dict(values)[header]
 
 
 def elsewhere(at: Engine) -> Iterator[Case]:
-    """Requests without a header whose value stands where a server may read it instead: in the query and in
-    another header; on some operations also in one whose name has underscores."""
+    """Yields requests without a header, its value in the query and in another header; on some operations also
+    in a header whose name has underscores."""
     for header, name in (
         (signing.API_KEY, "api_key"),
         (signing.TIMESTAMP, "timestamp"),
@@ -40,8 +40,8 @@ def elsewhere(at: Engine) -> Iterator[Case]:
 
 
 def _underscored(at: Engine, header: str) -> Case:
-    """A request with a header whose name has underscores: behind CGI it is the same name. A front end may
-    refuse it."""
+    """Builds a request with underscores in the name of a header, which CGI does not tell from hyphens. A
+    front end may refuse it."""
     auth, value = _omitting(at, header)
     name = header.replace("-", "_")
     control = at.case("auth.accepts-valid", f"a valid request with {name} beside", headers=((name, value),))

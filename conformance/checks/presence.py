@@ -1,7 +1,6 @@
-"""Detects missing operations: a server under construction lacks some, and nothing else is to blame for it.
+"""Detects missing operations, so that an unfinished server is blamed for nothing else.
 
-Asked only after something went wrong: a server on which all goes well gets no request more.
-"""
+Requests are sent only after a failure."""
 
 from __future__ import annotations
 
@@ -23,19 +22,19 @@ from conformance.world.run_context import RunContext
 #: A path that the contract does not have.
 NOWHERE = "/v1/nothing"
 
-#: Statuses with which a server says that there is no such path or method.
+#: Statuses for an unknown path or method.
 ABSENT = (404, 405, 501)
 
-#: Operation -> how a valid request to it was answered, if like an undocumented path; else empty.
+#: Operation -> the answer to a valid request, if it is that of an undocumented path; else empty.
 _MISSING = Key[str]("an operation that does not exist")
 _UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
 
-#: Stands for all operations where it is asked whether they exist.
+#: Stands for all operations in the delays of reads.
 _SHOWS = "whether operations exist"
 
 
 def missing(run: RunContext, operation: str) -> str:
-    """The answer that shows that an operation does not exist; empty where it exists, or is not known."""
+    """Returns the answer that shows that an operation does not exist; empty where it may exist."""
     try:
         return run.cache.get(_MISSING.of(operation), lambda: _ask(run, operation))
     except Inconclusive:
@@ -45,10 +44,10 @@ def missing(run: RunContext, operation: str) -> str:
 def _ask(run: RunContext, operation: str) -> str:
     if operation in run.succeeded:
         return ""
-    # A place of its own: what this makes must not stand in the way of a check.
+    # A new account: what this creates must not interfere with checks.
     fixture = run.account(purpose_of(operation), fresh=True)
     valid = fixture.call(operation)
-    # What was made just now may show some time later; a server that lacks much is waited for once.
+    # A new resource may show late; a server that lacks many operations is waited for once.
     answer = eventually(
         run.cache,
         _SHOWS,
@@ -75,7 +74,7 @@ def _undocumented(run: RunContext, method: str) -> Exchange:
 
 
 def _alike(answer: Exchange, undocumented: Exchange) -> bool:
-    """True if two refusals are the same but for the path and the method that they name."""
+    """True if two refusals are equal except for the path and the method that they name."""
     return answer.status == undocumented.status and _words(answer) == _words(undocumented)
 
 
@@ -84,7 +83,7 @@ def _words(answer: Exchange) -> str:
     try:
         document = json_text.load(text)
     except ValueError:
-        # A page of HTML, or nothing: it names the path somewhere, and that is all.
+        # Text, such as HTML, may name the path anywhere.
         return "" if not text.strip() else "text"
     error = document.get("error") if isinstance(document, dict) else None
     if isinstance(error, dict) and ("type" in error or "code" in error):
@@ -96,19 +95,19 @@ def _words(answer: Exchange) -> str:
 
 
 def found(run: RunContext) -> dict[str, str]:
-    """The operations that are known not to exist, and how the server says so."""
+    """Returns the operations known not to exist, each with the answer that shows it."""
     said = {operation: run.cache.find(_MISSING.of(operation)) for operation in OPERATIONS}
     return {operation: text for operation, text in said.items() if text}
 
 
 def explained(run: RunContext, findings: Iterable[Finding], exchanges: Sequence[int]) -> list[Finding]:
-    """The findings of a check, given its exchanges: those that only show that an operation does not exist are
-    inconclusive."""
+    """Makes findings of a check inconclusive that only show, by the check's exchanges, that an operation does
+    not exist."""
     return [_explained(run, finding, exchanges) for finding in findings]
 
 
 def lacks(run: RunContext, numbers: Iterable[int]) -> str:
-    """The operation that does not exist, if one of these exchanges went to such a one; else empty."""
+    """Returns the missing operation that one of these exchanges was sent to; else empty."""
     for number in numbers:
         exchange = run.record.get(number)
         if exchange is None or exchange.operation is None or exchange.status not in ABSENT:
@@ -127,7 +126,7 @@ def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> F
         return finding
     operation = lacks(run, numbers)
     if not operation and finding.verdict is Verdict.INCONCLUSIVE:
-        # The refusal of what a check needs may have come long before it, or be none of its exchanges.
+        # What the check needs may have been refused long before, outside its exchanges.
         needed = (*NEEDS[finding.operation], finding.operation)
         operation = next((name for name in needed if missing(run, name)), "")
     if not operation:

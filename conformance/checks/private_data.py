@@ -1,4 +1,4 @@
-"""Private data of an organization, which no refusal shows to another one (section 5.5)."""
+"""Private data of an organization, which no refusal may show to another one (section 5.5)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
 
-#: Shorter values may stand in any text by chance.
+#: Minimum length of a private text: shorter ones may occur by chance.
 _TELLING = 6
 
 
 class PrivateData:
-    """Private texts of an account's resources, which no refusal may show to another organization.
+    """Private texts of an account's resources, from documented members only: a server may add others to all
+    answers.
 
-    Only documented members count: a server may have others that all its answers carry, whoever asks.
-    `exchanges` created the resources of the fixture, and after them those of the stranger's fixture.
-    """
+    `exchanges` created the resources of the fixture, then those of the stranger's fixture."""
 
     def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
         private, known = _created(fixture), _created(stranger)
@@ -34,7 +33,7 @@ class PrivateData:
         self._known = [stranger.customer_id]
 
     def hidden_from(self, sentence: str) -> Expectation:
-        """The expectation that an answer shows none of it, judged of the answer and then `exchanges`."""
+        """Expects that an answer, followed by `exchanges`, shows none of these texts."""
         return shows_nothing_of(sentence, others=self._of_the_other, texts=self._texts, known=self._known)
 
 
@@ -42,8 +41,8 @@ class PrivateData:
 def shows_nothing_of(
     exchanges: Sequence[Exchange], others: int, texts: Sequence[str], known: Sequence[str]
 ) -> str:
-    """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of the texts;
-    what the rest answered, and the known texts, the caller may see."""
+    """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of `texts`;
+    the caller may see what the rest answered, and the `known` texts."""
     answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
     if reason := unusable(answer):
         raise reason
@@ -52,14 +51,14 @@ def shows_nothing_of(
         raise CannotTell(told, "tenancy.foreign-parent")
     familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
     found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
-    # A text that resources of both organizations hold is a constant.
+    # A text in resources of both organizations is a constant.
     facts = sorted(text for text in found - familiar if len(text) >= _TELLING and not _may_be_now(text))
     shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
     return f"{answer.status} that shows {shown}" if shown else ""
 
 
 def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
-    """A private fact that an answer shows although the request did not hold it; empty if none."""
+    """Describes a private text that an answer shows and the request did not contain; empty if none."""
     sent = _sent(answer)
     shown = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
     shown += [value for _, value in answer.response_headers]
@@ -70,7 +69,7 @@ def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
 
 
 def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
-    """A member of the documents that an answer has, its value included; empty if none."""
+    """Describes a member that an answer shares with the documents, value included; empty if none."""
     sent, given = _sent(answer), set(all_texts(sent_document(answer.call)))
     members = [member for shown in all_objects(answer.document) for member in shown.items()]
     for name, value in members:
@@ -93,7 +92,7 @@ def _sent(answer: Exchange) -> str:
 
 
 def _created(fixture: AccountFixture) -> list[Exchange]:
-    """The exchanges that created a fixture's resources, those that the server lets be created."""
+    """Returns the exchanges that created a fixture's resources, those that the server accepts."""
     found = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
         with contextlib.suppress(Inconclusive):
@@ -102,6 +101,6 @@ def _created(fixture: AccountFixture) -> list[Exchange]:
 
 
 def _may_be_now(text: str) -> bool:
-    """True if a text is an instant of a whole second: perhaps the present one, which any answer may show."""
+    """True for an instant of a whole second: it may be the present, which any answer may show."""
     step = timestamps.step(text)
     return step is not None and step >= 1

@@ -1,4 +1,4 @@
-"""Answers that have something to show, and what is noted where there is none."""
+"""Answers that contain something to judge, and notes where there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
 
 def _populated(ctx: CheckContext) -> AccountFixture:
-    """A fixture in which the check's operation has something to show."""
+    """Returns a fixture in which the check's operation has something to show."""
     fixture = ctx.run.account("populated")
     operation = ctx.operation
     if operation.traits.shows_balances:
@@ -32,8 +32,8 @@ def _populated(ctx: CheckContext) -> AccountFixture:
 
 
 def showing(ctx: CheckContext, purpose: str) -> Exchange:
-    """The answer of the check's operation where it has something to show: a list is read until it shows
-    an element, as it may lag behind."""
+    """Returns the answer of the check's operation in a populated fixture; repeats a list until it shows an
+    element (eventual consistency)."""
     request = _populated(ctx).call(ctx.operation.id)
     return ctx.eventually(
         lambda: ctx.accept(request, purpose),
@@ -42,10 +42,10 @@ def showing(ctx: CheckContext, purpose: str) -> Exchange:
 
 
 def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
-    """Notes that an account's balances, which a rule is about, were none."""
+    """Notes that an account shows no balance, which a rule is about."""
     reason = "the account shows no balance, so that no form of one was seen"
     if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
         ctx.skip_judgement(rule, reason, answer, remedy=FUNDED)
     else:
-        # Where no account may be drawn on, none need ever have money.
+        # Without payouts no account need ever hold money.
         ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")

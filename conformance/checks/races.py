@@ -1,4 +1,4 @@
-"""Rounds of simultaneous requests, repeated where the server's rate limiter or slow sending spoils one."""
+"""Rounds of simultaneous requests, repeated after rate limiting or where requests did not overlap."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from conformance.checks.check_context import CheckContext
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Call, Exchange
 
-#: Spoilt rounds of a race that are followed by another one, at most.
+#: Maximum number of spoilt rounds that another one follows.
 MOST_SPOILT = 8
 
 
 class Rounds:
     """Rounds of a race, each a probe of its own that `race` sends.
 
-    A round is spoilt, and another one follows, where a request was answered 429 or 503 with Retry-After
-    (after the wait: such an answer says nothing and may have used up a nonce), or where no two requests were
-    under way at one moment. Answers of a spoilt round may be judged all the same.
+    A round is spoilt, and another one follows, where a request was rate limited (429, or 503 with
+    Retry-After; after the wait, as such a request may have used its nonce), or where no two requests
+    overlapped. Answers of a spoilt round may be judged all the same.
 
         for number in rounds:
             answers = rounds.race(calls, "simultaneous ...")
@@ -25,9 +25,9 @@ class Rounds:
 
     def __init__(self, ctx: CheckContext, count: int) -> None:
         self.ctx = ctx
-        # A customer that takes few accounts more has no room for more rounds.
+        # A quota of accounts leaves no room for more rounds.
         self.count = 1 if ctx.operation.resource == "account" and ctx.run.accounts.scarce else count
-        #: The round at hand is spoilt.
+        #: True if the current round is spoilt.
         self.spoilt = False
         self._limited: Exchange | None = None
 
@@ -46,7 +46,7 @@ class Rounds:
                 return
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
-        """Sends the calls of this round simultaneously; their exchanges, in order."""
+        """Sends the calls of this round simultaneously; returns their exchanges in order."""
         answers = self.ctx.race(calls, purpose)
         self._limited = next((answer for answer in answers if answer.throttled), None)
         self.spoilt = self._limited is not None or simultaneous(answers) < 2

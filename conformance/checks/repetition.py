@@ -1,8 +1,7 @@
-"""Confirms a doubtful effect by repeating the requests: it must come again each time.
+"""Confirms a doubtful effect by repeating the requests: it must recur each time.
 
-Other clients and jobs move money and add accounts between two snapshots. Their doings do not follow the
-suite's own marks: amounts that are different in each repetition, names, and the moments of its requests.
-"""
+Other clients and background jobs also move money and add accounts between two snapshots. They do not match
+the suite's amounts, which differ in each repetition, its names, and the times of its requests."""
 
 from __future__ import annotations
 
@@ -22,31 +21,31 @@ from conformance.world.run_context import RunContext
 if TYPE_CHECKING:
     from conformance.checks.side_effects import Watch
 
-#: Repetitions that must bring a doubtful effect again.
+#: Repetitions in which a doubtful effect must recur.
 ROUNDS = 3
 
-#: Repetitions in which money must follow the amounts asked for: two amounts of an account that others pay
-#: from as well are equal now and then.
+#: Repetitions in which money must match the amounts asked for: a single payment of others may match by
+#: chance.
 PAYMENTS = 5
 
-#: Repetitions in which others may have moved money as well.
+#: Maximum number of repetitions that payments of others spoil.
 MOST_SPOILT = 3
 
-#: Seconds that a pause between repetitions takes at most.
+#: Maximum of a pause between repetitions, in seconds.
 _LONGEST_PAUSE = 2.0
 
-#: Sends the requests again, perhaps for another amount.
+#: Repeats the requests, perhaps for another amount.
 Again = Callable[[], Exchange | Sequence[Exchange]]
 
 
-#: The same; the effect and its evidence.
+#: As Again; returns the effect and its evidence.
 Repeat = Callable[[], tuple[Effect, "Evidence"]]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Snapshots before and after requests, the requests, the ids that looks up to the first snapshot have
-    shown, and what money moved beyond multiples of their amount."""
+    """Snapshots before and after requests, the requests, the ids that reads up to the first snapshot have
+    shown, and money moved beyond multiples of their amount."""
 
     before: Snapshot
     after: Snapshot
@@ -56,8 +55,8 @@ class Evidence:
 
 
 def anew(run: RunContext, calls: Sequence[Call]) -> list[Call]:
-    """The same requests, for another amount of unusual digits: where they validly ask for one, or with a
-    defect that leaves room for another; all for the same."""
+    """Copies requests with one new amount of unusual digits, those that validly ask for an amount, or whose
+    defect applies to another."""
     asking = next((call.operation for call in calls if effects.asked_amount(call) is not None), None)
     if asking is None:
         return list(calls)
@@ -77,16 +76,16 @@ def _asking(call: Call, amount: str) -> Call:
 def confirm(
     watch: Watch, effect: Effect, first: Evidence, again: Again | None, *, of_refusals: bool
 ) -> Evidence | None:
-    """Repeats the requests, which must all be refused if `of_refusals`; evidence of an effect that came
-    again each time, None where it did not, or also came without the requests.
+    """Repeats the requests, which must all be refused if `of_refusals`; returns evidence of an effect that
+    recurred each time, None where it did not, or came without the requests as well.
 
     Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
     if again is None:
         raise NotSeen("what others do as well cannot be told from what requests do once")
 
     def repeat() -> tuple[Effect, Evidence]:
-        """The effect of the requests once more. Raises NotSeen, also where one is accepted that must be
-        refused."""
+        """Repeats the requests; returns their effect and the evidence. Raises NotSeen, also where one is
+        accepted that must be refused."""
         watch.start()
         repeated = again()
         answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
@@ -103,7 +102,7 @@ def confirm(
 
 
 def _pause(watch: Watch, begun: float) -> Effect:
-    """The effect of nothing in as much time as the requests took. Raises NotSeen."""
+    """Returns the effect of a pause as long as the requests took. Raises NotSeen."""
     time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
     watch.start()
     return watch.effect([])
@@ -122,8 +121,8 @@ def _repeated(watch: Watch, effect: Effect, repeat: Repeat) -> bool:
 
 
 def _followed(watch: Watch, repeat: Repeat) -> Evidence | None:
-    """The evidence of the last repetition, if money follows the amounts that are asked for. A repetition in
-    which others have moved money as well, such as checks in other lanes, is left out."""
+    """Returns the evidence of the last repetition if money matches the amounts asked for. Repetitions spoilt
+    by payments of others, such as checks in other lanes, are left out."""
     turns: list[tuple[Payment, Evidence]] = []
     spoilt = 0
     while len(turns) < PAYMENTS:

@@ -28,21 +28,20 @@ from conformance.world.run_context import RunContext
 
 UNTOUCHED = "refusal.changes-nothing"
 
-#: The name of the probe that looks for effects, before requests and after them.
+#: Name of the probe that takes snapshots before and after requests.
 EFFECTS = "what they changed"
 
 
 def owner(fixture: AccountFixture) -> str:
-    """The organization in whose name a fixture's resources are looked at."""
+    """Returns the name of the organization that owns a fixture's resources."""
     return fixture.client.organization.name
 
 
 class Watch:
-    """Takes snapshots of what an operation may change in a fixture, before requests and after them.
+    """Takes snapshots of what an operation may change in a fixture, before and after requests.
 
-    `send` sends a look. `accepted` holds ids of resources that were rightly created meanwhile. `ids` are
-    the path parameters of the resource that is looked at, where they are not the fixture's.
-    """
+    `send` sends a read. `accepted` holds ids of resources that were rightly created meanwhile. `ids` are the
+    path parameters of the resource that is read, where they are not the fixture's."""
 
     def __init__(
         self,
@@ -60,21 +59,21 @@ class Watch:
         self.kind = snapshot_of(operation)
         self.before: Snapshot | None = None
         self.after: Snapshot | None = None
-        #: The ids that looks up to the start have shown.
+        #: Ids that reads up to the start have shown.
         self.seen: set[str] = set()
         self._traits = TRAITS[operation]
         self._ids = ids
-        #: The number of changes that were accepted before the start, and their ids once they were asked for.
+        #: Number of changes accepted before the start, and their ids, read on first use.
         self._earlier = 0
         self._earlier_ids: set[str] | None = None
-        #: The reason that there is no snapshot to compare with.
+        #: Why there is no snapshot to compare with.
         self._unseen: NotSeen | None = None
-        #: The ids of what the server itself has put beside.
+        #: Ids of elements that the server added itself.
         self._own: set[str] = set()
 
     @property
     def ids(self) -> Mapping[str, str]:
-        """The path parameters of the resource that is looked at."""
+        """Path parameters of the resource that is read."""
         return self._ids or self.fixture.ids(self._traits.read_by)
 
     def look(self) -> Snapshot:
@@ -84,7 +83,7 @@ class Watch:
         return self.kind.look(self)
 
     def start(self) -> Self:
-        """Takes a snapshot to compare with; returns itself."""
+        """Takes the snapshot to compare with; returns the watch itself."""
         for taken in (self.before, self.after):
             self.seen |= set(ids_on(taken.looks)) if taken is not None else set()
         self.before = self.after = self._unseen = None
@@ -99,7 +98,7 @@ class Watch:
         return self
 
     def looks(self) -> list[Exchange]:
-        """The last look at the start and another one now, also where they do not show what they were for."""
+        """Returns the last read at the start and another one now, whatever they show."""
         start = self._unseen.look if self._unseen is not None else None
         if self.before is not None:
             start = self.before.looks[-1]
@@ -111,7 +110,7 @@ class Watch:
         return [look for look in (start, now) if look is not None]
 
     def effect(self, sent: Sequence[Call]) -> Effect:
-        """Changes since the start that `sent` may have caused. Raises NotSeen."""
+        """Returns the changes since the start that `sent` may have caused. Raises NotSeen."""
         if self.before is None:
             raise self._unseen or NotSeen("no snapshot was taken before the requests")
         self.after = self.look()
@@ -128,14 +127,14 @@ class Watch:
         return Requests(self.operation, sent, self._known() | self.seen, fresh, answered)
 
     def evidence(self, sent: Sequence[Exchange]) -> Evidence:
-        """Exchanges of the snapshots that show the requests' effects, answered as `sent`."""
+        """Returns the snapshots and the requests, answered as `sent`."""
         assert self.before is not None and self.after is not None
         return Evidence(self.before, self.after, sent, frozenset(self.seen))
 
     def expectation(
         self, what: str, evidence: Evidence, *, confirmed: bool, of_refusals: bool = True
     ) -> tuple[Expectation, list[Exchange]]:
-        """The expectation that `what` had no effect, and the exchanges that it judges."""
+        """Returns the expectation that `what` had no effect, and the exchanges that it judges."""
         fresh = evidence.after.fresh if confirmed else ()
         known = self._known() | evidence.seen
         made = {str(each.get("id")) for each in evidence.sent if each.succeeded}
@@ -165,8 +164,8 @@ class Watch:
     # ------------------------------------------------------------------ what was accepted before
 
     def _known(self) -> set[str]:
-        """The ids in lists that are no effect: what was accepted, or the server's own, and all that was
-        created before the start, as a list may show it late."""
+        """Returns ids in lists that are no effect: of accepted creates, of the server's own elements, and of
+        all that was created before the start, which a list may show late."""
         if not self._traits.listed_by:
             return set()
         if self._earlier_ids is None:
@@ -174,20 +173,20 @@ class Watch:
         return self.accepted | self._own | self._earlier_ids
 
     def destinations(self) -> set[str]:
-        """The ids of the payout destinations that were accepted for the beneficiary."""
+        """Returns the ids of the payout destinations that were accepted for the beneficiary."""
         path = call("listPayoutDestinations", self.ids).path
         accepted = zip(self.run.accepted, self.run.accepted_ids, strict=False)
         return {own for exchange, own in accepted if exchange.call.path == path}
 
     def answered(self) -> list[Exchange]:
-        """The accepted changes of the resource before the start: a read may show them late."""
+        """Returns the changes of the resource accepted before the start, which a read may show late."""
         identifier = self.ids["beneficiary_id"]
         earlier = zip(self.run.accepted[: self._earlier], self.run.accepted_ids, strict=False)
         return [exchange for exchange, own in earlier if own == identifier]
 
 
 class SideEffects(Watch):
-    """Effects of an operation on an account between `start` and `judge`."""
+    """Judges the effects of an operation on an account between `start` and `judge`."""
 
     def __init__(
         self,
@@ -207,11 +206,10 @@ class SideEffects(Watch):
     # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, what: str, sent: Sequence[Exchange], again: Again | None = None) -> None:
-        """Judges that `what`, the answers of which are `sent`, changed nothing.
+        """Judges that `what`, answered as `sent`, changed nothing.
 
-        `again` repeats the requests, to tell their effect from what others do at the same time. Does nothing
-        where the check does not judge the rule.
-        """
+        `again` repeats the requests, to tell their effect from that of others at the same time. Does nothing
+        where the check does not judge the rule."""
         if rule not in self.ctx.rules:
             return
         if self.ctx.operation.traits.shown_only_by_read:
@@ -236,7 +234,7 @@ class SideEffects(Watch):
         self.ctx.judge(rule, expectation, *exchanges)
 
     def judge_refused(self, what: str, answers: Sequence[Exchange], again: Again | None = None) -> None:
-        """Judges that refused requests changed nothing, unless some were not refused."""
+        """Judges that refused requests changed nothing; notes where some were not refused."""
         if UNTOUCHED not in self.ctx.rules or not answers:
             return
         if not all(answer.refused for answer in answers):
@@ -246,7 +244,7 @@ class SideEffects(Watch):
             self.judge(UNTOUCHED, what, answers, again)
 
     def _judge_named(self, rule: str, what: str, sent: Sequence[Exchange]) -> None:
-        """No operation lists beneficiaries: only one that an answer names can be looked for."""
+        """Reads the beneficiaries that answers name, as no operation lists beneficiaries."""
         named = {
             identifier: exchange
             for exchange in sent
@@ -266,9 +264,9 @@ class SideEffects(Watch):
 def judge_pair(
     ctx: CheckContext, created: Exchange, refused: Sequence[Exchange], elsewhere: Callable[[], Exchange]
 ) -> Exchange | None:
-    """Judges that `refused` wallets have not taken the pair that `created` asks for: it is accepted, as the
-    one is that `elsewhere` asks for in a new account. Where that is refused as well, judges nothing and
-    returns its answer."""
+    """Judges that `refused` wallets have not taken the pair of `created`: it is accepted if one of that pair
+    is in a new account (`elsewhere`). Where both are refused, judges nothing and returns the second
+    answer."""
     evidence: Sequence[Exchange] = ()
     if created.refused and not created.throttled:
         other = elsewhere()
@@ -283,8 +281,8 @@ def judge_pair(
 
 @predicate
 def shows_no_beneficiary(exchanges: Sequence[Exchange]) -> str:
-    """No read, second, shows the beneficiary that the answer to a request without effect, first, names; one
-    that names none needs no read."""
+    """No read, second, shows the beneficiary that the answer to a request without effect, first, names; an
+    answer that names none needs no read."""
     answer, *looks = exchanges
     if reason := unusable(answer):
         raise reason
@@ -293,5 +291,5 @@ def shows_no_beneficiary(exchanges: Sequence[Exchange]) -> str:
 
 
 def ids_on(looks: Sequence[Exchange]) -> list[str]:
-    """The ids on pages."""
+    """Returns the ids on pages."""
     return [identifier for look in looks if (page := page_of(look)) for identifier in page.ids]

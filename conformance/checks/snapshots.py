@@ -1,8 +1,7 @@
 """Snapshots of what an operation may change, and the expectation that requests changed nothing.
 
-Effects show in balances, in one resource, in the accounts of a customer or in another list: one class each,
-of which `look` sends the requests that take a snapshot, and `compare` tells an effect from an earlier one.
-"""
+Effects show in balances, in one resource, in the accounts of a customer or in another list. Each has a class:
+`look` takes a snapshot, `compare` finds the effect since an earlier one."""
 
 from __future__ import annotations
 
@@ -28,9 +27,9 @@ _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id
 
 
 class NotSeen(CannotTell):
-    """A snapshot does not show what it was taken for.
+    """Raised where a snapshot does not show what it was taken for.
 
-    `look` is the answer in the way, if one is; `remedy` is what a user can do."""
+    `look` is the answer that prevents it, if any; `remedy` is what a user can do."""
 
     def __init__(self, reason: str, look: Exchange | None = None, remedy: str = "") -> None:
         super().__init__(f"{look.operation}, {reason}" if look is not None else reason)
@@ -39,10 +38,10 @@ class NotSeen(CannotTell):
 
 @dataclass(frozen=True)
 class Requests:
-    """The requests of an operation between two snapshots, and what is no effect of theirs.
+    """The requests of an operation between two snapshots, and what else explains a change.
 
-    `known` are ids that others account for, `fresh` those of accounts that are new although the first
-    snapshot does not show it, `answered` the accepted changes from before it, which reads may show late."""
+    `known` are ids otherwise accounted for, `fresh` those of accounts that are new although the first
+    snapshot does not show it, `answered` earlier accepted changes, which reads may show late."""
 
     operation: str
     calls: Sequence[Call] = ()
@@ -53,13 +52,13 @@ class Requests:
 
 @dataclass
 class Snapshot(ABC):
-    """State of the things that an operation may change, read by requests in their order."""
+    """State that an operation may change, as reads show it, in the order sent."""
 
     looks: Sequence[Exchange]
-    #: The ids of accounts that are new although the snapshot before does not show it.
+    #: Ids of accounts that are new although the earlier snapshot does not show it.
     fresh: Sequence[str] = field(default=())
 
-    #: Reason given where the reads do not show a snapshot.
+    #: Reason given where the reads show no state.
     hidden: ClassVar[str] = ""
 
     @classmethod
@@ -69,16 +68,16 @@ class Snapshot(ABC):
 
     @abstractmethod
     def shown(self) -> Any:
-        """Contents that the looks show; None where they show none."""
+        """Returns the state that the reads show; None where they show none."""
 
     @abstractmethod
     def compare(self, before: Snapshot, requests: Requests) -> Effect:
-        """Compares with the snapshot `before`; returns the effect that the requests may have had.
+        """Returns the effect that the requests may have had since the snapshot `before`.
 
-        Raises CannotTell where a snapshot shows nothing."""
+        Raises CannotTell where a snapshot shows no state."""
 
     def read(self) -> Any:
-        """Contents that the looks show. Raises CannotTell where they show none."""
+        """Returns the state that the reads show. Raises CannotTell where they show none."""
         for look in self.looks:
             if not look.succeeded:
                 raise CannotTell(f"{look.operation}, which shows the effect, was answered {look.described()}")
@@ -87,7 +86,7 @@ class Snapshot(ABC):
         return shown
 
     def taken(self) -> Snapshot:
-        """The snapshot itself. Raises NotSeen where the last look does not show what it was for."""
+        """Returns the snapshot itself. Raises NotSeen where the last read does not show the state."""
         last = self.looks[-1]
         if not last.succeeded or self.shown() is None:
             raise NotSeen(f"which shows the effect of requests, was answered {last.described()}", last)
@@ -123,8 +122,7 @@ class ResourceSnapshot(Snapshot):
 
     @classmethod
     def look(cls, watch: Watch) -> Snapshot:
-        """Reads the resource. It may show late, and the destinations it was given later than itself. Raises
-        NotSeen."""
+        """Reads the resource until it and its accepted destinations show. Raises NotSeen."""
         read = TRAITS[watch.operation].read_by
         reading, given = call(read, watch.ids), watch.destinations()
 
@@ -171,7 +169,7 @@ class ListSnapshot(Snapshot):
 
 
 class AccountsSnapshot(ListSnapshot):
-    """The accounts of a customer, to which others add as well: those that came since an earlier snapshot."""
+    """The accounts of a customer, to which others add as well: those created since an earlier snapshot."""
 
     @classmethod
     def look(cls, watch: Watch) -> Snapshot:
@@ -192,19 +190,19 @@ class AccountsSnapshot(ListSnapshot):
         if came.cut:
             reason = "has too many pages to look for what a request may have added"
             raise NotSeen(reason, came.exchanges[-1], FEWER_ACCOUNTS)
-        # An old account may stand among the new ones if the list has another order than it seemed.
+        # An old account may be among the new ones if the list's order was misjudged.
         fresh = objects(came.items if before.complete else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in watch.seen]
         return cls([look, *came.page_exchanges], new)
 
     @property
     def page(self) -> Page | None:
-        """The page that the last look shows."""
+        """The page of the last read."""
         return page_of(self.looks[-1])
 
     @property
     def complete(self) -> bool:
-        """True if the last look shows all accounts."""
+        """True if the last read shows all accounts."""
         page = self.page
         return page is not None and page.total is not None and page.total <= len(page.items)
 
@@ -221,8 +219,8 @@ class AccountsSnapshot(ListSnapshot):
 
 
 def snapshot_of(operation: str) -> type[Snapshot] | None:
-    """The kind of snapshot that shows the effects of an operation; None where nothing does: beneficiaries
-    are in no list."""
+    """Returns the kind of snapshot that shows the effects of an operation; None where nothing does: no
+    operation lists beneficiaries."""
     traits = TRAITS[operation]
     if traits.moves_money:
         return BalancesSnapshot
@@ -236,7 +234,7 @@ def snapshot_of(operation: str) -> type[Snapshot] | None:
 # ---------------------------------------------------------------------- the expectation
 
 
-#: The exchanges of a judgement of effects that are no requests: looks before and after, and answered changes.
+#: Groups of judged exchanges other than requests: reads before and after, and earlier accepted changes.
 GROUPS = ("before", "after", "answered")
 
 
@@ -254,13 +252,11 @@ def NoEffect(
 ) -> Outcome:
     """Expects that an operation's requests leave all that they could change as it was (see judge/effects.py).
 
-    `groups` are the positions of the looks `before` and `after`, and of the changes `answered` from before;
-    the others are the requests. `known` are ids that others account for, `fresh` those that are new although
-    the looks before do not show it. An effect that others might have had counts only if `doubtful`: it came
-    each time. `of_refusals` says that the requests must all be refused, `first_accepted` that the first of
-    them that is accepted may have its effect. Money counts that moves by a multiple of what the requests ask
-    for, and a `fee` beyond.
-    """
+    `groups` are the positions of the reads `before` and `after`, and of the earlier changes `answered`; the
+    others are the requests. `known` are ids otherwise accounted for, `fresh` those that are new although the
+    reads before do not show it. An effect that others might have had counts only if `doubtful`: repetition
+    confirmed it. `of_refusals`: all requests must be refused. `first_accepted`: the first accepted request
+    may have its effect. Money counts that moves by a multiple of the amounts asked for, plus a `fee`."""
     kind = snapshot_of(operation)
     if kind is None:
         raise CannotTell("nothing shows the effect of requests")

@@ -1,4 +1,4 @@
-"""Valid bodies are taken (sections 4.1 to 4.7): with optional fields or without, with any listed choice."""
+"""Valid bodies are accepted (sections 4.1 to 4.7): without optional fields, with any listed choice."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from conformance.world.samples import Body
 
 RULE = "fields.accepts-valid"
 
-#: The probe of such names as many people have, and its row.
+#: Probe, and row, of common names that simple validation refuses.
 _NAMES = "names with a hyphen, of one letter and of several words"
 
-#: operationId -> probe -> the row of the table of bodies.
+#: operationId -> probe -> row of BODIES.
 _ADDITIONS = {
     "createBeneficiary": {
         "beneficiary_type individual": "individual",
@@ -39,13 +39,14 @@ _ADDITIONS = {
         "account_type checking": "account_type checking",
         "account_type savings": "account_type savings",
     },
-    # Of fewer digits than the samples' amounts: a server may have a least amount, and funds an end.
+    # With fewer digits than the samples' amounts: above a minimum that a server may have, and within the
+    # funds.
     "createPayout": {"the amount 1": "the amount 1", "the amount 1.1": "the amount 1.1"},
     "createPayin": {"the amount 10": "the amount 10", "the amount 10.1": "the amount 10.1"},
     "createVirtualAccount": {"an address": "an address"},
 }
 
-#: Optional fields of which nothing open depends, as bank details do (section 2.10).
+#: Optional fields on which nothing open depends, unlike bank details (section 2.10).
 _OPTIONAL = {
     "createBeneficiary": ("title", "middle_name", "tax_id", "note"),
     "createPayoutDestination": ("label",),
@@ -56,7 +57,7 @@ _OPTIONAL = {
 
 
 def sound_bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
-    """Valid bodies by name, each new: the sample, what can be left out of it, and what can be added."""
+    """Returns new valid bodies by name: the sample, without optional fields, and with additions."""
 
     def make() -> Body:
         return fixture.body(operation)
@@ -68,7 +69,7 @@ def sound_bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
         made[f"the sample without {name}"] = {key: value for key, value in make().items() if key != name}
     if len(optional) > 1:
         made["required fields only"] = {key: value for key, value in make().items() if key not in optional}
-    # A required text tells resources apart: any server must take any words in it, up to its maximum.
+    # A required free text takes any words up to its maximum, as it tells resources apart.
     if (name := TRAITS[operation].free_text) in OPERATIONS[operation].required_fields:
         for words in ("Savings", "Travel 2026 and more"):
             made[f"{name} {words!r} and a word of its own"] = {**make(), name: f"{words} {samples.marker()}"}
@@ -87,27 +88,27 @@ def _sample(operation: str) -> str:
 
 @check(RULE, operations=tuple(operation for operation in OPERATIONS if not TRAITS[operation].subset_of))
 def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
-    """The sample is sent as it is, without each and without all of its optional fields, in other words, and
-    with each listed choice. Where the server takes at least one of these, it takes them all."""
+    """The sample, the sample without each and without all of its optional fields, with other words in a
+    required text, and with each listed choice are accepted, if at least one of them is."""
     operation = ctx.operation.id
     answers: list[tuple[str, Exchange]] = []
     aside: list[tuple[str, Exchange]] = []
     for what, body in sound_bodies(created_in(ctx.run, operation), operation).items():
         if not ctx.wanted(what):
             continue
-        # A wallet of one pair can be had only once in an account, so that each has a place of its own.
+        # Each wallet has an account of its own, in which its pair is not taken.
         fixture = created_in(ctx.run, operation)
         if body.get("is_default"):
-            # A second default may be refused: a beneficiary that has none.
+            # A new beneficiary, as a second default may be refused.
             fixture = AccountFixture(ctx.run, account_id=fixture.account_id)
         ids = fixture.ids(operation)
         answer = ctx.send(call(operation, ids, body), f"{what}, which is valid")
         if operation in LIMITED and "account_id" in ids and answer.refused:
-            # A server may let an account or a beneficiary have so many and no more.
+            # A quota of the account or the beneficiary may be reached.
             fresh = ctx.account(fresh=True).ids(operation)
             answer = ctx.send(call(operation, fresh, body), f"{what}, which is valid, in a new account")
         if TRAITS[operation].unique_pair and not answer.succeeded:
-            # A server may let a pair be had once in all accounts: then no other label would do here.
+            # Where a pair is unique in all accounts, other labels are refused as well.
             labels = [fixture.body(operation)["label"], f"Savings {samples.marker()}"]
             others = [
                 call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]
@@ -117,10 +118,10 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
         if TRAITS[operation].draws_on_funds and not answer.succeeded:
             again, *others = (call(operation, ids, other) for other in _payouts_of_no_less(fixture, body))
             if (later := ctx.send(again, "the same of a greater amount")).succeeded:
-                # An amount may be paid once only.
+                # The first amount may have been refused as a duplicate.
                 answer = later
             elif not any(ctx.send(other, "another payout of no less").succeeded for other in others):
-                # The funds, or what may be paid in a day, have come to their end.
+                # The funds or a daily limit are exhausted.
                 aside.append((what, answer))
                 continue
         answers.append((what, answer))
@@ -128,8 +129,8 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
 
 
 def _payouts_of_no_less(fixture: AccountFixture, body: Body) -> Iterator[Body]:
-    """Payouts of no less than another: first the same of a greater amount, then such with its optional fields
-    and without, of amounts with two decimals, none and one."""
+    """Yields payouts of at least the same amount: first the body with a greater amount, then the sample and
+    its required fields alone, in amounts with two decimals, none and one."""
     asked = plain(body["amount"]) or Decimal(1)
     yield {**body, "amount": f"{asked + 1}"}
     usual, whole = fixture.body("createPayout"), math.ceil(asked)
@@ -140,8 +141,8 @@ def _payouts_of_no_less(fixture: AccountFixture, body: Body) -> Iterator[Body]:
 
 @check(RULE, operations=("updateBeneficiary",))
 def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
-    """Every field of the sample is sent in a PATCH of its own, then all of them in one, then a business'
-    two fields. Where the server takes at least one of these, it takes them all."""
+    """A PATCH of each field of the sample alone, of all of them, of each beneficiary_type, and of a business'
+    company_name is accepted, if at least one of these is."""
     fixture = ctx.account(fresh=True)
     sample = fixture.run.samples.beneficiary()
     patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
@@ -166,7 +167,7 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
 
 
 def judge_all(ctx: CheckContext, answers: list[tuple[str, Exchange]]) -> None:
-    """Judges that all were accepted; raises Inconclusive where none was, as a sample may not fit a server."""
+    """Judges that all were accepted. Raises Inconclusive where none was, as a sample may not fit a server."""
     if answers and not any(answer.succeeded for _, answer in answers):
         raise refusal_of_valid(answers[0][1])
     for what, answer in answers:

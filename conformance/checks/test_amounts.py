@@ -1,4 +1,4 @@
-"""Amounts of payouts and payins: what is refused, and that none is rounded (sections 2.5, 4.4 and 4.7)."""
+"""Amounts of payouts and payins: invalid ones are refused, none is rounded (sections 2.5, 4.4 and 4.7)."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from conformance.world.run_context import SAMPLE_REMEDIES
 from conformance.world.samples import Body
 from conformance.world.text_turns import Pending, Place
 
-#: No amount is drawn of which the account could not pay ten.
+#: The known funds divided by this are the greatest amount to send.
 _SHARE = 10
 
-#: Amounts up to here are sent whatever the funds are: little is asked for.
+#: Amounts up to this are sent whatever the funds.
 _SMALL = Decimal(2)
 
 
 @table("fields.amount", "fields.payin-amount-positive", UNTOUCHED, at=DefectiveBodies)
 def test_amount_that_is_no_positive_decimal(at: DefectiveBodies) -> Iterator[Case]:
-    """A valid body whose amount is zero, negative, no plain decimal or a JSON number is refused; that a
+    """A valid body whose amount is zero, negative, not a plain decimal or a JSON number is refused; that a
     payin's must be positive is implied."""
     for wrong in amounts.REFUSED:
         implied = TRAITS[at.operation].creates == "payin" and not_positive(wrong.value)
@@ -47,7 +47,7 @@ def test_amount_that_is_no_positive_decimal(at: DefectiveBodies) -> Iterator[Cas
 
 @table("fields.amount-odd", at=DefectiveBodies)
 def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
-    """Records if an amount with an exponent, a plus sign or very many digits is accepted."""
+    """Records whether an amount with an exponent, a plus sign or very many digits is accepted."""
     at.must_accept()
     for odd in amounts.OPEN:
         if odd.checked:
@@ -63,11 +63,11 @@ def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
     "idempotency.replay",
 )
 def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
-    """Every amount that is accepted comes back with the same value, however many digits it has, and as
-    amount_in_usd, too, where it is in US dollars; little or much, what is made begins in the same state.
-    The last of them comes back with the same value when its request is repeated.
-    Amounts beyond a tenth of the known funds are sent only where a payout beyond these funds was accepted
-    before, or where they are so far beyond that nothing but a wrap of integers lets the server take them."""
+    """Every accepted amount is returned with the same value, however many digits it has. A payout's
+    amount_in_usd is above zero, and the same value where the currency is USD. The initial status is the same
+    for all amounts, and texts beside them are returned as sent. The last request, repeated with its key, gets
+    the same answer. Amounts above a tenth of the known funds are sent only where a payout beyond these funds
+    was accepted, or where only an integer overflow could make the server accept them."""
     fixture = ctx.account()
     for made in creations(ctx.run, ctx.operation.id):
         amount = made.body["amount"]
@@ -86,7 +86,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     _judge_amount(ctx, first)
     currency = first.call.document["currency"]
     funds = _available(ctx, fixture, currency) if ctx.operation.traits.draws_on_funds else None
-    # What was left after it is less than what was asked for: the funds are no limit here.
+    # A payout was accepted without funds, or they do not show: they are no limit.
     unlimited = funds is None or funds <= 0
     odd: list[Exchange] = []
     for amount in (*values(amounts.EXACT), *values(amounts.WRAPPING)):
@@ -115,7 +115,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
 
 
 def _texts_to_send(ctx: CheckContext) -> Iterator[Mapping[Place, str]]:
-    """Texts that servers are known to change, which the resources of every kind did not have."""
+    """Returns texts that servers are known to alter, and that none of the created resources had."""
     pending = Pending(ctx.operation.id)
     for made in creations(ctx.run, ctx.operation.id):
         pending.had(made.body)
@@ -131,8 +131,8 @@ def _send_with_text(
     *,
     must: bool = False,
 ) -> Exchange:
-    """Sends a body with such a text, and without it where it is refused; what `must` be taken may raise
-    Inconclusive. The answer shows what was sent."""
+    """Sends a body with such texts, without them where they are refused, and judges that the answer shows
+    them. With `must`, raises Inconclusive where both are refused."""
     if (answer := send_with_texts(ctx, fixture, body, texts, what)) is not None:
         return answer
     plain = fixture.call(ctx.operation.id, body)
@@ -166,13 +166,13 @@ def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
 
 @predicate
 def above_zero(exchanges: Sequence[Exchange]) -> str:
-    """The amount in US dollars of an accepted payout, which is positive, is not zero or less."""
+    """The amount in US dollars of an accepted payout is above zero."""
     amount = _decimal(exchanges[0].get("amount_in_usd"))
     return show(exchanges[0].get("amount_in_usd")) if amount is not None and amount <= 0 else ""
 
 
 def _decimal(value: Any) -> Decimal | None:
-    """The number that a JSON string stands for."""
+    """Returns the number in a JSON string; None without one."""
     try:
         return Decimal(value) if isinstance(value, str) else None
     except InvalidOperation:
@@ -180,7 +180,7 @@ def _decimal(value: Any) -> Decimal | None:
 
 
 def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Decimal | None:
-    """Amount that an account can pay in a currency; None where it does not show."""
+    """Reads the amount that an account can pay in a currency; None where it does not show."""
     answer = ctx.send(fixture.call("getAccountBalances"), "what can be drawn on?")
     balances = answer.get("balances")
     for balance in balances if answer.succeeded and isinstance(balances, list) else []:
@@ -192,8 +192,8 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
 
 @check("payout.insufficient-funds", UNTOUCHED)
 def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
-    """Records if a new account, which has no funds, may pay out. Where it may not, a payout of more than the
-    named account has is refused as well, and leaves the balances as they are."""
+    """Records whether a new account, which has no funds, may pay out. Where it may not, a payout beyond the
+    funded account's balance is refused as well, and leaves the balances as they are."""
     answer = ctx.send(ctx.run.account(fresh=True).call("createPayout"), "a payout from a new account")
     shown = "accepted" if answer.succeeded else ""
     ctx.record("payout.insufficient-funds", "a payout from a new account without funds", answer, shown)
@@ -210,8 +210,8 @@ def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
 
     def beyond() -> Exchange:
         body = fixture.body("createPayout")
-        # Funds below zero may be what earlier refused payouts have left: as much again is beyond them on a
-        # right server, too, which a replay is sent to.
+        # Earlier refused payouts may have left negative funds: their absolute value is beyond those of a
+        # conforming server as well, to which a replay is sent.
         amount = format(EXACT.add(abs(funds), Decimal(body["amount"])), "f")
         return ctx.send(fixture.call("createPayout", {**body, "amount": amount}), "a payout beyond the funds")
 

@@ -1,4 +1,4 @@
-"""Headers, timestamps, keys and nonces of requests (section 5); signatures have a module of their own."""
+"""Headers, timestamps, API keys and nonces (section 5); test_signature has the signatures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
 
-#: Directions from now in which a timestamp may lie.
+#: Direction of a timestamp's offset from now, and its sign.
 _DIRECTIONS = (("old", -1), ("ahead", 1))
 
 
 @table("auth.accepts-valid", at=lambda ctx: AuthProbes(ctx, proven=False).sound)
 def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
-    """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
+    """A correctly signed request passes authentication, whatever hexadecimal digits its nonce has."""
     rule = "auth.accepts-valid"
     yield at.case(rule, "a valid request", auth=Auth(nonce=derive(new_nonce(), "upper")))
     nonce = "00" + fresh("digits", length=30)
@@ -37,10 +37,10 @@ def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
 
 @table("auth.missing-header", "auth.missing-header-status", "auth.bearer-only", at=AuthProbes)
 def test_missing_headers(at: Engine) -> Iterator[Case]:
-    """Each of the four headers is left out in turn, its value elsewhere, then all, without and with a bearer
-    token instead."""
+    """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
+    refused, also with a bearer token instead."""
     yield from elsewhere(at)
-    # In the query it would have to sign itself.
+    # In the query, the signature would sign itself.
     name = f"a request without {signing.SIGNATURE}"
     yield at.case("auth.missing-header", name, auth=Auth(omit=(signing.SIGNATURE,)))
     name = "a request without any of the four headers"
@@ -59,7 +59,7 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
 
 @table("auth.empty-header", at=AuthProbes)
 def test_empty_headers(at: Engine) -> Iterator[Case]:
-    """Each of the four headers is sent empty; timestamp and nonce also signed as empty."""
+    """A request with one of the four headers empty is refused; timestamp and nonce also signed as empty."""
     rule = "auth.empty-header"
     for header in signing.HEADERS:
         yield at.case(rule, f"an empty {header}", auth=Auth(empty=(header,)))
@@ -71,10 +71,10 @@ def test_empty_headers(at: Engine) -> Iterator[Case]:
 
 
 def _age(exchange: Exchange) -> tuple[float, float] | None:
-    """Between how many and how many seconds old the timestamp was when the server saw it, by its Date header.
+    """Returns the least and the greatest age of a timestamp when the server read it, in seconds, by the Date
+    header; None where it does not show.
 
-    The header is cut to the second, and servers that write it once a second may be late by another one.
-    """
+    The header is truncated to seconds, and servers that cache it for one may be late by that."""
     date, text = http_date(exchange.header("date")), exchange.timestamp or ""
     if date is None or not text.isdecimal():
         return None
@@ -83,7 +83,7 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 
 
 def _other_units(at: Engine) -> Iterator[Case]:
-    """Timestamps in other units, and others that a reader may take for the present."""
+    """Yields timestamps in other units, and others that a parser may take for the present."""
     now = at.ctx.run.clock.now()
     for name, timestamp in (
         ("a timestamp in milliseconds", now * 1000),
@@ -94,10 +94,10 @@ def _other_units(at: Engine) -> Iterator[Case]:
 
 
 def _distant_timestamps(at: Engine) -> Iterator[Case]:
-    """A timestamp that is far outside the window, by any clock."""
+    """Yields a timestamp far outside the window by any clock, another one for each operation."""
     now = at.ctx.run.clock.now()
     further = (
-        # Summer time that is, or is not.
+        # Mistakes about daylight saving time.
         ("an hour old", now - 3600),
         ("an hour ahead", now + 3600),
         ("two hours old", now - 7200),
@@ -111,7 +111,6 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
         ("in nanoseconds", derive(str(now), "and.000000000")),
         ("below 0", -now),
     )
-    # One for an operation.
     how, other = at.turn(further)
     query = "page=1&size=2" if at.ctx.operation.is_list else ""
     auth = Auth(timestamp=str(other))
@@ -120,8 +119,8 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
 
 
 def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> None:
-    """Judges timestamps just outside of the window (side 1) or just inside (-1), old and ahead; again at a
-    greater distance from the edge where an answer does not prove on which side of it the first was."""
+    """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
+    the edge where an answer does not prove on which side the first was."""
     distances = margins(ctx)
     for direction, sign in ctx.only_wanted(_DIRECTIONS):
         for distance in distances:
@@ -142,7 +141,7 @@ def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> N
 @check("auth.timestamp-window")
 def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
     """Timestamps just over 300 seconds old and ahead, in milliseconds, 0, of another century, and one of the
-    second organization that is hours or days off."""
+    second organization that is hours or days off are refused."""
     engine = AuthProbes(ctx)
     _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
     engine.run(_other_units)
@@ -151,13 +150,13 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
 
 @check("auth.timestamp-accepted")
 def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
-    """Timestamps just under 300 seconds in the past and in the future pass authentication."""
+    """Timestamps just under 300 seconds old and ahead pass authentication."""
     _near_the_edge(ctx, sound(ctx), "auth.timestamp-accepted", -1)
 
 
 @table("auth.timestamp-integer", at=AuthProbes)
 def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
-    """Timestamps that are no integer, near the server's time for readers that are lenient."""
+    """Timestamps that are not an integer are refused, most of which lenient parsers read as the present."""
     now = at.ctx.run.clock.now()
     for name, timestamp in (
         ("the timestamp abc", "abc"),
@@ -179,7 +178,7 @@ def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
 
 @table("auth.header-case", at=sound)
 def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
-    """The four headers with their names in lower case, in upper case and with the cases swapped."""
+    """A request with its four headers' names in lower case, or with the cases swapped, is authenticated."""
     for name, case in (
         ("header names in lower case", "lower"),
         ("header names with the cases swapped", "swapped"),
@@ -189,8 +188,8 @@ def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
 
 @table("auth.unknown-key", "auth.unknown-key-status", at=AuthProbes)
 def test_unknown_keys(at: Engine) -> Iterator[Case]:
-    """API keys that nobody has, some as close to the right one as can be, signed with several secrets; one is
-    on some operations the name of a member that all objects have."""
+    """API keys that do not exist are refused, some almost equal to the valid one, signed with its secret or
+    an empty one; on some operations one is the name of a member that all objects inherit."""
     known = at.ctx.target.primary.api_key
     member = at.turn(("", *ids.INHERITED))
     unsecured = f"the API key {member}" if member else "an unknown API key"
@@ -210,13 +209,13 @@ def test_unknown_keys(at: Engine) -> Iterator[Case]:
 
 @check("auth.nonce-replay", "auth.nonce-replay-idempotent")
 def test_nonces_are_used_once(ctx: CheckContext) -> None:
-    """A nonce comes again with a fresh valid signature: on this operation, from and to one of another method,
-    after a request refused for its path, in the very same request, and on POST with its key and body; on
-    lists also from the second organization."""
+    """A used nonce is refused in a request with a fresh valid signature: on the same operation, from and to
+    one of another method, after a request refused for its path, in the very same request, and on POST with
+    its key and body; on lists also between requests of the second organization."""
     probes = AuthProbes(ctx)
     rule, repeated = "auth.nonce-replay", "auth.nonce-replay-idempotent"
     first = probes.recent
-    # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
+    # Sent for test_nonces_stay_used: a nonce is remembered from its use on, not from its timestamp.
     _ = probes.aged
     earlier = probes.usual().signed(timestamp_offset=-2)
     earlier = earlier.but(body=lengthened(earlier.body))
@@ -236,7 +235,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     )
     what = "a nonce that the second organization used before"
     if ctx.operation.is_list and ctx.wanted(what) and (second := probes.second) is not probes:
-        # Lists only, which leave nothing behind.
+        # Lists only, as they create nothing.
         used = probes.passed(second.send(second.fixture.call(probes.operation), f"{what}, now new"))
         probes.nonce_replay(
             rule, used, second.fixture.call(probes.operation).signed(timestamp_offset=-2), what
@@ -244,7 +243,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 
 
 def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
-    """A valid request but for an unknown id, if the server refuses it after authentication and not before."""
+    """Sends a valid request with an unknown id; returns it if the server refuses it after authentication."""
     top = parameters(probes.operation)[0]
     wrong = probes.usual({top: UNKNOWN}).signed(signature_forms="other.32")
     unsigned = ctx.send(wrong, "a wrong signature and an unknown top-level id")
@@ -253,7 +252,7 @@ def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
     return astray if after and unsigned.refused_authentication else None
 
 
-#: Method -> operations of another method that a nonce is shared with; the second where the first is suspect.
+#: Method -> operations of another method to share a nonce with; the second where the first is suspect.
 _PARTNERS = {
     "GET": ("createVirtualAccount", "updateBeneficiary"),
     "POST": ("listAccounts", "getAccountBalances"),
@@ -262,9 +261,9 @@ _PARTNERS = {
 
 
 def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
-    """Judges nonces that go from this operation to one of another method, and from there to here."""
+    """Judges nonces used on this operation and then on one of another method, and in the other order."""
     here = ctx.operation.id
-    # Another one, of the same method where there is one, to try a partner with.
+    # A control, of the same method where there is one, to test a partner with.
     reads, writes = ("listAccounts", "getAccountBalances"), ("createVirtualAccount", "createBeneficiary")
     third = next(other for other in (reads if ctx.operation.method == "GET" else writes) if other != here)
 
@@ -287,10 +286,9 @@ def _judge_shared(
     probe: Callable[[str], tuple[Exchange, str]],
     control: Callable[[str], tuple[Exchange, str]],
 ) -> None:
-    """Judges one way of sharing a nonce with a partner.
+    """Judges one order of sharing a nonce with a partner.
 
-    What goes wrong may be the partner's own fault: one that does the same with a third operation is suspect.
-    """
+    A partner that fails with a third operation as well is suspect: the defect may be its own."""
     rule = "auth.nonce-replay"
     suspects: list[tuple[Exchange, str]] = []
     for partner in _PARTNERS[ctx.operation.method]:
@@ -303,7 +301,7 @@ def _judge_shared(
                 return
         except Inconclusive as stop:
             ctx.skip_judgement(rule, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
-    # Not one partner's own fault: nonces are not shared between methods at all.
+    # All partners fail: the defect is not their own.
     for answer, what in suspects[:1]:
         ctx.judge(rule, replayed(what), answer)
 

@@ -1,4 +1,4 @@
-"""Balances (sections 2.2 and 4.1): those of the account that is asked for, and of no other."""
+"""Balances are those of the requested account, and of no other (sections 2.2 and 4.1)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
 
-#: Looks at two accounts whose balances others may change in between.
+#: Reads of two accounts whose balances others may change in between.
 LOOKS = 2
 
 
 @check("balances.of-account")
 def test_balances_are_of_the_account(ctx: CheckContext) -> None:
-    """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
-    once."""
+    """The balances of two new accounts, of the funded one and of another organization's carry the account's
+    id, and each currency once; a payout from the funded one shows in no other."""
     fixtures = [
         ("a new account", ctx.run.account(fresh=True)),
         ("another new account", ctx.run.account(fresh=True)),
@@ -35,7 +35,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
             fixture = ctx.run.account(owner="secondary")
             fixture.ids("getAccountBalances")
             fixtures.append(("an account of another organization", fixture))
-    # All accounts are there before the first is read: a server may show the newest one's balances.
+    # All accounts are created before the first read: a server may show the newest one's balances.
     for _, fixture in fixtures:
         fixture.ids("getAccountBalances")
     for name, fixture in [*fixtures, fixtures[0]]:
@@ -55,7 +55,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
 def _judge_neighbours(
     ctx: CheckContext, funded: AccountFixture, neighbours: Sequence[tuple[str, AccountFixture]]
 ) -> None:
-    """Judges that what a payout takes from one account shows in no other one's balances."""
+    """Judges that a payout from one account does not show in the balances of others."""
 
     def look(name: str, fixture: AccountFixture) -> Exchange:
         purpose = f"balances of {name}, which pays nothing, beside one that does"
@@ -80,8 +80,8 @@ def _judge_neighbours(
 
 @predicate
 def not_the_payers(exchanges: Sequence[Exchange]) -> str:
-    """An account's balances, first, are not those of another account, which a payout, last, has just changed
-    from what they were, third; and they have not moved by that payout's amount, from what is fourth."""
+    """An account's balances, first, are not those of another account, second, which a payout, fifth, changed
+    from what they were, third; nor have they moved by its amount from what they were, fourth."""
     beside, after, before = (_money(exchange) for exchange in exchanges[:3])
     for currency, money in after.items():
         if money != before.get(currency) and beside.get(currency) == money:
@@ -95,7 +95,7 @@ def not_the_payers(exchanges: Sequence[Exchange]) -> str:
 
 
 def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
-    """Currency -> its amounts in an account's balances."""
+    """Returns currency -> amounts in an account's balances."""
     names = ("available_balance", "pending_payout")
     return {
         str(balance.get("currency")): tuple(balance.get(name) for name in names)

@@ -1,4 +1,4 @@
-"""Beneficiaries (sections 2.3, 3 and 4.2): disabled, and holding their destinations."""
+"""Beneficiaries (sections 2.3, 3 and 4.2): null fields, disabling and embedded destinations."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from conformance.world.habits import found
 from conformance.world.known_lists import large_list
 from conformance.world.shapes import accepted_body, accepts
 
-#: The name of the probe that disables a plain beneficiary.
+#: Name of the probe that disables a plain beneficiary.
 _PLAIN = "a beneficiary"
 
-#: Position of a beneficiary's destination -> its row in the table of bodies.
+#: Position of a beneficiary's destination -> its row of BODIES.
 _KINDS = {
     0: "the default",
     1: "wallet",
@@ -47,17 +47,16 @@ _KINDS = {
     5: "a label with signs",
 }
 
-#: More destinations than a list shows on a page by default.
+#: More destinations than a page of the default size shows.
 MANY = 11
 
-#: Rounds in which destinations are made while their beneficiary is changed.
+#: Rounds of a race between creates of destinations and changes of their beneficiary.
 MEANWHILE = 2
 
 
 @check("format.nullable", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
 def test_empty_fields_stay_null(ctx: CheckContext) -> None:
-    """A beneficiary created without its optional fields shows them as null when it is read, changed and
-    disabled."""
+    """A beneficiary created without optional fields shows them as null when read, updated and disabled."""
     fixture = ctx.account(fresh=True)
     person = Beneficiary(ctx, fixture, required_only(fixture))
     if ctx.operation.traits.disables:
@@ -76,9 +75,9 @@ def test_empty_fields_stay_null(ctx: CheckContext) -> None:
 
 @check("beneficiary.disable", "beneficiary.disable-moves-updated", "beneficiary.disable-twice")
 def test_disable(ctx: CheckContext) -> None:
-    """An individual, a business, one that was changed before and one that was paid are disabled: the
-    answer has status disabled, a later updated and all else as it was; a later read agrees, and nobody
-    else is disabled."""
+    """An individual, a business, an updated beneficiary and one that was paid are disabled: the answer has
+    status disabled, a later updated and all else unchanged; a later read agrees, and no other beneficiary is
+    disabled. A second disable may be refused, else it shows the same."""
     fixture = ctx.account(fresh=True)
     bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account())
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
@@ -88,7 +87,7 @@ def test_disable(ctx: CheckContext) -> None:
         for name, person in ctx.only_wanted(people.items())
     }
     latest, last = Beneficiary(ctx, fixture), [bystander.created, *before.values()][-1]
-    # Each operation may have its own precision: later in the fewest digits of both.
+    # Operations may show different precisions: later in the coarser one.
     for earlier in (last, bystander.created):
         wait_past(earlier.get("updated"), last.arrived)
     for name, person in ctx.only_wanted(people.items()):
@@ -96,7 +95,7 @@ def test_disable(ctx: CheckContext) -> None:
     for other, whose in ((bystander, "of the account"), (latest, "made last"), (elsewhere, "elsewhere")):
         spared = other.read(f"another beneficiary, {whose}, after all of that")
         if spared.succeeded and spared.get("status") == "disabled":
-            # Nobody else disables; another status may be the work of a job.
+            # Background jobs may change the status, but do not disable.
             ctx.judge(
                 "beneficiary.disable", Member("another beneficiary was disabled", "status", "active"), spared
             )
@@ -105,7 +104,7 @@ def test_disable(ctx: CheckContext) -> None:
 
 
 def _to_disable(ctx: CheckContext, fixture: AccountFixture) -> dict[str, Beneficiary]:
-    """The beneficiaries to disable that the run wants and the server takes, by the names of their probes."""
+    """Returns the beneficiaries to disable, by probe, that the run wants and the server accepts."""
     people: dict[str, Beneficiary] = {}
     if ctx.wanted(_PLAIN):
         people[_PLAIN] = Beneficiary(ctx, fixture)
@@ -136,7 +135,7 @@ def _judge_disable(
     if not ctx.judge(rule, Accepted(f"{name} is disabled"), answer):
         return
     expected = {**document(before), "status": "disabled"}
-    # Which destinations the answer shows is for beneficiary.destinations to say.
+    # beneficiary.destinations judges which destinations the answer shows.
     but, what = ["status", "payout_destinations", *aside], f"{name} is disabled"
     known = {**person.stated, "status": "disabled"}
 
@@ -156,8 +155,7 @@ def _judge_disable(
 
 
 def _judge_second(ctx: CheckContext, person: Beneficiary, aside: list[str]) -> None:
-    """Judges the answer to a second disable, if it is no refusal: what it shows is disabled, and all else as
-    it was created."""
+    """Judges the answer to a second disable, if it is no refusal: status disabled, all else as created."""
     again = person.disable("disabled a second time, with another key")
     status = again.get("status")
     seen = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else again.described()
@@ -178,9 +176,9 @@ def _judge_second(ctx: CheckContext, person: Beneficiary, aside: list[str]) -> N
     operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
 )
 def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
-    """A beneficiary shows none, then one, then all of its destinations, more than fit on a page of a list,
-    each as it was created, and never one of another beneficiary; a default moves as in their list. A read
-    shows the beneficiary itself as it was created."""
+    """A beneficiary shows none, one, then all of its destinations, more than fit on a page of a list, each as
+    it was created, and none of another beneficiary; after another default, is_default as in their list. A
+    read shows the beneficiary itself as it was created."""
     rule, fixture = "beneficiary.destinations", ctx.account(fresh=True)
     owner, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
     foreign = _destination(ctx, fixture, other)
@@ -196,7 +194,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     }
     act = acts[ctx.operation.id]
     mine: list[Exchange] = []
-    # Disabling is final, as far as is known: it shows all of them once.
+    # Disabling may be final: its answer shows all of them once.
     for count in (0, 1, 2, MANY) if not ctx.operation.traits.disables else (MANY,):
         while len(mine) < count:
             made = _destination(ctx, fixture, owner, _KINDS.get(len(mine), ""))
@@ -229,8 +227,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
 def _judge_defaults(
     ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, act: Callable[[str], Exchange]
 ) -> None:
-    """Judges that a beneficiary shows the defaults that its list of destinations shows, after another one was
-    accepted as the default."""
+    """Judges that a beneficiary shows the defaults of its list of destinations after a change of these."""
     rule, what = "beneficiary.destinations", "a beneficiary after another destination became its default"
     body = {**ctx.run.bank_account(fixture), "is_default": True}
     if not ctx.send(call("createPayoutDestination", owner.ids, body), "another default").succeeded:
@@ -250,8 +247,7 @@ def _judge_defaults(
 
 @predicate
 def defaults_as_listed(exchanges: Sequence[Exchange]) -> str:
-    """A beneficiary, first, shows each of its destinations as a default that their list, second, does, and no
-    other."""
+    """A beneficiary, first, shows is_default of its destinations as their list, second, does."""
     embedded = objects(exchanges[0].get("payout_destinations"))
     listed = {element.get("id"): element.get("is_default") for element in objects(exchanges[1].get("items"))}
     for element in embedded:
@@ -262,7 +258,7 @@ def defaults_as_listed(exchanges: Sequence[Exchange]) -> str:
 
 
 def _judge_many_destinations(ctx: CheckContext) -> None:
-    """Judges that a beneficiary shows all of more destinations than the largest page of a list holds."""
+    """Judges that a beneficiary shows all its destinations, more than the largest page of a list."""
     rule = "beneficiary.destinations"
     many = large_list(ctx.run, "listPayoutDestinations")
     ids = dict(zip(("account_id", "beneficiary_id"), many.call.path.split("/")[3:6:2], strict=True))
@@ -284,8 +280,8 @@ _CHANGED = ("beneficiary.destinations", "beneficiary.update", "beneficiary.disab
 
 @check(*_CHANGED, operations=("updateBeneficiary", "disableBeneficiary"))
 def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
-    """Destinations made while their beneficiary is changed or disabled are among its destinations; neither
-    that change is lost nor another one of the same moment."""
+    """Destinations created while their beneficiary is updated or disabled are among its destinations; neither
+    that change is lost nor another one at the same time."""
     fixture, disables = ctx.account(fresh=True), ctx.operation.traits.disables
     rule = "beneficiary.disable" if disables else "beneficiary.update"
     rounds = Rounds(ctx, MEANWHILE)
@@ -293,7 +289,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
         owner = Beneficiary(ctx, fixture)
         other = {"display_name": f"Grace {samples.marker()}"}
         change = {"status": "disabled"} if disables else {"note": samples.marker()}
-        # The PATCH first: what it reads later is hardly ever old.
+        # The PATCH first: sent later, it would seldom read an outdated state.
         changes = [
             call("updateBeneficiary", owner.ids, other),
             call(ctx.operation.id, owner.ids, None if disables else change),
@@ -334,8 +330,8 @@ def holds_destinations(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str
 def _destination(
     ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, row: str = ""
 ) -> Exchange | None:
-    """A new destination of a beneficiary, of a row of bodies if the server takes it; None where it refuses
-    even the sample."""
+    """Creates a destination of a beneficiary, from a row of bodies if the server accepts it, else from the
+    sample; None where both are refused."""
     operation = "createPayoutDestination"
     for body in [*(bodies(fixture, operation, row) if row else []), *bodies(fixture, operation)]:
         made = ctx.send(call("createPayoutDestination", owner.ids, body), "a destination to be shown")
@@ -346,7 +342,7 @@ def _destination(
 
 @predicate
 def embedded_as_created(exchanges: Sequence[Exchange], name: str, otherwise: Any) -> str:
-    """A beneficiary, first, shows a member of a destination as its create answered it, or otherwise."""
+    """A beneficiary, first, shows a member of a destination as its create, second, did, or `otherwise`."""
     answer, origin = exchanges[:2]
     first = origin.get(name)
     for element in objects(answer.get("payout_destinations")):
@@ -374,7 +370,7 @@ def _judge_destinations(
     wanted = sorted(str(destination.get("id")) for destination in mine)
     exactly = Equal(f"{what}: payout_destinations", At("payout_destinations"), wanted, "ids")
     ctx.judge(rule, exactly, answer, *mine, foreign)
-    # What disabling does to destinations is not shown, and how they are masked is a matter of their create.
+    # How disabling changes destinations is open; other rules judge how numbers are masked.
     aside = (
         "object",
         "updated",

@@ -1,4 +1,4 @@
-"""Payout destinations (sections 2.4 and 4.3): what they show of the numbers they are made with."""
+"""Payout destinations (sections 2.4 and 4.3): masked numbers, types and defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conformance.world.run_context import SAMPLE_REMEDIES
 from conformance.world.samples import Body
 from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
 
-#: Members that belong to one type of destination, by the type that they do not apply to.
+#: Type of destination -> members that do not apply to it.
 INAPPLICABLE = {
     "bank_account": ("network", "wallet_address_masked"),
     "wallet": (
@@ -36,19 +36,18 @@ INAPPLICABLE = {
 
 
 def create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
-    """The answer to the create of a destination among others that nobody counts."""
+    """Creates a destination where their number does not matter; returns the exchange."""
     fixture = created_in(ctx.run, "createPayoutDestination")
     return ctx.send(call("createPayoutDestination", fixture.ids("createPayoutDestination"), body), purpose)
 
 
 def squeezed(text: str) -> str:
-    """A number without the spacing it may be grouped with, in lower case."""
+    """Strips the separators of a number, in lower case."""
     return "".join(letter for letter in text if letter.isalnum()).lower()
 
 
 def clabe() -> str:
-    """A random Mexican CLABE with a valid control digit: bank 032, place 180 and eleven digits of an
-    account."""
+    """Draws a Mexican CLABE with a valid check digit: bank 032, place 180 and eleven digits of an account."""
     number = "032180" + samples.digits(11)
     weights = (3, 7, 1) * 6
     return number + str(
@@ -57,7 +56,7 @@ def clabe() -> str:
 
 
 def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bool:
-    """Judges destination.last4 on an answer, where the server accepted the number; whether it did."""
+    """Judges destination.last4 on an answer, if the server accepted the number; returns whether it did."""
     if not answer.succeeded:
         return False
     ends = Equal(f"{what}: account_number_last4", At("account_number_last4"), number[-4:])
@@ -67,8 +66,8 @@ def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bo
 
 @check("destination.last4")
 def test_last_four_digits(ctx: CheckContext) -> None:
-    """Bank accounts of every kind and with numbers of several lengths, one that starts with zeros and some
-    whose last four digits do, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
+    """Bank accounts of every kind, and with numbers of several lengths that begin with zeros or have zeros in
+    their last four digits, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
     judged = False
     for made in creations(ctx.run, "createPayoutDestination"):
         number = made.body.get("account_number")
@@ -95,7 +94,7 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         ends = Equal(f"{what}: clabe_last4", At("clabe_last4"), number[-4:])
         ctx.judge("destination.last4", ends, answer)
     if answer.succeeded and isinstance(answer.get("account_number_last4"), str):
-        # Not every server takes a CLABE for an account number, and then it shows none.
+        # A server that does not treat a CLABE as an account number shows none.
         judged |= ends_with(ctx, answer, number, what)
     if not judged:
         raise Inconclusive(
@@ -106,8 +105,8 @@ def test_last_four_digits(ctx: CheckContext) -> None:
 
 @check("destination.masked", "destination.masked-enough")
 def test_masked_numbers(ctx: CheckContext) -> None:
-    """A destination made with an IBAN shows iban_masked and one made with a wallet address shows
-    wallet_address_masked: each a string in which the full value does not stand."""
+    """A destination created with an IBAN or a wallet address shows iban_masked or wallet_address_masked: a
+    string without the full value, and with no more than a third of it or six characters."""
     judged = False
     alone: Body | None = None
     for made in creations(ctx.run, "createPayoutDestination"):
@@ -116,7 +115,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
             ("wallet_address", "wallet_address_masked", "wallet"),
         ):
             value = made.body.get(name)
-            # An IBAN beside an account number may well not apply.
+            # Beside an account number, an IBAN may not apply.
             beside = name == "iban" and "account_number" in made.body
             if isinstance(value, str) and made.body.get("type") == kind and not beside:
                 judge_masked(ctx, made.exchange, member, value, f"created with {made.kind}")
@@ -145,7 +144,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
 
 
 def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
-    """Judges destination.masked on one answer."""
+    """Judges destination.masked and destination.masked-enough on an answer."""
     expected = f"{what}: {member}, a string that hides the full value"
     ctx.judge("destination.masked", masked(expected, member=member, value=value), answer)
     if "destination.masked-enough" in ctx.rules and isinstance(answer.get(member), str):
@@ -160,7 +159,7 @@ def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, w
 
 @predicate
 def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
-    """A member is a string that does not hold the full value."""
+    """A member is a string that does not contain the full value."""
     shown_value = exchanges[0].get(member)
     if isinstance(shown_value, str) and squeezed(value) in squeezed(shown_value):
         return "the full value"
@@ -168,14 +167,14 @@ def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
 
 
 def _alike_at_start(first: str, other: str) -> int:
-    """Length of the common beginning of two texts, in characters."""
+    """Returns the length of the common prefix of two texts, in characters."""
     pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False))
     return sum(1 for _ in pairs)
 
 
 @predicate
 def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: int) -> str:
-    """A masked member begins and ends like the value in no more than so many characters."""
+    """A masked member shares at most `most` characters with the beginning and the end of the value."""
     seen, whole = squeezed(str(exchanges[0].get(member))), squeezed(value)
     first = _alike_at_start(seen, whole)
     last = _alike_at_start(seen[first:][::-1], whole[first:][::-1])
@@ -184,7 +183,7 @@ def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: 
 
 @check("create.initial-state", operations=("createPayoutDestination",))
 def test_first_destination_is_no_default(ctx: CheckContext) -> None:
-    """The first destination of a beneficiary, made without is_default, is not its default."""
+    """The first destination of a beneficiary, created without is_default, is not its default."""
     rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
     fixture = ctx.account(fresh=True)
     owner = Beneficiary(ctx, fixture)
@@ -198,7 +197,7 @@ def test_first_destination_is_no_default(ctx: CheckContext) -> None:
 
 @check("format.inapplicable-fields")
 def test_inapplicable_fields(ctx: CheckContext) -> None:
-    """Notes which members that do not apply to a destination's type are null and which are left out."""
+    """Records which members that do not apply to a destination's type are null and which are left out."""
     for made in creations(ctx.run, "createPayoutDestination"):
         if made.kind not in ("the sample", "a wallet"):
             continue
@@ -215,7 +214,7 @@ def test_inapplicable_fields(ctx: CheckContext) -> None:
 
 @check("destination.card")
 def test_card_destination(ctx: CheckContext) -> None:
-    """Notes what a card destination with the fields that every destination has is answered."""
+    """Records the answer to a card destination with the fields that all destinations have."""
     bank = ctx.run.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
     answer = create(ctx, body, "a card destination")
@@ -229,7 +228,7 @@ def test_card_destination(ctx: CheckContext) -> None:
 
 @check("destination.second-default")
 def test_second_default(ctx: CheckContext) -> None:
-    """Notes what happens to a beneficiary's default destination when a second one is created as default."""
+    """Records what happens to a beneficiary's default destination when a second default is created."""
     fixture = ctx.account(fresh=True)
     calls = [_default(ctx, fixture) for _ in range(2)]
     first = ctx.accept(calls[0], "a first default destination")
@@ -253,7 +252,7 @@ def test_second_default(ctx: CheckContext) -> None:
     ctx.observe("destination.second-default", "a second default destination", seen[pair], first, second, read)
 
 
-#: Repetitions on other beneficiaries of a default that moved: reads may lag behind writes.
+#: Attempts, each on another beneficiary, before a default that moved counts: reads may lag behind writes.
 ROUNDS = 2
 
 
@@ -266,7 +265,7 @@ ROUNDS = 2
 def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
     """The default destination stays when another default is refused, when the create of an earlier default is
     repeated with its key, and when a destination that is no default (is_default null, left out or false, of
-    other types), or another beneficiary's, is created."""
+    other types), or another beneficiary's default, is created."""
     attempts: tuple[tuple[str, str, Callable[[AccountFixture, Call], list[Call]]], ...] = (
         (
             "refusal.changes-nothing",
@@ -307,7 +306,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 ctx.skip_judgement(rule, f"a default destination was answered {made[0].described()}", made[0])
                 break
             newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
-            # Where the defaults have moved in an attempt, the second create may have moved them late.
+            # After a first attempt in which defaults moved, as the second create may have moved them late.
             before = defaults(ctx, fixture, holding=newest, alone=attempt > 1)
             of_refusals = rule == "refusal.changes-nothing"
             strangers = ["secondary"] if of_refusals and ctx.target.secondary is not None else []
@@ -326,10 +325,10 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
 
 
 def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
-    """Creates of default destinations of the fixture's beneficiary with a wrong field or no field that its
-    type needs, and by the path of another account."""
+    """Builds creates of default destinations with an invalid field, without a required one, and by the path
+    of another account."""
     elsewhere = {"account_id": ctx.account().account_id, "beneficiary_id": fixture.beneficiary_id}
-    # A server that opens few accounts may have both in one.
+    # At a quota of accounts both may be in one.
     apart = elsewhere["account_id"] != fixture.account_id
     return [
         _default(ctx, fixture).with_field("iban", "X" * 35),
@@ -339,14 +338,14 @@ def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
 
 
 def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | None = None) -> Call:
-    """The create of a default destination, of the fixture's beneficiary or that of these ids."""
+    """Builds the create of a default destination, of the fixture's beneficiary or that of these ids."""
     operation = "createPayoutDestination"
     body = {**ctx.run.bank_account(fixture), "is_default": True}
     return call(operation, ids or fixture.ids(operation), body)
 
 
 def _of_other_shapes(fixture: AccountFixture) -> list[Call]:
-    """Creates of destinations with an IBAN alone and for a wallet, no defaults, as the server takes them."""
+    """Builds creates, as the server accepts them, of an IBAN alone and a wallet that are no defaults."""
     operation = "createPayoutDestination"
     return [
         fixture.call(operation, accepted_body(fixture, operation, shape))

@@ -1,4 +1,4 @@
-"""Open choices about request fields, recorded and never judged."""
+"""Open choices about request fields, which are recorded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.world.samples import marker
 
 @check("body.unknown-fields")
 def test_unknown_field(ctx: CheckContext) -> None:
-    """Records if a request with an unknown field is accepted."""
+    """Records whether a request with an unknown field is accepted."""
     valid = ctx.valid()
     answer = ctx.send(valid.with_field("conformance_unknown", "1"), "an unknown field")
     ctx.record(
@@ -33,8 +33,8 @@ def test_unknown_field(ctx: CheckContext) -> None:
 
 @table("fields.lenient-values", at=DefectiveBodies)
 def test_lenient_values(at: DefectiveBodies) -> Iterator[Case]:
-    """Records if lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
-    accepted."""
+    """Records whether lower-case codes, odd e-mail addresses and phone numbers, empty strings, outer spaces
+    and an upper-case choice are accepted."""
     for question, name, value in (
         ("a lower-case country code", "country_code", str(at.good("country_code")).lower()),
         ("an e-mail address without @", "email", f"{marker()}.example.com"),
@@ -50,8 +50,8 @@ def test_lenient_values(at: DefectiveBodies) -> Iterator[Case]:
 
 @check("fields.null-optional", "beneficiary.update")
 def test_optional_field_null(ctx: CheckContext) -> None:
-    """Records if null for an optional field empties it, is ignored or refused, where a response shows it
-    as null; a beneficiary that is read after updates shows what these have answered."""
+    """Records whether null empties an optional field that responses show as null, is ignored or is refused; a
+    beneficiary that is read after updates shows what these have answered."""
     invalid = DefectiveBodies(ctx)
     update, answered = ctx.operation.traits.subset_of, dict[str, Exchange]()
     ids = Beneficiary(ctx, ctx.account()).ids if update else invalid.ids
@@ -77,7 +77,7 @@ def test_optional_field_null(ctx: CheckContext) -> None:
 
 @table("fields.address-members", at=DefectiveBodies)
 def test_address_without_a_member(at: DefectiveBodies) -> Iterator[Case]:
-    """Records the members of an address that may be missing."""
+    """Records which members of an address may be left out."""
     whole = at.good("address")
     incomplete: dict[str, dict[str, Any]] = {
         name: {key: value for key, value in whole.items() if key != name} for name in whole

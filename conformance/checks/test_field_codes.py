@@ -16,23 +16,23 @@ from conformance.world.corpora.texts import WRONG_CODES
 from conformance.world.corpora.wrong_values import wrong_choices
 
 
-# On a create the enumerated fields say of which kind a body is.
+# On a create, enumerated fields decide the shape of the body.
 @field_table("fields.enum", lambda field: field.choices, lambda ctx: not ctx.operation.traits.creates)
 def test_value_outside_the_enumeration(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body with a value that an enumeration does not list, or that only begins or ends like a listed
-    one, is refused."""
+    """A valid body with a value that an enumeration does not list, some with the beginning or the end of a
+    listed one, is refused."""
     for field in fields:
         wrong = ((value, value) for value in wrong_choices(field))
         yield from at.wrong("fields.enum", field, where, wrong, '"{}"')
 
 
 def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
-    """The fields with codes of ISO standards: the currencies of wallets are no fiat."""
+    """Returns the fields with codes of ISO standards: wallets have no fiat currency."""
     return [field for field in fields if field.code != "currency" or at.shape != "wallet"]
 
 
 def _codes(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """Country codes that are not two letters, and currency codes that are not three."""
+    """Yields country codes that are not two letters, and currency codes that are not three."""
     for field in _of_fiat(at, fields):
         wrong = ((value, value) for value in values(WRONG_CODES[field.code]))
         yield from at.wrong(f"fields.{field.code}-code", field, where, wrong, '"{}"', elsewhere=2)
@@ -46,13 +46,13 @@ def test_malformed_country_code(at: DefectiveBodies, fields: Fields, where: str)
 
 @field_table("fields.currency-code", lambda field: field.code == "currency")
 def test_malformed_currency_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body whose fiat currency code is not three letters is refused; those of wallets are no fiat."""
+    """A valid body whose fiat currency code is not three letters is refused; wallets have none."""
     return _codes(at, fields, where)
 
 
 @field_table("fields.unassigned-code", lambda field: field.code in UNASSIGNED_CODES)
 def test_unassigned_code(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
+    """A valid body with the country code ZZ or the currency code ZZZ, which are not assigned, is refused."""
     for field in _of_fiat(at, fields):
         value = UNASSIGNED_CODES[field.code]
         yield from at.wrong("fields.unassigned-code", field, where, [(value, value)], '"{}"')
@@ -60,7 +60,7 @@ def test_unassigned_code(at: DefectiveBodies, fields: Fields, where: str) -> Cas
 
 @table("fields.currency-kind", UNTOUCHED, at=DefectiveBodies)
 def test_currency_of_the_other_kind(at: DefectiveBodies) -> Iterator[Case]:
-    """A virtual account, a bank account and a payin in a cryptocurrency are refused, and so is a wallet in a
+    """A virtual account, a bank account or a payin in a cryptocurrency is refused, and so is a wallet in a
     fiat currency."""
     rule, kind = "fields.currency-kind", "fiat" if TRAITS[at.operation].unique_pair else "crypto"
     if at.valid().get("type") == "wallet":

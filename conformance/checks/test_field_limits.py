@@ -1,4 +1,4 @@
-"""Maximum lengths: one character more is refused, the maximum itself is accepted (section 8)."""
+"""Maximum lengths (section 8): the maximum is accepted, one character more is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from conformance.world.corpora.wrong_values import (
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.shapes import by_shape
 
-#: Letters of a short text.
+#: Length of a short text, in letters.
 SHORT = 8
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
@@ -42,9 +42,9 @@ def test_longer_than_maximum(at: DefectiveBodies, fields: Fields, where: str) ->
 
 @check("fields.max-length-accepted", "fields.other-scripts")
 def test_exactly_the_maximum(ctx: CheckContext) -> None:
-    """A field of exactly its maximum length, in letters outside ASCII where it is free text, is accepted and
-    comes back whole. A server that refuses a short text in such letters takes as many in ASCII. An e-mail
-    address of 254 characters will do where the server keeps the limits of RFC 5321."""
+    """A field of exactly its maximum length, of non-ASCII letters where it is free text, is accepted and
+    returned whole. A server that refuses even a short text of such letters accepts the maximum in ASCII; one
+    that keeps to RFC 5321, an e-mail address of 254 characters."""
     limited = [field for field in request_fields(ctx.operation.id) if field.max_length is not None]
     for shape, fields in by_shape(ctx.operation.id, limited).items():
         invalid = DefectiveBodies(ctx, shape)
@@ -71,7 +71,7 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
     if answer.refused and not answer.throttled:
         shorter = _call(ctx, invalid, {})
         if "amount" in answer.call.document:
-            # A server may take for a mistake what looks as if it were paid twice.
+            # The same amount, which a server may refuse as a duplicate.
             shorter = shorter.with_field("amount", answer.call.document["amount"])
         control = ctx.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
@@ -90,7 +90,7 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
 
 
 def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Field) -> bool:
-    """Judges a short text in letters outside ASCII; the answer says whether it was accepted."""
+    """Judges a short text of non-ASCII letters; True if it was accepted, or the answer says nothing."""
     what = f"{field.name} of {SHORT} non-ASCII letters"
     answer = ctx.send(_call(ctx, invalid, {field.name: letters(SHORT)}), what)
     if not ctx.usable("fields.other-scripts", answer):
@@ -100,8 +100,7 @@ def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Fie
 
 @predicate
 def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
-    """A value did not come back cut or with letters replaced; other differences are the matter of
-    create.echo."""
+    """A value is not returned truncated or with letters replaced; create.echo judges other differences."""
     got, value = exchanges[0].get(name), Sent(name).read(exchanges)
     if not isinstance(got, str) or not got or got == value:
         return ""
@@ -111,7 +110,7 @@ def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
 
 
 def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) -> Call:
-    """A valid call with some fields changed; each wallet in an account of its own."""
+    """Builds a valid call with some fields changed; each wallet in a new account."""
     if ctx.operation.traits.subset_of:
         return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
     if ctx.operation.traits.unique_pair:
@@ -122,7 +121,7 @@ def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) 
 
 @check("fields.max-length-astral")
 def test_characters_outside_the_basic_plane(ctx: CheckContext) -> None:
-    """Records if a character outside the basic plane counts once or twice towards a maximum."""
+    """Records whether a character outside the basic plane counts once or twice towards a maximum."""
     rule, limit = "fields.max-length-astral", 255
     invalid = DefectiveBodies(ctx)
     for count in (limit, limit // 2):

@@ -1,8 +1,7 @@
-"""Required fields, JSON types and fields that others call for (sections 4.1 to 4.7).
+"""Required fields, JSON types and fields that others require (sections 4.1 to 4.7).
 
-Servers check each kind of body by a schema of its own: in others than the sample (named by `where`) one wrong
-value for a field is enough.
-"""
+Servers may validate each kind of body by a schema of its own: in others than the sample (`where`) one wrong
+value for a field is enough."""
 
 from __future__ import annotations
 
@@ -29,17 +28,17 @@ from conformance.world.case import Case
 from conformance.world.corpora.wrong_values import wrong_optional_types, wrong_types
 from conformance.world.shapes import by_shape
 
-#: Optional fields that another field's value may call for, with a valid value.
+#: Fields that another field's value may require, each with a valid value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
 
-#: Stands for a value that a valid body leaves out, where one of another type is made of it.
+#: Value of a field that a valid body lacks, to make one of another type from.
 _STANDING_IN = "1"
 
 
 @field_table("fields.required", lambda field: field.required)
 def test_required_field_missing(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body without one required field is refused: each field in turn, in each kind of body that the
-    server accepts, then all of them at once; afterwards nothing has been created."""
+    """A valid body without one required field is refused, each field in turn, in each kind of body that the
+    server accepts, and so is an empty object; nothing is created."""
     rule = "fields.required"
     for field in fields:
         name = f"{where or 'a body'} without {field.name}"
@@ -51,17 +50,16 @@ def test_required_field_missing(at: DefectiveBodies, fields: Fields, where: str)
 
 @field_table("fields.required-null", lambda field: field.required)
 def test_required_field_null(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body whose required field is null is refused, each field in turn, in each kind of body that the
-    server accepts."""
+    """A valid body with null for a required field is refused, each in turn, in each kind of body accepted."""
     for field in fields:
         yield from at.wrong("fields.required-null", field, where, [("null", None)], "{}")
 
 
 @field_table("fields.type", lambda field: field.required)
 def test_required_field_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body in which a required field holds a number, a boolean, an array or an object instead of a
-    string (or anything but an object instead of an address) is refused, on update as well, and a number in
-    each other kind of body that the server accepts."""
+    """A valid body in which a required field has a number, a boolean, an array or an object for a string (or
+    anything but an object for an address) is refused, on update as well; in each other kind of body that the
+    server accepts, a number."""
     for field in fields:
         kinds = [("a number", 1)] if where else wrong_types(field, at.good(field.name))
         yield from at.wrong("fields.type", field, where, kinds)
@@ -76,8 +74,8 @@ def test_address_that_is_no_object(at: DefectiveBodies, fields: Fields, where: s
 
 @field_table("fields.address-types", lambda field: field.name == "address")
 def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """A valid body whose address has a number in place of one of its texts, or a boolean, an array or an
-    object, is refused. Operations, and kinds of body, take members of these types in turn."""
+    """A valid body whose address has a number, a boolean, an array or an object for one of its texts is
+    refused. A number stands for each text of the sample, the other types for some, in turn."""
     rule = "fields.address-types"
     turn = RULES[rule].operations.index(at.operation)
     turns = range(3 * turn, 3 * turn + 3)
@@ -96,7 +94,7 @@ def test_address_with_a_member_of_another_type(at: DefectiveBodies, fields: Fiel
 
 
 def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
-    """Optional fields of another JSON type."""
+    """Yields optional fields of another JSON type."""
     for field in fields:
         kinds = wrong_optional_types(field, at.good(field.name, _STANDING_IN))
         yield from at.wrong("fields.optional-type", field, where, kinds)
@@ -104,20 +102,19 @@ def _optional_types(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
 
 @check("fields.optional-type", UNTOUCHED)
 def test_optional_field_of_another_type(ctx: CheckContext) -> None:
-    """A valid body in which an optional field holds an array, an object, a number or a boolean instead of a
-    string (or a text instead of a boolean or an address) is refused, in a body where the field is shown or
-    means something."""
+    """A valid body in which an optional field has an array, an object, a number or a boolean for a string (or
+    a text for a boolean or an address) is refused, in a body where the field applies or is shown."""
     optional = [field for field in request_fields(ctx.operation.id) if not field.required]
     shapes = by_shape(ctx.operation.id, optional)
     if not ctx.operation.traits.subset_of:
-        # Where nothing calls for them a server may ignore them; one that shows them does not.
+        # A server may ignore fields that nothing requires, unless it shows them.
         called_for = [field for field in optional if field.name in _CALLED_FOR]
         shapes["sample"] += [field for field in called_for if _shown(ctx, field.name)]
     in_each_shape(ctx, _optional_types, shapes, optional)
 
 
 def _shown(ctx: CheckContext, name: str) -> bool:
-    """True if a valid body with an optional field that nothing calls for creates something that shows it."""
+    """True if a resource created with an optional field that nothing requires shows it."""
     engine, value = DefectiveBodies(ctx), _CALLED_FOR[name]
     answer = engine.send_body(engine.having(name, value), f"a valid body with {name}")
     return answer.succeeded and answer.get(name) == value
@@ -125,7 +122,7 @@ def _shown(ctx: CheckContext, name: str) -> bool:
 
 @table("fields.company-name", UNTOUCHED, at=lambda ctx: DefectiveBodies(ctx, "business"))
 def test_business_without_company_name(at: DefectiveBodies) -> Iterator[Case]:
-    """A business beneficiary is refused without its company_name, and with null for it."""
+    """A business beneficiary without company_name, or with null for it, is refused."""
     rule, field = "fields.company-name", "company_name"
     yield at.defective(rule, "a business without company_name", at.without(field))
     yield at.defective(rule, "a business whose company_name is null", at.having(field, None))
@@ -133,11 +130,11 @@ def test_business_without_company_name(at: DefectiveBodies) -> Iterator[Case]:
 
 @table("fields.network", UNTOUCHED, at=lambda ctx: DefectiveBodies(ctx, "wallet"))
 def test_wallet_destination_without_network(at: DefectiveBodies) -> Iterator[Case]:
-    """A wallet destination is refused without its network, and with null for it."""
+    """A wallet destination without network, in several currencies, or with null for it, is refused."""
     rule, field = "fields.network", "network"
     yield at.defective(rule, "a wallet destination without network", at.without(field))
     yield at.defective(rule, "a wallet destination whose network is null", at.having(field, None))
-    # A server that takes no wallet of another currency at all refuses these as well.
+    # A server that accepts no other currency refuses these as well.
     for body in bodies(at.fixture, at.operation, "wallet"):
         if (currency := body["currency"]) != at.valid()["currency"]:
             name = f"a wallet destination in {currency} without network"
@@ -146,7 +143,7 @@ def test_wallet_destination_without_network(at: DefectiveBodies) -> Iterator[Cas
 
 @check("http.validation-status")
 def test_status_of_a_field_failure(ctx: CheckContext) -> None:
-    """Records the status of a missing required field (on update, one of the wrong type)."""
+    """Records the status for a missing required field or, on update, for one of the wrong type."""
     engine = DefectiveBodies(ctx)
     engine.must_accept()
     fields = request_fields(ctx.operation.id)

@@ -16,7 +16,7 @@ from .crashes import Finishes, succeeded, third, without_the_last
 from .kept_texts import rows_of_lists
 from .lists import LONG_LISTS, item
 from .resources import other, paid
-from .walks import Filtered
+from .walks import IN_ACCOUNTS, Filtered, joined
 
 
 @fault(
@@ -349,6 +349,24 @@ faults["list.complete"] |= {
         ),
         operations=("listPayoutDestinations",),
         each=("is_default", "label"),
+    ),
+}
+
+faults["list.complete"] |= {
+    "An account with a resource of this kind in it is not listed.": joined(
+        lambda self, ctx, record: 0 if ctx.store.count(self.value, record["id"]) else 1,
+        each=IN_ACCOUNTS,
+        operations=("listAccounts",),
+    ),
+    "A destination is listed once for each payout to it.": joined(
+        lambda self, ctx, record: max(
+            1,
+            sum(
+                payout["payout_destination_id"] == record["id"]
+                for payout in ctx.store.select("payout", ctx.params["account_id"])
+            ),
+        ),
+        operations=("listPayoutDestinations",),
     ),
 }
 

@@ -424,3 +424,24 @@ faults["http.no-server-error"] |= {
         operations=("createPayout",),
     ),
 }
+
+
+def _unlimited(operation: str) -> list[str]:
+    """The texts without a maximum length, members of an address included."""
+    fields = FIELDS[operation]
+    members = [f"{field.name}.{member}" for field in fields for member in field.members]
+    return [field.name for field in fields if field.kind == "text" and field.max_length is None] + members
+
+
+faults["http.no-server-error"] |= {
+    "A text that does not fit its column is answered with 500.": seam(
+        "check_characters",
+        lambda self, ctx, field, value: (
+            refuse(refusal(500, "api_error", "internal_error"))
+            if field.name == self.value and len(value) > 255
+            else self.usual()
+        ),
+        operations=[name for name in FIELDS if _unlimited(name)],
+        each=_unlimited,
+    ),
+}

@@ -11,7 +11,7 @@ from conformance.contract.rules import RULES
 from conformance.reference.context import Context
 from conformance.reference.seams.validation import FIELDS
 
-from .catalogue import Faulty, fault, faults, hook, refusal, refuse, seam
+from .catalogue import Faulty, fault, faults, hook, seam
 from .fields import SYNTACTIC, fillable, limited
 from .kinds import ALL, CHECKED_APART, MONEY, each_apart, each_field_like, unless_apart, unless_in_kind
 
@@ -86,27 +86,6 @@ faults["fields.amount"] |= {
         "check_amount",
         lambda self, ctx, field, value: None if re.fullmatch(r"0+\.000+", value) else self.usual(),
         operations=("createPayout",),
-    ),
-}
-
-
-def _unlimited(operation: str) -> list[str]:
-    """The texts without a maximum length, members of an address included."""
-    fields = FIELDS[operation]
-    members = [f"{field.name}.{member}" for field in fields for member in field.members]
-    return [field.name for field in fields if field.kind == "text" and field.max_length is None] + members
-
-
-faults["http.no-server-error"] |= {
-    "A text that does not fit its column is answered with 500.": seam(
-        "check_characters",
-        lambda self, ctx, field, value: (
-            refuse(refusal(500, "api_error", "internal_error"))
-            if field.name == self.value and len(value) > 255
-            else self.usual()
-        ),
-        operations=[name for name in FIELDS if _unlimited(name)],
-        each=_unlimited,
     ),
 }
 

@@ -298,23 +298,6 @@ faults["list.filters-combine"] |= {
     ),
 }
 
-faults["list.defaults"] |= {
-    "Without size a page that this filter has filtered has another one.": seam(
-        "requested_size",
-        lambda self, ctx, query: 50 if self.value in query and "size" not in query else self.usual(),
-        each=_filters,
-        operations=tuple(FILTERS),
-    ),
-}
-
-faults["list.echo"] |= {
-    "Beside a filter size is ignored where page is not named.": seam(
-        "requested_size",
-        lambda self, ctx, query: 10 if self.conditions(ctx, query) and "page" not in query else self.usual(),
-        operations=[name for name, filters in FILTERS.items() if filters],
-    ),
-}
-
 faults["list.filters-combine"] |= {
     "Filters are heeded where page or size is named only.": seam(
         "conditions",

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.seams.lists import ITEM_FIELDS
+from conformance.reference.seams.lists import FILTERS, ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, hook, seam
@@ -244,6 +244,11 @@ class ClampsSize(Faulty):
 
 
 faults["list.echo"] |= {
+    "Beside a filter size is ignored where page is not named.": seam(
+        "requested_size",
+        lambda self, ctx, query: 10 if self.conditions(ctx, query) and "page" not in query else self.usual(),
+        operations=[name for name, filters in FILTERS.items() if filters],
+    ),
     "A size of 51 to 99 is read as 50.": seam(
         "in_range",
         lambda self, ctx, name, value, highest: 50 if name == "size" and 50 < value < 100 else self.usual(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.seams.lists import Query
+from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
@@ -26,6 +26,12 @@ faults["list.defaults"] |= {
             else {**document, self.value: 0 if self.value == "page" else len(document["items"])}
         ),
         each=("page", "size"),
+    ),
+    "Without size a page that this filter has filtered has another one.": seam(
+        "requested_size",
+        lambda self, ctx, query: 50 if self.value in query and "size" not in query else self.usual(),
+        each=FILTERS.__getitem__,
+        operations=tuple(FILTERS),
     ),
     "Without page the second one is shown and called the first.": seam(
         "offset", lambda self, ctx, listing: self.usual() + (0 if b"page" in ctx.query else listing.size)

@@ -12,6 +12,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, refuse, seam
@@ -391,6 +392,31 @@ faults["idempotency.replay"] |= {
         operations=REPEATED,
         each=REPEATED.__getitem__,
         also=("idempotency.replay-after-change", "idempotency.race"),
+    ),
+}
+
+
+#: Headers that have nothing to do with a key or its body; disabling has no body to declare.
+_BESIDE = {"Accept": b"accept", "X-Request-Id": b"x-request-id", "Content-Type": b"content-type"}
+
+
+def _beside(operation: str) -> dict[str, bytes]:
+    return {name: key for name, key in _BESIDE.items() if operation in FIELDS or name != "Content-Type"}
+
+
+faults["idempotency.replay"] |= {
+    "A used key with another value of this header is a new one.": seam(
+        "answer_scope", lambda self, ctx: f"{self.usual()} {ctx.header(self.value)}", each=_beside
+    ),
+    "A used key with another value of this header is a conflict.": seam(
+        "fingerprint",
+        lambda self, ctx: self.usual() + (ctx.header(self.value) or "").encode(),
+        each=_beside,
+    ),
+    "Answers to bodies of more than 2,000 bytes are not kept under their key.": seam(
+        "remember",
+        lambda self, ctx, response: self.usual() if len(ctx.request.body) <= 2000 else None,
+        operations=OPERATION_SETS["create"],
     ),
 }
 

@@ -285,7 +285,7 @@ class Filtered:
             return None
         self.ctx.judge(rule, fitting, self.unfiltered, exchange)
         if "list.complete" in self.ctx.rules:
-            own = self.list_fixture.expectation(self.ctx.run, what, found.ids)
+            own = self.list_fixture.expectation(what, found.ids)
             self.ctx.judge("list.complete", own, exchange)
         return found
 

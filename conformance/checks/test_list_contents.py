@@ -75,7 +75,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     else:
         known = [*list_fixture.created, *list_fixture.known]
         ctx.judge("list.complete", Listed("all that is known to be there", known), *exchanges)
-    ctx.judge("list.complete", list_fixture.expectation(ctx.run, "the list", shown), *exchanges)
+    ctx.judge("list.complete", list_fixture.expectation("the list", shown), *exchanges)
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)

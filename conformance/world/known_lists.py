@@ -148,10 +148,11 @@ class ListFixture:
                 self.created.setdefault(created, exchange)
             self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
-    def expectation(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
+    def expectation(self, what: str, shown: Collection[str]) -> Expectation:
         """Returns the expectation that the list, which showed the ids `shown`, has no element of another
         parent; if `exact`, no unknown element either."""
-        return only_own(run, self.operation, what, shown, self.created, self.strangers, exact=self.exact)
+        run, made = self.fixture.run, self.created
+        return only_own(run, self.operation, what, shown, made, self.strangers, exact=self.exact)
 
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be

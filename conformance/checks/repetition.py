@@ -44,13 +44,13 @@ Repeat = Callable[[], tuple[Effect, "Evidence"]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Snapshots before and after requests, the requests, the ids that reads up to the first snapshot have
-    shown, and money moved beyond multiples of their amount."""
+    """Snapshots before and after requests, the requests, the ids that only earlier looks have shown, and
+    money moved beyond multiples of their amount."""
 
     before: Snapshot
     after: Snapshot
     sent: Sequence[Exchange]
-    seen: Set[str] = frozenset()
+    lagging: Set[str] = frozenset()
     fee: Decimal = Decimal(0)
 
 

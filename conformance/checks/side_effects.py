@@ -124,19 +124,19 @@ class Watch:
     def _requests(self, sent: Sequence[Call]) -> Requests:
         fresh = self.after.fresh if self.after is not None else ()
         answered = self.answered() if self._traits.changes else []
-        return Requests(self.operation, sent, self._known() | self.seen, fresh, answered)
+        return Requests(self.operation, sent, self._known() | self._lagging(), fresh, answered)
 
     def evidence(self, sent: Sequence[Exchange]) -> Evidence:
         """Returns the snapshots and the requests, answered as `sent`."""
         assert self.before is not None and self.after is not None
-        return Evidence(self.before, self.after, sent, frozenset(self.seen))
+        return Evidence(self.before, self.after, sent, self._lagging())
 
     def expectation(
         self, what: str, evidence: Evidence, *, confirmed: bool, of_refusals: bool = True
     ) -> tuple[Expectation, list[Exchange]]:
         """Returns the expectation that `what` had no effect, and the exchanges that it judges."""
         fresh = evidence.after.fresh if confirmed else ()
-        known = self._known() | evidence.seen
+        known = self._known() | evidence.lagging
         made = {str(each.get("id")) for each in evidence.sent if each.succeeded}
         made &= self.accepted
         exchanges: list[Exchange] = []
@@ -171,6 +171,10 @@ class Watch:
         if self._earlier_ids is None:
             self._earlier_ids = set(self.run.accepted_ids[: self._earlier])
         return self.accepted | self._own | self._earlier_ids
+
+    def _lagging(self) -> frozenset[str]:
+        """Returns the ids that earlier looks have shown and the first snapshot has not: replicas lag."""
+        return frozenset(self.seen - set(ids_on(self.before.looks))) if self.before else frozenset()
 
     def destinations(self) -> set[str]:
         """Returns the ids of the payout destinations that were accepted for the beneficiary."""

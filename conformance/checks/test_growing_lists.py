@@ -10,7 +10,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.races import Rounds
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
-from conformance.judge.paging import Listed
+from conformance.judge.paging import Listed, no_repeats
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Walk, page_of, walk
 from conformance.world.account import AccountFixture
@@ -97,7 +97,7 @@ class Growth:
                 if isinstance(answer.get("id"), str):
                     self.acknowledged.add(str(answer.get("id")))
             else:
-                once = Listed(f"{answer.call.query} while elements are created", [], once=True)
+                once = no_repeats(f"{answer.call.query} while elements are created: no element twice")
                 if once.judge([answer]).good is False:
                     self.wrong.append((once, [answer]))
 

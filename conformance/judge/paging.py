@@ -177,6 +177,13 @@ def page_from_one(exchanges: Sequence[Exchange]) -> str:
 
 
 @predicate
+def no_repeats(exchanges: Sequence[Exchange]) -> str:
+    """A page shows no element twice."""
+    repeated = [identifier for identifier, times in Counter(_page(exchanges[0]).ids).items() if times > 1]
+    return f"{show(repeated[0])} more than once" if repeated else ""
+
+
+@predicate
 def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusable: bool = False) -> str:
     """The page has no items, or a number that is none of `numbers`; if `refusable`, a refusal will do."""
     if refusable and exchanges[0].refused:

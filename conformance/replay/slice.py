@@ -154,14 +154,16 @@ def _sent(exchange: Exchange) -> set[str]:
 
 def _state(judged: Sequence[Exchange], exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
     """Yields the exchanges of the check on which a judged state may depend, the latest first: writes to its
-    account, updates of any account, and the first reads of a judged path, which a server may cache."""
+    account (of a list of accounts, to any), updates of any account, and the first reads of a judged path,
+    which a server may cache."""
     last = {_account(exchange): exchange.number for exchange in sorted(judged, key=lambda one: one.number)}
     latest = max(last.values(), default=0)
+    of_accounts = any(traits_of(exchange.operation).others_add for exchange in judged)
 
     def matters(change: Exchange) -> bool:
         traits = traits_of(change.operation)
-        updates = traits.changes or traits.disables
-        return change.number < (latest if updates else last.get(_account(change), 0))
+        anywhere = of_accounts or traits.changes or traits.disables
+        return change.number < (latest if anywhere else last.get(_account(change), 0))
 
     changes = [exchange for exchange in exchanges if exchange.method != "GET" and not exchange.refused]
     yield from itertools.islice(filter(matters, reversed(changes)), MOST_CHANGES)

@@ -22,19 +22,19 @@ DAY = "SAMPLE"
 #: 330 s of processor time, of which 25 s are tests of every day.
 DAYS = {
     "tests/browser": 2,
-    "tests/checks": 5,
+    "tests/checks": 6,
     "tests/ecosystem": 2,
-    "tests/fuzz": 4,
-    "tests/hostile": 5,
+    "tests/fuzz": 5,
+    "tests/hostile": 6,
     "tests/load": 3,
-    "tests/plugin": 5,
+    "tests/plugin": 6,
     "tests/reference/test_serve.py": 4,
     "tests/replay": 3,
-    "tests/report": 5,
-    "tests/test_faults.py": 5,
-    "tests/test_variants.py::test_conforming": 9,
-    "tests/test_variants.py::test_drawn": 3,
-    "tests/test_variants.py::test_explored": 4,
+    "tests/report": 6,
+    "tests/test_faults.py": 8,
+    "tests/test_variants.py::test_conforming": 12,
+    "tests/test_variants.py::test_drawn": 4,
+    "tests/test_variants.py::test_explored": 5,
     "tests/unit/test_docs.py::test_command_runs": 4,
 }
 

@@ -148,8 +148,8 @@ class Values:
         repeats=True,
     )
     effort: Effort = _option(
-        "how much to do: quick (at most 1,000 requests, which catch about 90% of the known kinds of mistakes "
-        "and about half of those in one place only), full, or deep (waits of minutes, long lists, more "
+        "how much to do: quick (at most 1,000 requests, which catch about 87% of the known kinds of mistakes "
+        "and about a third of those in one place only), full, or deep (waits of minutes, long lists, more "
         "generated requests) (default: full)",
         "EFFORT",
         choices=tuple(map(str, Effort)),

@@ -143,9 +143,7 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
     of another kind of resource."""
     known, member = at.ids[parameter], at.turn(ids.INHERITED)
     turn = parameters(at.operation).index(parameter)
-    what, form = at.turn(further(IN_TURN, turn))
-    # An id without letters has no accent.
-    taken = [(what, near)] if (near := derive(known, form)) != known else []
+    taken = _taken_for(known, *at.turn(further(IN_TURN, turn)))
     more = at.turn(further(MORE, turn))
     for what, near in (*almost(known, more), *_spaced(known), *taken, (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
@@ -193,10 +191,9 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=UNKNOWN)
     for member in ("beneficiary_id", "payout_destination_id"):
         known = str(body[member])
-        what, form = IN_TURN[0 if member == "beneficiary_id" else 2]
-        other = [(what, near)] if (near := derive(known, form)) != known else []
+        taken = _taken_for(known, *IN_TURN[0 if member == "beneficiary_id" else 2])
         # A server may trim texts of a body (fields.lenient-values).
-        for what, near in (*itertools.islice(almost(known), 1, None), *other):
+        for what, near in (*itertools.islice(almost(known), 1, None), *taken):
             name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)
 
@@ -238,6 +235,13 @@ IN_TURN = (
     # A column may truncate.
     ("an existing id with 144 zeros behind it", "|".join(["and." + "0" * 16] * 9)),
 )
+
+
+def _taken_for(known: str, what: str, form: str) -> Iterator[tuple[str, str]]:
+    """Yields an id of a row of IN_TURN, unless its form changes nothing (an accent needs a letter)."""
+    if (near := derive(known, form)) != known:
+        yield what, near
+
 
 #: Suffixes of an existing id, in turn as well: servers parse path parameters after a semicolon, and a format
 #: after a full stop.

@@ -112,12 +112,18 @@ def test_budget_of_examples_and_time() -> None:
     assert len(tried) <= 1
 
 
-def test_mistakes_of_the_suite_are_not_swallowed() -> None:
-    def judge(recorder: Recorder, number: int) -> None:
-        raise ZeroDivisionError
+@pytest.mark.parametrize("examples", [2, 200])
+def test_mistakes_of_the_suite_are_not_swallowed(examples: int) -> None:
+    """Not where the budget ends while Hypothesis shrinks them either."""
+    tried = []
 
-    with pytest.raises(ZeroDivisionError):
-        explore(judge)
+    def judge(recorder: Recorder, number: int) -> None:
+        tried.append(number)
+        raise TypeError("a mistake of the suite")
+
+    with pytest.raises(TypeError, match="a mistake of the suite"):
+        explore(judge, examples=examples)
+    assert len(tried) == 1
 
 
 def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:

@@ -26,6 +26,7 @@ from conformance._private import (
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Falsified, Recorder
 from conformance.fuzz.exploration import FuzzSettings
+from conformance.judge.findings import Inconclusive
 
 T = TypeVar("T")
 
@@ -43,7 +44,8 @@ FAILURES = 5
 
 
 class Enough(BaseException):
-    """Stops Hypothesis at once. A BaseException, as Hypothesis would shrink an Exception."""
+    """Stops Hypothesis at once, for its cause if it has one. A BaseException, as Hypothesis would shrink an
+    Exception."""
 
 
 @dataclass
@@ -147,6 +149,17 @@ def _settings(
 
 
 @contextlib.contextmanager
+def errors_at_once() -> Iterator[None]:
+    """Raises Enough for an error of the suite: shrunk until the budget is spent, it would be lost."""
+    try:
+        yield
+    except (AssertionError, Inconclusive):
+        raise
+    except Exception as error:
+        raise Enough from error
+
+
+@contextlib.contextmanager
 def contained() -> Iterator[None]:
     """Suppresses the exceptions of a run whose reason the recorder holds; errors of the suite propagate.
 
@@ -163,8 +176,9 @@ def contained() -> Iterator[None]:
         warnings.simplefilter("ignore")
         try:
             yield
-        except Enough:
-            pass
+        except Enough as enough:
+            if enough.__cause__ is not None:
+                raise enough.__cause__ from None
         except Exception as error:
             if not fine(error):
                 raise
@@ -213,7 +227,8 @@ def explore(
     def example(cases: Sequence[T]) -> None:
         allowed.spend(len(cases))
         recorder.begin()
-        run(cases)
+        with errors_at_once():
+            run(cases)
 
     for run_seed, how in runs(recorder, allowed, settings, seed):
         test = hypothesis.given(strategy)(example)  # type: ignore[no-untyped-call]

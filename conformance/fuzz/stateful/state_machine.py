@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from conformance.contract import fields
 from conformance.contract.traits import TRAITS
+from conformance.fuzz.engine.hypothesis_runs import errors_at_once
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
@@ -110,7 +111,7 @@ def until_over(act: Callable[..., None]) -> Callable[..., None]:
     def perform(machine: Machine, **drawn: Any) -> None:
         if not machine.over:
             machine.over = True
-            with contextlib.suppress(ExampleOver):
+            with errors_at_once(), contextlib.suppress(ExampleOver):
                 act(machine, **drawn)
                 machine.over = False
 
@@ -207,7 +208,10 @@ class Machine(RuleBasedStateMachine):
     )
     def intruder(self, operation: str, key: str) -> None:
         """Sends a request of the other organization, or one with an invalid key."""
-        body = self.body(operation, "intruder") if operation.startswith("create") else None
+        creates = bool(TRAITS[operation].creates)
+        if creates and operation not in self.driver.valid:
+            return
+        body = self.body(operation, "intruder") if creates else None
         request = call(operation, self.driver.ids, body)
         if key and body is not None:
             self.driver.bad_key(request, key)
@@ -251,6 +255,7 @@ class Payees(Machine):
         self.driver.read(self.payee(place))
 
     @precondition(lambda self: self.model.payees)
+    @accepted("updateBeneficiary")
     @step(
         place=PLACES,
         names=st.sets(

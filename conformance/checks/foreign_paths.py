@@ -144,8 +144,7 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
     known, member = at.ids[parameter], at.turn(ids.INHERITED)
     turn = parameters(at.operation).index(parameter)
     taken = _taken_for(known, *at.turn(further(IN_TURN, turn)))
-    more = at.turn(further(MORE, turn))
-    for what, near in (*almost(known, more), *_spaced(known), *taken, (f"the id {member}", member)):
+    for what, near in (*almost(known), *_spaced(known), *taken, (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
         other = NEAR + of_another_kind(at.fixture, parameter)
@@ -243,29 +242,22 @@ def _taken_for(known: str, what: str, form: str) -> Iterator[tuple[str, str]]:
         yield what, near
 
 
-#: Suffixes of an existing id, in turn as well: servers parse path parameters after a semicolon, and a format
-#: after a full stop.
-MORE = ("0", ";0", ".0")
-
-
 def further(values: Sequence[T], places: int) -> Sequence[T]:
     """Rotates values to the left."""
     return (*values[places:], *values[:places])
 
 
-def almost(known: str, more: str = MORE[0]) -> Iterator[tuple[str, str]]:
+def almost(known: str) -> Iterator[tuple[str, str]]:
     """Yields ids with most characters of an existing one, for servers that compare prefixes or suffixes, or
-    ignore prefix, letter case or padding; ids so short or regular that they may exist are left out."""
+    ignore prefix, letter case or padding; ids so short or regular that they may exist are left out, and
+    suffixes that are parameters of the segment or a format (RFC 3986, section 3.3)."""
     yield "an existing id with a space behind it", f"{known} "
     rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
         yield "an existing id in another letter case", derive(known, "tailswapped")
     if not sparse(known):
         return
-    what = f"an existing id with {more} behind it"
-    if more == MORE[0]:
-        what = "an id with one character more than an existing one"
-    yield what, derive(known, f"sparse|and.{more}")
+    yield "an id with one character more than an existing one", derive(known, "sparse|and.0")
     # Servers split ids at it, and in SQL it matches any character.
     yield "an id with an underscore in the place of a character", derive(known, f"sparse|set.{-3}._")
     yield "an id that lacks the last character of an existing one", derive(known, "sparse|but.1")

@@ -162,18 +162,6 @@ def _of_bearer(ctx: Context) -> str | None:
     return token if kind.lower() == "bearer" else None
 
 
-#: Operation -> the header that a request to it may name with underscores.
-UNDERSCORED = {
-    "listAccounts": signing.TIMESTAMP,
-    "listPayoutDestinations": signing.API_KEY,
-    "listWallets": signing.NONCE,
-}
-
-
-def _of_underscored(ctx: Context) -> str | None:
-    return ctx.header(UNDERSCORED[ctx.operation].lower().replace("-", "_").encode())
-
-
 #: Kind -> a header, and what is read in its place where it is missing.
 ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
     **{f"{name} in the query": (name, _of_query(name)) for name in signing.HEADERS[:3]},
@@ -197,11 +185,6 @@ class LooksElsewhere(Faulty):
 
 faults["auth.missing-header"] |= {
     "A missing header is made good by what stands elsewhere.": of(LooksElsewhere, each=ELSEWHERE),
-    "A header is known by its name with underscores, too.": of(
-        LooksElsewhere,
-        each=lambda operation: {UNDERSCORED[operation]: (UNDERSCORED[operation], _of_underscored)},
-        operations=UNDERSCORED,
-    ),
 }
 
 faults["auth.bearer-only"] |= {

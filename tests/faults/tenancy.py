@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from unicodedata import combining, normalize
 from urllib.parse import unquote
@@ -418,27 +418,21 @@ def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
 _PARTS: dict[str, Callable[[str, str], str]] = {
     "without a space before it": lambda kind, identifier: identifier.removeprefix(" "),
     "without a line feed behind it": lambda kind, identifier: identifier.removesuffix("\n"),
+    "up to its length": lambda kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
     "with the prefix that it should have": lambda kind, identifier: (
         PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
     ),
 }
 
 
-#: The same of ids that operations are sent in turn, in the orders of `foreign_paths.IN_TURN` and `MORE`.
-_IN_TURN: tuple[Mapping[str, Callable[[str, str], str]], ...] = (
-    {
-        "without accents": lambda kind, identifier: unaccented(identifier),
-        "percent-decoded once more": lambda kind, identifier: unquote(identifier),
-        "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
-        # As in a column of fixed length that is padded with zeros.
-        "without 144 zeros behind it": lambda kind, identifier: identifier.removesuffix("0" * 144),
-    },
-    {
-        "up to its length": lambda kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
-        "up to a semicolon": lambda kind, identifier: identifier.partition(";")[0],
-        "up to a point": lambda kind, identifier: identifier.partition(".")[0],
-    },
-)
+#: The same of ids that operations are sent in turn, in the order of `foreign_paths.IN_TURN`.
+_IN_TURN: dict[str, Callable[[str, str], str]] = {
+    "without accents": lambda kind, identifier: unaccented(identifier),
+    "percent-decoded once more": lambda kind, identifier: unquote(identifier),
+    "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
+    # As in a column of fixed length that is padded with zeros.
+    "without 144 zeros behind it": lambda kind, identifier: identifier.removesuffix("0" * 144),
+}
 
 
 def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]:
@@ -446,7 +440,8 @@ def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]
 
     def forms(operation: str) -> dict[str, Callable[[str, str], str]]:
         at = list(OPERATIONS).index(operation) + places
-        return {**_PARTS, **dict([*turns.items()][at % len(turns)] for turns in _IN_TURN)}
+        kind, looked_up = [*_IN_TURN.items()][at % len(_IN_TURN)]
+        return {**_PARTS, kind: looked_up}
 
     return forms
 

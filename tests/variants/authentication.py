@@ -144,6 +144,15 @@ class BearerNamed(Behaviour):
 # ---------------------------------------------------------------------- idempotency
 
 
+@choice()
+class HeadersOfCgi(Behaviour):
+    """Underscores in the names of headers are hyphens (RFC 3875, section 4.1.18); a hyphen wins."""
+
+    def authentication_header(self, ctx: Context, name: str) -> str | None:
+        value = super().authentication_header(ctx, name)
+        return ctx.header(name.lower().replace("-", "_").encode()) if value is None else value
+
+
 @choice("idempotency.key-forms")
 class AnyUuid(Behaviour):
     """Whatever Python's uuid module reads is a key, braces, URN and all."""

@@ -54,6 +54,23 @@ def _usual(path: bytes) -> bytes:
     return "/".join(word.lower() if word.lower() in _WORDS else word for word in words).encode("latin-1")
 
 
+@choice()
+class ParametersOfSegments(Behaviour):
+    """Ignores parameters of a segment of a path, after a semicolon (RFC 3986, section 3.3), and a format,
+    after a full stop."""
+
+    def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
+        return super().top_level(ctx, kind, _segment(identifier))
+
+    def child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
+        return super().child(ctx, kind, _segment(identifier), parent)
+
+
+def _segment(text: str) -> str:
+    """A segment of a path without parameters and format."""
+    return re.split("[;.]", text, maxsplit=1)[0]
+
+
 #: Collection in paths -> kind of resource.
 _COLLECTIONS = {
     "accounts": "account",

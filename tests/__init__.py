@@ -1,7 +1,7 @@
-"""The tests of the suite itself."""
+"""Self-tests of the suite."""
 
 import gc
 
-# Each judges whole servers and keeps what they answered: with Python's own numbers the search for garbage
-# takes a tenth of the time.
+# The tests keep the answers of whole servers in memory. With Python's default thresholds, garbage collection
+# takes 10% of the time.
 gc.set_threshold(10_000, 10, 10)

@@ -1,6 +1,6 @@
-"""The diagram of packages in conformance/docs/architecture.md, drawn from the imports.
+"""Draws the package diagram in conformance/docs/architecture.md from the imports.
 
-`python -m tests.architecture --write` draws it anew; tests/unit/test_docs.py demands that it is up to date.
+`python -m tests.architecture --write` updates it; tests/unit/test_docs.py fails while it is out of date.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BEGIN, END = "<!-- diagram: python -m tests.architecture --write -->\n", "<!-- e
 
 
 def edges() -> dict[str, set[str]]:
-    """Package -> the packages that it imports."""
+    """Maps each package to the packages that it imports."""
     found: dict[str, set[str]] = {}
     for path, tree in trees().items():
         if len(path.parts) == 1:
@@ -41,7 +41,7 @@ def edges() -> dict[str, set[str]]:
 
 
 def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The graph without arrows that another path implies."""
+    """Returns the transitive reduction: no arrow that a longer path implies."""
 
     def reachable(package: str) -> set[str]:
         seen: set[str] = set()
@@ -64,7 +64,7 @@ def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def diagram() -> str:
-    """The packages as a Mermaid flowchart."""
+    """Renders the packages as a Mermaid flowchart."""
     lines = ["```mermaid", "flowchart TD"]
     for package, targets in sorted(reduced(edges()).items()):
         lines += [f"    {package} --> {target}" for target in sorted(targets)]
@@ -72,7 +72,7 @@ def diagram() -> str:
 
 
 def drawn() -> str:
-    """The document with the diagram as it should be."""
+    """Returns the text of the document with the diagram drawn anew."""
     text = DOCUMENT.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -1,4 +1,4 @@
-"""Fixtures: runs, replay files and a browser, made by tests/support/."""
+"""Fixtures and pytest hooks that several folders share."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ pytest_plugins = ["tests.sampling"]
 
 
 def pytest_configure() -> None:
-    """Lets Ctrl-C through, which shells have commands in the background ignore, and these their children."""
+    """Restores the SIGINT handler: a shell has its background commands ignore SIGINT, and child processes
+    inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_make_parametrize_id(val: Any) -> str | None:
-    """Names a case by what is in it, where pytest would only count."""
+    """Makes an id from the parameter's value instead of pytest's numbered one."""
     if isinstance(val, type) or callable(val):
         return None
     shown = _shown(val)
@@ -52,32 +53,32 @@ def _shown(value: Any) -> str:
 
 @pytest.fixture
 def run() -> RunContext:
-    """A run against a new reference server."""
+    """A run on a new reference server."""
     return run_on()
 
 
 @pytest.fixture
 def replay_file(tmp_path: Path) -> Path:
-    """The replay file of a nonce that was taken twice."""
+    """The replay file of a server that accepts a used nonce."""
     return saved(NoNonces, used_nonce, tmp_path)
 
 
 @pytest.fixture
 def no_waiting() -> Iterator[None]:
-    """Waiting takes no time: nothing in this process shows late what it does not show at once."""
+    """Fakes the clock, so that waiting for eventual consistency takes no time."""
     with hurried():
         yield
 
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps the tracebacks of servers that fail on purpose out of the output."""
+    """Silences the tracebacks of servers that fail on purpose."""
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium. A process can have one alone: playwright starts once in a thread."""
+    """A headless Chromium, one a process: playwright starts only once in a thread."""
     sync_api = pytest.importorskip(
         "playwright.sync_api", reason="the `test` extra is not installed: no playwright"
     )

@@ -1,7 +1,7 @@
-"""Samples the slow tests: a run of the whole folder takes those of a day, a run of named tests all.
+"""Samples the slow tests of a whole-folder run, a share of them each day; a run of named tests takes all.
 
-Days are numbers: SAMPLE in the environment, or the date's. They go round, so that as many days as a row of
-DAYS says run each of its cases once; each file begins elsewhere, so that days take equally long. SAMPLE=all
+SAMPLE in the environment, or the date, gives the number of the day. Each row of DAYS has the period in which
+its cases are all run once; the offset differs from file to file, so that days take equally long. SAMPLE=all
 runs everything.
 """
 
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-#: The environment variable of the day, which the processes of a run inherit.
+#: Environment variable with the number of the day; the processes of a run inherit it.
 DAY = "SAMPLE"
 
-#: Beginning of a test's id -> days on one of which it is run; the longest beginning counts. A day takes some
-#: 330 s of processor time, of which 25 s are tests of every day.
+#: Prefix of a test id -> period in days; the longest prefix counts. A day takes some 330 s of processor time,
+#: 25 s of them for the tests that run every day.
 DAYS = {
     "tests/browser": 2,
     "tests/checks": 6,
@@ -42,14 +42,14 @@ TESTS = Path(__file__).parent
 
 
 def pytest_configure() -> None:
-    """Chooses the day once for all processes of the run. Raises pytest.UsageError where it is no number."""
+    """Fixes the day for all processes of the run. Raises pytest.UsageError if it is not a number."""
     day = os.environ.setdefault(DAY, str(date.today().toordinal()))
     if day != "all" and not day.isdecimal():
         raise pytest.UsageError(f'{DAY}={day}: the day of the sample is a number, or "all".')
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Names the day, and the ways to run everything."""
+    """Shows the day and the way to run everything."""
     if not _samples(config):
         return "sample: none, all tests named are run"
     day = os.environ[DAY]
@@ -59,7 +59,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the cases of other days."""
+    """Deselects the cases of other days."""
     if not _samples(config):
         return
     chosen = drawn([item.nodeid for item in items], int(os.environ[DAY]))
@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def drawn(ids: list[str], day: int) -> set[str]:
-    """The ids of the tests that are run on a day."""
+    """Returns the ids of the tests that run on a day."""
     families: dict[tuple[str, int], list[str]] = defaultdict(list)
     for name in ids:
         families[name.partition("::")[0], days(name)].append(name)
@@ -81,12 +81,12 @@ def drawn(ids: list[str], day: int) -> set[str]:
 
 
 def days(name: str) -> int:
-    """The days on one of which the test of an id is run; 1 for tests of every day."""
+    """Returns the period of a test in days; 1 if it runs every day."""
     starts = [start for start in DAYS if name.startswith(start)]
     return DAYS[max(starts, key=len)] if starts else 1
 
 
 def _samples(config: pytest.Config) -> bool:
-    """Returns True for a run of the whole folder, unnarrowed."""
+    """Returns True for a run of the whole folder without -k or SAMPLE=all."""
     whole = [Path(argument).resolve() for argument in config.args] == [TESTS]
     return whole and os.environ[DAY] != "all" and not config.option.keyword

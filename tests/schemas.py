@@ -1,6 +1,6 @@
 """Writes the published schemas that are generated from types: `python -m tests.schemas`.
 
-tests/test_spec.py fails while a file is not what its types say.
+tests/test_spec.py fails while a file differs from its types.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from conformance.contract.rules import SPEC
 from conformance.replay import format as replay_files
 from conformance.report import document
 
-#: File in spec/ -> what makes its schema.
+#: File in spec/ -> function that makes its schema.
 GENERATED: Mapping[str, Callable[[], dict[str, Any]]] = {
     "replay.schema.json": replay_files.schema,
     "results.schema.json": document.schema,
@@ -21,12 +21,11 @@ GENERATED: Mapping[str, Callable[[], dict[str, Any]]] = {
 
 
 def text(name: str) -> str:
-    """The text of a generated schema."""
+    """Returns a generated schema as JSON text."""
     return json.dumps(GENERATED[name](), indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
-    """Writes every generated schema."""
     for name in GENERATED:
         (SPEC / name).write_text(text(name), "utf-8")
         print(SPEC / name)

@@ -1,7 +1,6 @@
-"""The specification's tables, transcribed by hand: what spec/ and the suite are held to.
+"""Tables of the specification, transcribed by hand: the reference for spec/ and for the suite.
 
-Nothing here is derived from spec/ or the package, so that a slip there shows in tests/test_spec.py, and
-a gap in a schema as a faulty server that nobody notices.
+Nothing here is derived from spec/ or the package, so a transcription error there fails tests/test_spec.py.
 """
 
 from __future__ import annotations
@@ -11,25 +10,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Field:
-    """One row of a table of section 2."""
+    """A row of a table in section 2."""
 
     name: str
-    #: string, array, object or boolean; time and money are strings of a form of their own.
+    #: string, array, object or boolean; also time and money, which are strings of a documented format.
     type: str = "string"
-    #: "string or null": null when it has no value.
+    #: Typed "or null".
     nullable: bool = False
-    #: Applies to some types of a payout destination only, and may be null or absent in others.
+    #: Applies to some types of a payout destination; null or absent in others.
     sometimes: bool = False
-    #: Prefix of its identifiers.
+    #: Prefix of the ids.
     prefix: str = ""
-    #: The greatest length, from the tables and section 8.
+    #: Maximum length, from the tables and section 8.
     limit: int | None = None
-    #: All values there are.
+    #: All documented values.
     values: tuple[str, ...] = ()
 
 
-#: Section 2: the fields of each resource. A word that ends in _ is an identifier's prefix, a number the
-#: greatest length, null "or null", ? "applies to some types only", what is split by | all values there are.
+#: Section 2: the fields of each resource. A word ending in _ is the prefix of an id, a number the maximum
+#: length, null "or null", ? "applies to some types", words joined by | all values.
 _RESOURCES = {
     "account": """id acc_, object, customer_id cus_, name 255, status active|suspended|inactive,
         balances array, created time, updated time""",
@@ -84,11 +83,11 @@ RESOURCES = {
 
 ADDRESS = ("address_line", "city", "region", "postal_code", "country")
 
-#: Section 2.2: the members of a balance, and those that hold money.
+#: Section 2.2: the members of a balance, and those that are amounts.
 BALANCE_MONEY = ("available_balance", "pending_payout", "pending_payin", "total_balance")
 BALANCE = ("currency", "currency_type", *BALANCE_MONEY, "updated_at")
 
-#: Section 4: operation, method, path, and the resource of its answer or of the items of its list.
+#: Section 4: operation, method, path, and the resource of its response or of its list items.
 _OPERATIONS = """
 createAccount POST /v1/customers/{customer_id}/accounts account
 listAccounts GET /v1/customers/{customer_id}/accounts account
@@ -111,13 +110,13 @@ createPayin POST /v1/accounts/{account_id}/payins payin
 """
 _WORDS = _OPERATIONS.split()
 
-#: Operation -> its method and path.
+#: Operation -> method and path.
 PATHS = dict(zip(_WORDS[::4], zip(_WORDS[1::4], _WORDS[2::4], strict=True), strict=True))
 
-#: Operation -> the resource that it answers, or that the items of its list are.
+#: Operation -> resource of its response or of its list items.
 ANSWERS = dict(zip(_WORDS[::4], _WORDS[3::4], strict=True))
 
-#: Sections 2.4, 2.6, 2.7 and 4.1: the members that each item of a list carries.
+#: Sections 2.4, 2.6, 2.7 and 4.1: required members of a list item.
 ITEMS = {
     "listAccounts": "id name status created",
     "listPayoutDestinations": "id object country payout_method type currency status is_default created",
@@ -127,18 +126,18 @@ ITEMS = {
 
 
 def limits(resource: str) -> dict[str, int]:
-    """The greatest lengths of a resource's fields."""
+    """Returns the maximum lengths of a resource's fields."""
     return {name: field.limit for name, field in RESOURCES[resource].items() if field.limit is not None}
 
 
-#: Section 8 and the tables of section 4: operation -> field of its body -> greatest length.
+#: Section 8 and the tables of section 4: operation -> body field -> maximum length.
 LIMITS = {
     operation: limits(resource) | ({"iban": 34} if resource == "payout_destination" else {})
     for operation, resource in ANSWERS.items()
     if operation.startswith(("create", "update"))
 }
 
-#: Sections 4.1 to 4.7: the fields of each body; those behind the slash may be left out.
+#: Sections 4.1 to 4.7: body fields; those after the slash are optional.
 _BENEFICIARY = """first_name last_name display_name email phone address country_code
     / beneficiary_type title middle_name company_name tax_id note"""
 _BODIES = {
@@ -153,7 +152,7 @@ _BODIES = {
     "createPayin": "amount currency payment_method / description",
 }
 
-#: Operation -> the fields that its body must have, and all that it may have.
+#: Operation -> required body fields, and all body fields.
 BODIES = {
     operation: (set(text.partition("/")[0].split()), set(text.replace("/", " ").split()))
     for operation, text in _BODIES.items()

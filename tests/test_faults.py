@@ -1,7 +1,7 @@
-"""Catches every kind of fault by the checks of its rule, and has every check fail by each of its rules.
+"""Catches each kind of fault by the checks of its rule, and makes each check fail by each of its rules.
 
-Each kind runs on one operation, each rule on every operation with one kind at least. `python -m tests.prove
-faults` runs the whole catalogue, and all checks on each fault.
+Each kind runs on one operation, each cell has at least one fault. `python -m tests.prove faults` runs the
+whole catalogue, with --all-checks against all checks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from tests.prove.selection import each_kind
 
 
 def _chosen() -> dict[CaseResult, list[Fault]]:
-    """Each kind on one of its operations, spread over them, and one fault at least for each cell."""
+    """Returns each kind on one operation, spread over the operations, and at least one fault for each
+    cell."""
     chosen = {fault.id for fault in each_kind(load())}
     judged = judged_cells()
     return {
@@ -35,7 +36,7 @@ CHOSEN = _chosen()
 def test_faults_are_caught(cell: CaseResult) -> None:
     survivors = []
     for fault in CHOSEN[cell]:
-        # Which requests meet in a race is for the scheduler of a busy machine to say.
+        # Scheduling on a busy machine decides if the requests of a race meet: try three times.
         for _ in range(3 if fault.rule.endswith("race") else 1):
             outcome = catch(fault)
             assert not outcome.errors, outcome.errors
@@ -59,7 +60,7 @@ JUDGING = [
 def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
     check = load_checks()[name]
     tried = [fault for fault in load() if fault.rule == rule and fault.operation in check.operations]
-    # One operation after the other of each kind, so that a kind which the check misses costs little.
+    # Ordered by operation, so that a kind which the check misses costs one run before the next kind.
     for fault in sorted(tried, key=lambda fault: check.operations.index(fault.operation)):
         findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
         if any(finding.rule == rule and finding.verdict.is_violation for finding in findings):

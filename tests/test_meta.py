@@ -1,4 +1,4 @@
-"""The catalogue of rules, the checks and the faulty servers fit together, with nothing left over."""
+"""Completeness of the catalogue of rules, the checks and the faults."""
 
 from __future__ import annotations
 

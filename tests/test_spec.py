@@ -1,4 +1,4 @@
-"""The data under spec/: valid in itself, in one voice, and true to the tables of the specification."""
+"""Validates the data in spec/ and compares it with the tables of the specification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def operations_with(holds: Callable[[Operation], bool]) -> set[str]:
 
 
 def fields(operation: Operation) -> dict[str, Any]:
-    """The fields of an operation's body."""
     found: dict[str, Any] = (operation.request_schema or {}).get("properties", {})
     return found
 
@@ -121,13 +120,13 @@ def test_rules_cover_the_operations_that_openapi_gives_them() -> None:
 def test_schema_rules_cover_the_operations_whose_schemas_cite_them() -> None:
     for operation in OPERATIONS:
         cited = cited_rules(response_schema(operation))
-        # A new account has no balances, so that none of its answers shows money.
+        # A new account has no balances, so none of its responses contains an amount.
         shown = cited - ({"format.money"} if operation == "createAccount" else set())
         assert not [rule for rule in shown if operation not in RULES[rule].operations], operation
 
 
 def cited_rules(document: Any) -> set[str]:
-    """The rules that a schema's annotations name."""
+    """Returns the rules that a schema's x-rule annotations name."""
     return {value for path, value in walk(document) if path and path[-1] == "x-rule"}
 
 
@@ -135,7 +134,7 @@ def cited_rules(document: Any) -> set[str]:
 
 ENTRIES: dict[str, dict[str, Any]] = {rule["id"]: rule for rule in CATALOGUE["rules"]}
 
-#: Required rules that no single sentence or table row states.
+#: Required rules without a quote, since no single sentence or table row states them.
 OF_WHOLE_SECTIONS = {
     "http.no-server-error": "what an API is for: requests are answered",
     "refusal.changes-nothing": "what a refusal means",
@@ -166,7 +165,7 @@ def test_quotes_are_words_of_a_text_not_of_the_catalogue(rule: dict[str, Any]) -
 @pytest.mark.parametrize("rule", ENTRIES)
 def test_every_cited_section_has_a_title(rule: str) -> None:
     def titled(section: str) -> bool:
-        # 5.4.3 is a point of 5.4.
+        # 5.4.3 is an item of section 5.4.
         return section in CATALOGUE["sections"] or section.rpartition(".")[0] in CATALOGUE["sections"]
 
     untitled = [section for section in ENTRIES[rule]["section"] if not titled(section)]

@@ -1,7 +1,8 @@
-"""No conforming server is blamed, whatever it chooses.
+"""Runs all checks on conforming servers: none may be blamed.
 
-By default the servers of tests/variants/ and a few drawn at random (the seed is in the test's name; set
-VARIANT_SEED to begin elsewhere and VARIANTS to draw more). All of it in this process, without sockets.
+The servers are those of tests/variants/ and some with randomly drawn choices. VARIANT_SEED sets the first
+seed, which is part of the test id, and VARIANTS their number. Everything runs in this process, without
+sockets.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.variants.variant import Variant
 FIRST = int(os.environ.get("VARIANT_SEED", "1"))
 DRAWN = range(FIRST, FIRST + int(os.environ.get("VARIANTS", "3")))
 
-#: Explorations that are run, with so many examples each.
+#: Number of explorations that are run, and examples of each.
 SAMPLED, EXAMPLES = int(os.environ.get("VARIANT_PARTS", "8")), 3
 
 
@@ -42,7 +43,8 @@ def test_drawn_server_is_not_blamed(number: int) -> None:
 
 
 def sampled() -> list[tuple[Variant, str, str]]:
-    """Explorations of conforming servers, drawn from FIRST: `python -m tests.prove variants` runs all."""
+    """Draws explorations of conforming servers from the seed FIRST; `python -m tests.prove variants` runs
+    all."""
     servers = [*VARIANTS, drawn(FIRST)]
     source = random.Random(FIRST)
     return [(source.choice(servers), *source.choice(parts())) for _ in range(SAMPLED)]
@@ -59,9 +61,9 @@ def test_explored_server_is_not_blamed(variant: Variant, exploration: str, part:
 
 
 def test_every_open_rule_is_answered_in_two_ways() -> None:
-    """The reference server answers in one, a choice in the other."""
+    """The reference server gives one of the answers, a variant's choice the other."""
     open_rules = {rule.id for rule in RULES.values() if rule.level is Level.OPEN}
-    # What undocumented paths and methods are answered is decided before any behaviour; see PlainNotFound.
+    # Undocumented paths and methods are answered before any behaviour is asked; see PlainNotFound.
     assert open_rules - set(ANSWERED) == {"http.undocumented-path", "http.undocumented-method"}
 
 
@@ -71,7 +73,7 @@ def test_every_choice_is_made_by_a_variant() -> None:
 
 
 def test_choices_keep_their_own_state() -> None:
-    """Two of one server that remember under one name would spoil each other, and the server with them."""
+    """Two choices with an attribute of the same name would overwrite each other's state in one server."""
     owners: dict[str, type] = {}
     for choice in CHOICES.values():
         for mixin in reversed(choice.__mro__):

@@ -1,1 +1,1 @@
-"""Servers, callers, runs and made-up results that several tests share."""
+"""Servers, clients, runs and sample results that several folders of tests share."""

@@ -1,4 +1,4 @@
-"""Clients and suites for servers that are no API at all: a pair of credentials and a call."""
+"""Clients and runs for servers that do not implement the API, with fixed credentials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.wire import Wire
 SECRET = "s\u00e9cret-\u6771"
 KEY = "key_1"
 
-#: One for all tests: making one reads the certificates of all authorities.
+#: Shared by all tests, since each new transport loads the system's CA certificates.
 TRANSPORT = Transport()
 
 

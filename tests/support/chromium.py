@@ -1,4 +1,4 @@
-"""Chromium, where one is installed: its path and what it is started with."""
+"""Path and command-line flags of an installed Chromium."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import shutil
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-#: Remedy where none is installed.
+#: Remedy if none is installed.
 MISSING = "No Chromium is installed: `apt-get install chromium`, or name one in the variable CHROMIUM."
 
 
 def chromium() -> str | None:
-    """The path of an installed Chromium; CHROMIUM names another one."""
+    """Returns the path of an installed Chromium, or the one that the variable CHROMIUM names."""
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
 def flags() -> list[str]:
-    """Command-line flags of Chromium: as root, as in containers, it starts only without its sandbox."""
+    """Returns the command-line flags; Chromium starts as root, as in containers, only without its sandbox."""
     return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

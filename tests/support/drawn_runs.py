@@ -1,4 +1,4 @@
-"""Results of any kind, drawn at random."""
+"""Hypothesis strategy for the results of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.report_samples import finding, whole_run
 
 CELLS = [(rule.id, operation) for rule in RULES.values() for operation in rule.operations]
 _JUDGED = [cell for cell in CELLS if RULES[cell[0]].level is not Level.OPEN]
-#: Verdicts that a run can give to a cell.
+#: Verdicts that a cell can have.
 _VERDICTS = (
     Verdict.INCONCLUSIVE,
     Verdict.NOT_RUN,
@@ -29,7 +29,7 @@ _VERDICTS = (
 
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
-    """A ledger of any kind, and how the run went."""
+    """Draws a ledger and the options with which the run is decided."""
     most_severe = draw(st.sampled_from(_VERDICTS))
     chosen = draw(
         st.dictionaries(

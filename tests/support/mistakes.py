@@ -1,5 +1,4 @@
-"""Mistakes of an engineer who wrote a server from the specification, each in one decision; some need several
-processes to show."""
+"""Typical implementation errors, each in one seam; some show only with several server processes."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from tests.faults.races import pause
 
 
 class KeyBeforeTransaction(Behaviour):
-    """The idempotency key is looked up before the transaction that performs the request."""
+    """Looks up the idempotency key before the transaction that performs the request."""
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext()
@@ -29,7 +28,7 @@ class KeyBeforeTransaction(Behaviour):
 
 
 class TotalsKept(Behaviour):
-    """Each process counts a list once in 60 s."""
+    """Caches the total of a list for 60 s in each process."""
 
     def count(self, ctx: Context, listing: Listing) -> int:
         known: dict[Any, tuple[int, int]] = self.__dict__.setdefault("known", {})
@@ -40,21 +39,21 @@ class TotalsKept(Behaviour):
 
 
 class NoncesByPath(Behaviour):
-    """A nonce is used up on its path only."""
+    """Scopes nonces to the path."""
 
     def nonce_scope(self, ctx: Context) -> str:
         return super().nonce_scope(ctx) + ctx.path.decode("latin-1")
 
 
 class TypeReset(Behaviour):
-    """A PATCH puts beneficiary_type back to its default."""
+    """Resets beneficiary_type to its default on PATCH."""
 
     def patched(self, ctx: Context, record: Record) -> Record:
         return {**super().patched(ctx, record), "beneficiary_type": "individual", **ctx.values}
 
 
 class OffsetIgnored(Behaviour):
-    """The offset of a date is ignored."""
+    """Ignores the UTC offset of a date."""
 
     def parameter(self, ctx: Context, query: Any, name: str) -> str | None:
         text = super().parameter(ctx, query, name)
@@ -62,7 +61,7 @@ class OffsetIgnored(Behaviour):
 
 
 class NumberInError(Behaviour):
-    """An error shows the account number that was sent."""
+    """Shows the full account number in error messages."""
 
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
         number = ctx.body.get("account_number")
@@ -70,7 +69,7 @@ class NumberInError(Behaviour):
 
 
 class SecondDisable(Behaviour):
-    """A second disable makes the beneficiary inactive."""
+    """Makes the beneficiary inactive on a second disable."""
 
     def disabled(self, ctx: Context, record: Record) -> Record:
         status = "inactive" if record["status"] == "disabled" else "disabled"
@@ -78,49 +77,49 @@ class SecondDisable(Behaviour):
 
 
 class OnePageMore(Behaviour):
-    """`pages` is total // size + 1."""
+    """Computes `pages` as total // size + 1."""
 
     def pages(self, ctx: Context, listing: Listing) -> int:
         return listing.total // listing.size + 1
 
 
 class FloatAmounts(Behaviour):
-    """Amounts pass through a float."""
+    """Stores amounts as floats."""
 
     def amount_text(self, ctx: Context, record: Record) -> Any:
         return repr(float(record["amount"]))
 
 
 class RoundedAmounts(Behaviour):
-    """Amounts have two decimals."""
+    """Rounds amounts to two decimals."""
 
     def amount_text(self, ctx: Context, record: Record) -> Any:
         return format(Decimal(record["amount"]).quantize(Decimal("0.01")), "f")
 
 
 class HalfSignatures(Behaviour):
-    """The first 32 digits of a signature are compared."""
+    """Compares only the first 32 digits of a signature."""
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
         return super().signatures_equal(ctx, expected[:32], presented[:32])
 
 
 class NoncesOfEachProcess(Behaviour):
-    """Each process remembers the nonces of its own requests."""
+    """Remembers nonces in each process separately."""
 
     def nonce_scope(self, ctx: Context) -> str:
         return f"{super().nonce_scope(ctx)} {os.getpid()}"
 
 
 class KeysOfAll(Behaviour):
-    """Organizations share idempotency keys."""
+    """Shares idempotency keys between organizations."""
 
     def answer_scope(self, ctx: Context) -> str:
         return ctx.operation
 
 
 class RepetitionReads(Behaviour):
-    """A repetition reads the beneficiary again."""
+    """Replays an idempotent request with the current state of the beneficiary."""
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         response = super().replayed(ctx, answer)
@@ -131,7 +130,7 @@ class RepetitionReads(Behaviour):
 
 
 class EndInclusive(Behaviour):
-    """`end_date` is inclusive."""
+    """Includes `end_date` in the filtered range."""
 
     def end_date_condition(self, ctx: Context, query: Any) -> Any:
         condition = super().end_date_condition(ctx, query)
@@ -139,21 +138,21 @@ class EndInclusive(Behaviour):
 
 
 class DisableStands(Behaviour):
-    """Disabling leaves `updated` as it was."""
+    """Leaves `updated` unchanged on disable."""
 
     def disabled(self, ctx: Context, record: Record) -> Record:
         return {**super().disabled(ctx, record), "updated": record["updated"]}
 
 
 class AnySignature(Behaviour):
-    """Every signature is taken."""
+    """Accepts every signature."""
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
         return True
 
 
 class TwoWallets(Behaviour):
-    """A pair of currency and network is claimed, and claimed again."""
+    """Lets a pair of currency and network be claimed twice."""
 
     def claim_wallet_pair(self, ctx: Context) -> bool:
         super().claim_wallet_pair(ctx)

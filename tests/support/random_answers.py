@@ -1,4 +1,4 @@
-"""Servers whose answers are anything: another status, another document, other bytes, other headers, none."""
+"""Fuzzed responses: random status, headers, JSON or bytes in place of the server's, or no response."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STATUSES = (
     999,
 )
 
-#: Texts that readers stumble over.
+#: Strings that parsers often mishandle.
 TEXTS = (
     "",
     "\ud800",
@@ -68,7 +68,7 @@ NUMBERS = (0, -1, 1, 2**63, 10**400, 1.5, 12.0, 1e308, -0.0, True, False)
 
 
 def value(source: random.Random, depth: int = 0) -> Any:
-    """Any JSON value."""
+    """Returns a random JSON value."""
     kind = source.randrange(9 if depth < 4 else 6)
     match kind:
         case 0 | 1:
@@ -91,7 +91,7 @@ def value(source: random.Random, depth: int = 0) -> Any:
 
 
 def nested(depth: int) -> Any:
-    """An array in arrays."""
+    """Returns an array nested to a depth."""
     document: Any = []
     for _ in range(depth):
         document = [document]
@@ -99,7 +99,7 @@ def nested(depth: int) -> Any:
 
 
 def mutated(source: random.Random, document: Any, depth: int = 0) -> Any:
-    """A document in which some values are others, some members are missing and some are more."""
+    """Returns the document with some values replaced and some members added or removed."""
     if source.random() < 0.12 * (depth > 0):
         return value(source, depth)
     if isinstance(document, dict):
@@ -120,7 +120,7 @@ Spoil = Callable[[random.Random, httpx.Response], httpx.Response]
 
 
 def _json(document: Any) -> bytes:
-    # Unpaired surrogates have their escapes, as any writer of ASCII would put them.
+    # Escapes unpaired surrogates, as any ASCII encoder does.
     return json.dumps(document).encode()
 
 
@@ -200,7 +200,7 @@ def other_headers(source: random.Random, response: httpx.Response) -> httpx.Resp
     headers = list(response.headers.raw)
     headers += [(source.choice(names).encode(), source.choice(odd).encode()) for _ in range(3)]
     source.shuffle(headers)
-    # As a stream: what cannot be unpacked is for the suite to find out.
+    # Sent as a stream, so that httpx does not fail to decode it here.
     stream = httpx.ByteStream(response.read())
     return httpx.Response(response.status_code, headers=headers, stream=stream)
 
@@ -230,8 +230,8 @@ SPOILS: tuple[Spoil, ...] = (
 
 
 class RandomAnswers(httpx.BaseTransport):
-    """Spoils answers of a server in one to three ways: of some operations or all, seldom or always, only
-    successes, only refusals or both. A seed says which; the same seed on the same requests does the same."""
+    """Replaces responses of a server in one to three random ways: on some or all operations, for successes,
+    refusals or both, with a random frequency. The seed determines all choices."""
 
     def __init__(self, inner: httpx.BaseTransport, seed: int) -> None:
         self.inner = inner

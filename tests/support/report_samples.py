@@ -1,4 +1,4 @@
-"""Ledger to make reports of: whole runs made up cell by cell, without a server."""
+"""Sample ledgers, exchanges and findings to make reports of, without a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TARGET = Target(
     Organization("secondary", "key_zyxwvutsrq9876543210", "another-long-secret-here", "cus_two"),
 )
 
-#: The replay file of a failure of list.walk on listWallets.
+#: Replay file of a failure of list.walk on listWallets.
 REPLAY: dict[str, Any] = {
     "format": 5,
     "rule": "list.walk",
@@ -45,19 +45,19 @@ REPLAY: dict[str, Any] = {
     "judged": ["1"],
 }
 
-#: A moment in November 2026.
+#: In November 2026.
 STARTED = 1_795_000_000.0
 
 
 def run_info(**changes: Any) -> RunInfo:
-    """Record of a run of 12 s."""
+    """Returns the record of a run of 12 s."""
     return RunInfo(**{"started": STARTED, "ended": STARTED + 12, "seed": 7, **changes})
 
 
 def exchange(
     number: int, body: bytes = b'{"id": "acc_1"}', status: int | None = 200, **changes: Any
 ) -> Exchange:
-    """An exchange of createAccount."""
+    """Returns an exchange of createAccount."""
     call = Call("createAccount", "POST", "/v1/customers/cus_one/accounts", b'{"name": "Savings"}', "a-key")
     fields: dict[str, Any] = {
         "number": number,
@@ -80,7 +80,7 @@ def exchange(
 
 
 def keep(results: Ledger, *exchanges: Exchange, target: Target | None = TARGET) -> None:
-    """Records exchanges as a run does."""
+    """Records exchanges in the ledger, as a run does."""
     for exchange in exchanges:
         results.exchanges[exchange.number] = exchange_record(exchange, Redactor(target))
         results.measure(exchange)
@@ -88,7 +88,7 @@ def keep(results: Ledger, *exchanges: Exchange, target: Target | None = TARGET) 
 
 
 def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Finding:
-    """A finding with texts that fit its verdict."""
+    """Returns a finding with texts that fit its verdict."""
     fields: dict[str, Any] = {"check": "test_lists.test_rule", "probes": 3}
     if verdict in (Verdict.FAILED, Verdict.WARNING):
         fields |= {
@@ -107,7 +107,7 @@ def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Find
 def whole_run(
     verdicts: Mapping[tuple[str, str], Verdict] | None = None, *findings: Finding, target: Target = TARGET
 ) -> Ledger:
-    """A run in which every rule held, but for the cells that are named."""
+    """Returns the ledger of a run in which every rule held, except in the given cells."""
     results = Ledger.of_catalogue(target)
     given = {(finding.rule, finding.operation) for finding in findings}
     for cell in results.cells:
@@ -125,5 +125,5 @@ def whole_run(
 
 
 def document(results: Ledger, target: Target | None = TARGET, **changes: Any) -> Document:
-    """The document as a reader gets it: once through JSON."""
+    """Returns the document after a round trip through JSON."""
     return Document.from_json(to_plain(build(results, target, run_info(**changes))))

@@ -1,4 +1,4 @@
-"""Runs of the suite as a user starts them: pytest in a process of its own."""
+"""Runs of the suite in a subprocess, as a user starts them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conformance.reference.serving.listener import served
 
 ROOT = Path(__file__).parents[2]
 
-#: Seconds that a server may take to listen.
+#: Seconds within which a server must listen.
 PATIENCE = 30
 
 
@@ -40,7 +40,8 @@ class Outcome:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment without anything that steers pytest or the suite, or has every run compile all anew."""
+    """Returns the environment without variables that configure pytest, the suite or Python's bytecode
+    cache."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -58,8 +59,8 @@ def executed(
     timeout: float = 120,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """A command that was run in a folder to its end, without a terminal and without what steers pytest or the
-    suite; `together` puts what it said of errors where it belongs between the rest."""
+    """Runs a command in a folder, without a terminal and without variables that configure pytest or the
+    suite. `together` merges standard error into standard output."""
     return subprocess.run(
         command,
         cwd=cwd,
@@ -75,14 +76,15 @@ def executed(
 
 
 def suite(folder: Path, arguments: Sequence[str]) -> list[str]:
-    """The command that runs the checks with these arguments and reports to a folder."""
+    """Returns the command line of a run with these arguments, with reports in a folder."""
     usual = ("--pyargs", "conformance", "-p", "no:cacheprovider")
-    # With `=`: pytest looks for its configuration where words lead that it takes for folders of tests.
+    # With `=`, since pytest would take a separate folder for a path to tests and look for its configuration
+    # there.
     return [sys.executable, "-m", "pytest", *usual, f"--report-dir={folder}", *arguments]
 
 
 def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
-    """Runs the checks, as `pytest ARGUMENTS` in a folder does, and waits for the end."""
+    """Runs `pytest ARGUMENTS` in a folder and waits for its end."""
     done = executed(suite(folder, arguments), cwd, together=True, timeout=timeout, **variables)
     return Outcome(done.returncode, done.stdout, folder)
 
@@ -95,8 +97,9 @@ def run_against(
     cwd: Path = ROOT,
     **server: Any,
 ) -> Outcome:
-    """Runs the checks with options against a new reference server of a behaviour. Target file and reports are
-    in `folder`; `change` edits the tables of the target file in place, `server` are options of new_server."""
+    """Runs the checks against a new reference server of a behaviour. The target file and the reports are
+    written to `folder`; `change` edits the tables of the target file in place, `server` are options of
+    new_server."""
     reference, seeded = new_server(behaviour, **server)
     with served(reference, threads=True) as url:
         tables = target_tables(seeded, url)
@@ -108,8 +111,8 @@ def run_against(
 
 @contextlib.contextmanager
 def begun(*arguments: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """As `run`, but does not wait: the context gives the process, whose standard output says how far it is.
-    Kills it at the end."""
+    """Starts a run without waiting for its end, and yields the process with its output as a pipe. Kills it at
+    the end of the context."""
     process = subprocess.Popen(
         suite(folder, arguments),
         cwd=folder.parent,
@@ -129,8 +132,8 @@ def begun(*arguments: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
 def sandbox(
     *options: str, errors: int = subprocess.DEVNULL
 ) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """A running `conformance serve`, which is killed at the end, and the tables of its target file; `errors`
-    is where its standard error goes."""
+    """Starts `conformance serve`, and yields the process and the tables of its target file. Kills it at the
+    end of the context; `errors` is its standard error."""
     command = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
         try:
@@ -147,8 +150,8 @@ def sandbox(
 
 @contextlib.contextmanager
 def server_of(module: str, file: Path, *words: str) -> Iterator[Path]:
-    """`python -m MODULE WORDS FILE` while the context lasts, once it has written FILE, the target file of the
-    server that it is."""
+    """Runs `python -m MODULE WORDS FILE`, a server that writes its target file to FILE, and yields FILE once
+    it exists."""
     command = [sys.executable, "-m", module, *words, str(file)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL)
     try:
@@ -163,13 +166,13 @@ def server_of(module: str, file: Path, *words: str) -> Iterator[Path]:
 
 
 def until(process: subprocess.Popen[str], *words: str) -> None:
-    """Reads what a process says up to a line with all these words."""
+    """Reads the output of a process up to a line with all these words."""
     assert process.stdout is not None
     next(line for line in process.stdout if all(word in line for word in words))
 
 
 def write_target(path: Path, tables: dict[str, Any]) -> Path:
-    """Writes the tables as a target file."""
+    """Writes the tables as a TOML target file."""
     path.write_text(_toml(tables), "utf-8")
     return path
 
@@ -189,14 +192,14 @@ def _toml(tables: dict[str, Any], prefix: str = "") -> str:
 
 
 def faulty(behaviour: Behaviour | None = None, **options: Any) -> tuple[Any, Any]:
-    """A reference server of a behaviour, and a function from its base URL to the tables of its target
+    """Returns a reference server of a behaviour, and a function from its base URL to the tables of its target
     file."""
     server, seeded = new_server(behaviour, **options)
     return server, lambda url: target_tables(seeded, url)
 
 
 def counted(behaviour: Behaviour | None = None) -> tuple[Any, Any, list[Any]]:
-    """As `faulty`, and the requests that the server gets, as they come in."""
+    """Returns the same as `faulty`, and a list that collects the requests of the server."""
     server, tables = faulty(behaviour)
     requests: list[Any] = []
     handle = server.handle
@@ -210,7 +213,7 @@ def counted(behaviour: Behaviour | None = None) -> tuple[Any, Any, list[Any]]:
 
 
 def cells(outcome: Outcome, *verdicts: str) -> set[tuple[str, str]]:
-    """The cases of a run with one of these verdicts."""
+    """Returns the cells of a run with one of these verdicts."""
     return {
         (case["rule"], case["operation"]) for case in outcome.results["cells"] if case["verdict"] in verdicts
     }

@@ -1,4 +1,4 @@
-"""The suite at work on a reference server in the test's own process."""
+"""Runs of the suite on a reference server in the same process."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def run_on(
     limits: Mapping[str, float] = MappingProxyType({}),
     **features: bool,
 ) -> RunContext:
-    """A run against a new server of a behaviour. `fill` puts things on the server; `limits` and `features`
-    are those of the target file."""
+    """Starts a run against a new server of a behaviour. `fill` creates resources beforehand; `limits` and
+    `features` go into the target file."""
     server, seeded = new_server(behaviour, number=1)
     fill(server.store, seeded)
     tables = target_tables(seeded, "http://reference.test") | {"limits": dict(limits)}
@@ -42,7 +42,7 @@ def run_on(
 
 
 def judged(run: RunContext, tests: Iterable[tuple[Check, str]]) -> Ledger:
-    """The ledger of checks, each on an operation, and of the rules of every response meanwhile."""
+    """Runs checks, each on an operation; returns the ledger, with the rules of every response."""
     ledger = Ledger.of_catalogue(run.target)
     for check, operation in tests:
         for finding in run_check(check, operation, run)[0]:
@@ -53,12 +53,12 @@ def judged(run: RunContext, tests: Iterable[tuple[Check, str]]) -> Ledger:
 
 
 def ctx_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> CheckContext:
-    """The context of a check of some rules, at work on one operation of a new server."""
+    """Returns the context of a check of these rules on one operation of a new server."""
     return CheckContext(run_on(behaviour), OPERATIONS[operation], [RULES[rule] for rule in rules], "test")
 
 
 def broken(findings: Iterable[Finding]) -> dict[str, Finding]:
-    """The findings that say that a rule is broken, by their rules."""
+    """Returns the findings that are violations, by rule."""
     return {
         finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
     }

@@ -1,4 +1,4 @@
-"""The package's modules as syntax trees, each parsed once in a process."""
+"""Syntax trees of the package's modules, each parsed once in a process."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ PACKAGE = Path(conformance.__file__).parent
 
 @functools.cache
 def trees() -> dict[Path, ast.Module]:
-    """The tree of each module, by its path below the package, in the order of the paths."""
+    """Maps the path of each module below the package to its tree, sorted by path."""
     paths = sorted(PACKAGE.rglob("*.py"))
     return {path.relative_to(PACKAGE): ast.parse(path.read_text("utf-8")) for path in paths}

@@ -1,4 +1,4 @@
-"""The files under spec/ as documents, for tests of what stands in them."""
+"""Files of spec/ as documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMAS = {path.name: json.loads(path.read_bytes()) for path in sorted((SPEC / "
 
 
 def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value of a document with its path."""
+    """Yields every value of a document with its path."""
     yield path, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, member in inner:
@@ -25,7 +25,7 @@ def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ..
 
 
 def examples(content: Any, document: dict[str, Any] = OPENAPI) -> Iterator[tuple[str, Any]]:
-    """The examples beside a schema with their names, those that a document shares among them."""
+    """Yields the examples of a media type with their names, references resolved."""
     if not isinstance(content, dict) or "schema" not in content:
         return
     if "example" in content:
@@ -36,6 +36,6 @@ def examples(content: Any, document: dict[str, Any] = OPENAPI) -> Iterator[tuple
 
 
 def described(operation: str) -> dict[str, Any]:
-    """An operation's object in openapi.yaml."""
+    """Returns the operation object in openapi.yaml."""
     found: dict[str, Any] = OPENAPI["paths"][OPERATIONS[operation].path][OPERATIONS[operation].method.lower()]
     return found

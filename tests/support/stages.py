@@ -1,5 +1,4 @@
-"""Servers under construction: they have some of the operations, and answer for others as for any unknown
-path."""
+"""Servers under construction: implement some of the operations and answer 404 for the others."""
 
 from __future__ import annotations
 
@@ -11,13 +10,13 @@ from conformance.reference.routes import match
 
 
 class Stage(Server):
-    """A reference server with the operations that are `built`, and no others."""
+    """A reference server that implements only the operations in `built`."""
 
     built: Collection[str] = ()
 
     @classmethod
     def of(cls, server: Server, *built: str) -> Stage:
-        """A server that has come so far."""
+        """Returns the server with only these operations."""
         stage = cls(server.store, server.behaviour, server.clock)
         stage.built = built
         return stage

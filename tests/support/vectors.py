@@ -13,7 +13,7 @@ VECTORS: list[dict[str, Any]] = DOCUMENT["vectors"]
 
 
 def content(vector: dict[str, Any], member: str) -> bytes:
-    """A member's bytes, which are there as text or as base64."""
+    """Returns a member as bytes; it is stored as text or as base64."""
     if member in vector:
         return str(vector[member]).encode()
     return base64.b64decode(vector[f"{member}_base64"], validate=True)

@@ -1,4 +1,4 @@
-"""A server of sockets and threads that keeps the bytes of every request and answers as it is told."""
+"""A threaded socket server that records the bytes of each request and answers with a given function."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from conformance.reference.core_messages import Request, Response
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
-#: First bytes of a client that speaks TLS: plain servers answer that they do not.
+#: First bytes of a TLS handshake, which a plain-text server refuses.
 TLS = b"\x16\x03"
 
 
 @dataclass
 class Received:
-    """One request as it came over the wire."""
+    """One request as received."""
 
     head: bytes
     body: bytes
 
     @property
     def line(self) -> bytes:
-        """The request line."""
         return self.head.partition(b"\r\n")[0]
 
     @property
@@ -36,16 +35,17 @@ class Received:
         return self.line.split(b" ", 1)[1].rpartition(b" ")[0]
 
     def values(self, name: bytes) -> list[bytes]:
-        """The values of a header, its name in any case."""
+        """Returns the values of a header, whose name is case-insensitive."""
         lines = self.head.split(b"\r\n")[1:]
         return [line.split(b": ", 1)[1] for line in lines if line.lower().startswith(name.lower() + b": ")]
 
     def names(self) -> list[bytes]:
-        """The names of the headers as they are spelled."""
+        """Returns the header names as spelled."""
         return [line.partition(b":")[0] for line in self.head.split(b"\r\n")[1:]]
 
     def signed_by(self, secret: bytes) -> bool:
-        """Returns True where the signature is that of these bytes (5.3), by no code of the suite's own."""
+        """Verifies the signature over the received bytes (section 5.3), independently of the suite's
+        signer."""
         method = self.line.partition(b" ")[0]
         (timestamp,), (nonce,) = self.values(b"x-timestamp"), self.values(b"x-nonce")
         string = method + self.target + timestamp + nonce + self.body
@@ -53,30 +53,30 @@ class Received:
 
 
 def as_request(received: Received) -> Request:
-    """The request in the form that the reference server takes."""
+    """Converts a request for the reference server."""
     lines = (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
     headers = [(name, value.strip()) for name, _, value in lines]
     return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
 
 
 def rendered(response: Response, version: bytes = b"HTTP/1.1") -> bytes:
-    """An answer of the reference server as bytes."""
+    """Renders an answer of the reference server as bytes."""
     headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
     return b"%s %d X\r\n%s\r\n%s" % (version, response.status, headers, response.body)
 
 
-#: Answers one request on a connection; `index` counts the requests of the server. Returning False closes it.
+#: Answers one request on a connection; `index` is its number on this server. False closes the connection.
 Reply = Callable[[socket.socket, int], object]
 
 
 def answering(*answers: bytes) -> Reply:
-    """The answers in their order, the last one for ever."""
+    """Returns a reply that sends the answers in order, and repeats the last."""
     return lambda connection, index: connection.sendall(answers[min(index, len(answers) - 1)])
 
 
 @dataclass
 class Wire:
-    """The server: its base URL, and what it received."""
+    """The server: its base URL and the requests that it received."""
 
     url: str
     requests: list[Received] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Wire:
     sockets: list[socket.socket] = field(default_factory=list)
 
     def stop(self) -> None:
-        """Listens no more, and closes all connections."""
+        """Stops listening and closes all connections."""
         self.closing.set()
         for opened in list(self.sockets):
             with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ class Wire:
 
 @contextlib.contextmanager
 def wire(reply: Reply | None = None, prefix: str = "", tls: ssl.SSLContext | None = None) -> Iterator[Wire]:
-    """Serves on a port of the system's choice while the context lasts; answers OK unless told otherwise."""
+    """Serves on a free port while the context lasts; replies with OK by default."""
     reply = reply or answering(OK)
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     server = Wire(f"http://127.0.0.1:{listener.getsockname()[1]}{prefix}")
@@ -133,14 +133,14 @@ def wire(reply: Reply | None = None, prefix: str = "", tls: ssl.SSLContext | Non
 def _secured(
     connection: socket.socket, tls: ssl.SSLContext | None
 ) -> contextlib.AbstractContextManager[socket.socket]:
-    """The connection after its handshake, if it has one."""
+    """Returns the connection, after a TLS handshake if a context is given."""
     if tls is None:
         return contextlib.nullcontext(connection)
     return tls.wrap_socket(connection, server_side=True)
 
 
 def _receive(connection: socket.socket, buffer: bytes) -> tuple[Received, bytes]:
-    """One request, and what was read beyond it."""
+    """Reads one request; returns it and the bytes read beyond it."""
     while b"\r\n\r\n" not in buffer:
         buffer += _more(connection)
         if buffer.startswith(TLS):
@@ -159,7 +159,7 @@ def _receive(connection: socket.socket, buffer: bytes) -> tuple[Received, bytes]
 
 
 def _chunks(connection: socket.socket, buffer: bytes) -> tuple[bytes, bytes]:
-    """A body in chunks, and what was read beyond it."""
+    """Reads a chunked body; returns it and the bytes read beyond it."""
     body = b""
     while True:
         while b"\r\n" not in buffer:
@@ -181,12 +181,12 @@ def _more(connection: socket.socket) -> bytes:
 
 
 def free_port() -> int:
-    """A port at which nothing listens."""
+    """Returns a port on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
 def nowhere() -> str:
-    """A base URL at which nothing listens."""
+    """Returns a base URL on which nothing listens."""
     return f"http://127.0.0.1:{free_port()}"

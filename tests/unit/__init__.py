@@ -1,1 +1,1 @@
-"""The contract, the target file, the client and comparison, each by itself."""
+"""Unit tests of the contract, the target file, the client, comparison and the tools of the suite."""

@@ -1,4 +1,4 @@
-"""Budgets of a run: shared by threads, divided by processes, never blamed on the server."""
+"""Budgets of a run: shared by threads, divided by processes, never a failure of the server."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_nothing_is_sent_after_the_end() -> None:
 
 
 def test_answer_that_the_end_cuts_off_is_no_timeout_of_the_server() -> None:
-    """The server holds its answer until the end of the run has come."""
+    """The server delays its answer until the run has ended."""
     over = threading.Event()
 
     def reply(connection: socket.socket, index: int) -> None:
@@ -158,7 +158,7 @@ def test_target_says_how_long_an_answer_may_take() -> None:
     assert run.timeouts.seconds == 2.5
 
 
-# --------------------------------------------------------------------------- who it is
+# --------------------------------------------------------------------------- identification
 
 
 def test_requests_name_suite_and_version() -> None:

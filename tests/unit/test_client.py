@@ -1,4 +1,4 @@
-"""Requests of the signing client on the wire, byte for byte, and answers as the transport reads them."""
+"""Requests of the signing client byte for byte, and the transport's reading of answers."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _use_async(url: str, **request: Any) -> None:
         async with httpx.AsyncClient(auth=HttpxSigner(KEY, SECRET), trust_env=False, verify=False) as own:
             (await own.request(url=url, **request)).raise_for_status()
 
-    # In a thread of its own, because the tests in a browser leave a loop running in theirs.
+    # In a thread of its own: the browser tests leave an event loop running in theirs.
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, use()).result()
 

@@ -1,4 +1,4 @@
-"""Rate limits are waited out, races are sent at once, redirects are not followed, long bodies are cut."""
+"""Rate limits, simultaneous requests, redirects and size limits of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client and suite withstand servers that misbehave, limit rates, or are gone."""
+"""Client and suite against servers that misbehave or are gone."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_a_server_sends_beyond_an_answer_spoils_no_other_answer(start: byte
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n"])
 def test_a_body_that_comes_late_where_none_may_be_spoils_no_other_answer(start: bytes) -> None:
-    """It comes so late that the next request on the connection is there before it."""
+    """The body arrives after the next request on the connection was sent."""
     first_of_all: list[socket.socket] = []
 
     def reply(connection: socket.socket, index: int) -> None:
@@ -114,7 +114,7 @@ def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def sent(connection: socket.socket) -> bool:
-    """Answers, and says that it did."""
+    """Answers; returns True to keep the connection open."""
     connection.sendall(OK)
     return True
 
@@ -157,7 +157,7 @@ def test_lost_request_with_a_used_nonce_keeps_it() -> None:
 
 
 def test_lost_request_goes_out_on_a_new_connection() -> None:
-    """However many connections have gone stale while they were idle."""
+    """No matter how many idle connections the server has closed."""
     everybody = threading.Barrier(4)
     seen: list[int] = []
 
@@ -177,7 +177,7 @@ def test_lost_request_goes_out_on_a_new_connection() -> None:
 
 
 def test_requests_take_connections_by_turns() -> None:
-    """Behind each may be another process of the server."""
+    """Each connection may lead to another process of the server."""
     both = threading.Barrier(2)
     seen: list[int] = []
 
@@ -226,7 +226,7 @@ def test_lost_requests_of_a_race_are_sent_again(answer: bytes, monkeypatch: pyte
     ids=["nothing", "half a head", "half a body", "another protocol", "no status"],
 )
 def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: str, sent: int) -> None:
-    """Only what was not answered with a single byte is sent once more."""
+    """Only a request without a single byte of answer is sent once more."""
 
     def reply(connection: socket.socket, index: int) -> bool:
         connection.sendall(answer)
@@ -258,7 +258,7 @@ def test_server_that_is_gone_breaks_no_rule_and_ends_the_sending() -> None:
 
 
 class Scripted(httpx.BaseTransport):
-    """Raises or answers one step a transmission, the last for ever; keeps the timeouts it was given."""
+    """Raises or answers one step for each transmission, repeats the last, and records the timeouts."""
 
     def __init__(self, *script: Exception | httpx.Response) -> None:
         self.script = list(script)

@@ -1,4 +1,4 @@
-"""Two values of a member mean the same exactly where the specification leaves their form open."""
+"""Comparison of members: equal in any form that the specification leaves open."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_id_of_an_account_has_two_prefixes(operation: str, name: str, got: s
 
 
 def test_members_that_are_not_documented_make_no_difference() -> None:
-    """At any depth, whether they are added, changed or gone."""
+    """At any depth: added, changed or removed."""
     wallet = {"id": "wal_1", "addresses": [{"address": "a", "tag": None}], "label": None}
     more = {
         "etag": 1,

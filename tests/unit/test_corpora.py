@@ -1,4 +1,4 @@
-"""Valid, odd and hostile values: each once, with a reason, what it says it is, and new where it has to be."""
+"""Corpora of valid, odd and hostile values: unique, reasoned, and as valid or invalid as they claim."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ each_sample = pytest.mark.parametrize("bodies", SAMPLES.values(), ids=list(SAMPL
 
 
 def strictly(body: bytes) -> Any:
-    """The JSON value of a body by RFC 8259; raises ValueError."""
+    """Parses a body by RFC 8259; raises ValueError."""
 
     def refuse(literal: str) -> Any:
         raise ValueError(literal)

@@ -1,4 +1,4 @@
-"""Documents are true: links lead somewhere, commands run, snippets are valid."""
+"""Links, commands and snippets of the documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def name(path: Path) -> str:
 
 
 def fences(path: Path, language: str) -> list[str]:
-    """The fenced blocks of a language, without the indentation of a list."""
+    """Returns the fenced blocks of a language, dedented."""
     found = re.findall(rf"^( *)```{language}\n(.*?)^ *```", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     return [re.sub(rf"^{indentation}", "", text, flags=re.MULTILINE) for indentation, text in found]
 
@@ -75,8 +75,8 @@ def test_snippets_are_valid(document: Path) -> None:
         ast.parse(text)
 
 
-#: Not run one by one: the first two need what stands beside them and have tests of their own; checks and
-#: faults would be registered a second time; a locustfile would make this process cooperative.
+#: Documents whose snippets are not run one by one: the first two have tests of their own, CONTRIBUTING.md
+#: would register checks and faults a second time, a locustfile would monkey-patch this process.
 NOT_ALONE = {"own-rules.md", "signing.md", "CONTRIBUTING.md", "load.md"}
 
 
@@ -99,14 +99,14 @@ def test_every_file_of_the_contract_is_in_its_table() -> None:
     assert [name for name in sorted(files - {"README.md"}) if f"`{name}`" not in table] == []
 
 
-#: Programs that are not the suite's: npm, pip, docker and scripts of a checkout.
+#: Programs that are not part of the suite: npm, pip, docker, and scripts of a checkout.
 FOREIGN = re.compile(r"(npm|pip|docker|tsc|st|python3? -m (tests|build|venv)|\.ci/)\b")
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def test_every_option_that_a_document_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    """In pytest with the suite, or in a subcommand."""
+    """As an option of pytest with the plugin, or of a subcommand."""
     there: set[str] = set()
     for module in (["pytest"], ["conformance.cli", "test"]):
         there |= set(OPTION.findall(executed([sys.executable, "-m", *module, "--help"], ROOT).stdout))
@@ -128,25 +128,25 @@ def test_diagram_is_drawn_from_the_imports() -> None:
 
 
 def commands() -> Iterator[Any]:
-    """The commands of the documents that need nothing but the suite and a server."""
+    """Yields the commands of the documents that need only the suite and a server."""
     for document in (*GUIDES, ROOT / "README.md", ROOT / "spec" / "signing.md"):
         for block in fences(document, "sh"):
             for line in block.splitlines():
                 command = re.sub(r"^[\w.-]+/bin/|\s+#.*$", "", line)
                 if re.match(r"(pytest|conformance) ", command) and not command.startswith(ELSEWHERE):
                     if document.stem == "README" and command.startswith("pytest "):
-                        # It is written for a checkout, which pytest is told of by its configuration.
+                        # Written for a checkout, where pytest takes the folder from its configuration.
                         command = command.replace("pytest ", "pytest --pyargs conformance ")
                     yield pytest.param(command, id=f"{document.stem}: {line}")
 
 
-#: The part of the suite that the runs of these tests consist of.
+#: Expression that narrows a run to one check, so that it is short.
 SHORT = "test_accepted and createAccount"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A user's folder: a target file for a running server, and what the parts of a run left."""
+    """A user's folder, with a target file for a running server and the results of the shards of a run."""
     path = tmp_path_factory.mktemp("user")
     server, seeded = new_server()
     with served(server) as url:
@@ -167,8 +167,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def called(command: str, folder: Path) -> int:
-    """The exit status of a command in a folder, where it ends in neither a traceback nor a word on its
-    usage."""
+    """Returns the exit status of a command in a folder; fails on a traceback or a usage message."""
     words = shlex.split(command, comments=True)
     program = {"pytest": ["pytest", "-p", "no:cacheprovider"], "conformance": ["conformance.cli"]}[words[0]]
     done = executed(
@@ -182,17 +181,17 @@ def called(command: str, folder: Path) -> int:
     return done.returncode
 
 
-#: Commands with tests of their own: they need a failure or an extra, or do not end.
+#: Commands with tests of their own: they need a failure or an extra, or run until stopped.
 ELSEWHERE = ("conformance load", "conformance replay", "conformance serve")
 
-#: Answers to the questions that a command of a document asks.
+#: Answers to the questions of `conformance init`.
 ANSWERS = " --force --base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"
 
 
 @pytest.mark.parametrize("command", list(commands()))
 def test_command_runs(command: str, folder: Path) -> None:
     if command.startswith(("pytest", "conformance test")):
-        # That the options are taken is what is tried, not the whole suite again.
+        # Only the options are under test: do not run the whole suite again.
         command += " --markers"
     if command.startswith("conformance init"):
         command = command.replace("target.toml", "new.toml") + ANSWERS

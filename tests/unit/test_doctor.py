@@ -1,4 +1,4 @@
-"""Every misconfiguration that the doctor knows is told by its name, and a good target by nothing."""
+"""`conformance doctor` names each misconfiguration that it knows, and accepts a correct target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Tables = dict[str, Any]
 
 
 class Front(Between):
-    """Something between the suite and the reference server that changes requests or answers them itself."""
+    """A proxy in front of the reference server that changes requests or answers them itself."""
 
     def __init__(
         self, inner: httpx.BaseTransport, answer: Callable[[httpx.Request], httpx.Response | None]
@@ -110,7 +110,7 @@ def test_wrong_target(change: Callable[[Tables], Any], name: str, told: str) -> 
 
 HOST, SECRET = "http://reference.test", "00ff" * 8
 
-#: A request as the doctor sends it, and the mistakes that it shows.
+#: A request as the doctor sends it, in which the mistakes show.
 SENT = Parts("GET", b"/v1/customers/cus_a/accounts?size=%31&page=1", "1742000000", "ab" * 16, b"", "key")
 SHOWN = [mistake for mistake in MISTAKES if mistake.sign(SENT, SECRET) is not None]
 
@@ -132,7 +132,7 @@ def test_wrong_construction_of_the_server_is_named(mistake: Mistake) -> None:
 
 
 def _verifying(mistake: Mistake, secret: str) -> Callable[[httpx.Request], httpx.Response]:
-    """A server that accepts one wrong construction and nothing else."""
+    """Returns a server that accepts only signatures made with this mistake."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         parts = Parts(
@@ -167,7 +167,7 @@ def posts(request: httpx.Request) -> httpx.Response | None:
 
 
 def unknown_path(request: httpx.Request) -> httpx.Response | None:
-    """The API is below /api, and everything else is a page."""
+    """Serves the API below /api, and an HTML page on any other path."""
     if request.url.path.startswith("/api/"):
         return error(401, "missing_headers")
     return httpx.Response(404, headers={"content-type": "text/html"}, content=b"<h1>Not Found</h1>")
@@ -263,7 +263,7 @@ def test_command_finds_the_target_in_the_environment(
 ) -> None:
     server, seeded = new_server()
     with served(server) as url:
-        # The file's address is beaten, as in a run.
+        # The environment takes precedence over the file, as in a run.
         target = write_target(tmp_path / "target.toml", target_tables(seeded, "http://nowhere.invalid"))
         monkeypatch.setenv("CONFORMANCE_TARGET", str(target))
         monkeypatch.setenv("PYTEST_BASE_URL", url)

@@ -1,4 +1,4 @@
-"""Effects of requests, told from changes that others make meanwhile."""
+"""Effects of requests, told apart from concurrent changes of other clients and of jobs."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], move
 
 
 def rounds(*pairs: tuple[str, ...]) -> list[Payment]:
-    """Payments by what moved, the amount, and what moved in the pause."""
+    """Builds payments from pairs or triples of texts: money moved, amount, and money moved in the pause."""
     member = ("USD", "pending_payout")
     return [
         Payment({member: Decimal(moved)}, Decimal(sent), 2, {member: Decimal(pause[0])} if pause else {})

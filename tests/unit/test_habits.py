@@ -1,4 +1,4 @@
-"""Looking again until a write shows, and not for ever at a server that never shows it."""
+"""Polling for eventual consistency, with a bound on the total wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are read as JSON by RFC 8259, and none makes the reader fail."""
+"""JSON parsing of answers by RFC 8259, which no body can crash."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_defect_of_a_body_is_named(body: bytes, told: str) -> None:
     assert json_text.defect(body) == told
 
 
-#: A deep body is judged while another thread moves the limit of the stack, as hypothesis does, and garbage is
-#: collected all the time with a function of its own, as in a run.
+#: Parses a deep body while another thread changes the recursion limit, as hypothesis does, and a gc callback
+#: runs at every collection, as in a run.
 _COLLECTED_AT_THE_END_OF_THE_STACK = """
 import gc, sys, threading
 from hypothesis import given, strategies

@@ -1,4 +1,4 @@
-"""The ledger: what an entry comes to, and that parts add up to the whole in any order."""
+"""The ledger: findings of entries, and sums of parts in any order."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_evidence_is_cut_by_what_it_proves(verdict: Verdict, kept: int) -> None:
 
 
 def part(number: int) -> Ledger:
-    """A ledger as a worker sends it: other rules, and one of every response that it saw too."""
+    """Returns a worker's ledger: rules that depend on the number, and a rule of every response."""
     ledger = Ledger(sent=number, waits=1, waited=0.5, announced=(number, 0, 0))
     ledger.add(Finding(REQUIRED, "listWallets", Verdict.PASSED, f"test_x.test_{number}", probes=number))
     passive = Finding("format.id", "listWallets", Verdict.PASSED, EVERY_RESPONSE, probes=10)

@@ -1,8 +1,7 @@
-"""No regular expression that meets answers takes more than linear time, by its construction.
+"""Regular expressions that are applied to answers take linear time, by their structure.
 
-Two kinds are found: a repetition of repetitions, which can share out a text in very many ways, and two
-repetitions one behind the other that take the same characters, which can share it out in as many ways as it
-is long.
+Two structures are refused: nested quantifiers (exponential backtracking), and two consecutive quantifiers on
+overlapping character sets (quadratic backtracking).
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ import pytest
 from tests.support.sources import trees
 from tests.support.spec_files import OPENAPI, SCHEMAS, walk
 
-#: Python's own reader of patterns; it has no public name.
+#: Python's own parser of patterns has no public name.
 codes: Any = importlib.import_module("re._constants")
 parser: Any = importlib.import_module("re._parser")
 
-#: So many repetitions are as good as no bound.
+#: A quantifier with at least this bound counts as unbounded.
 MANY = 100
 
-#: Calls by which the suite makes a pattern.
+#: Functions by which the suite compiles or applies a pattern.
 CALLS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
 
 
 def patterns() -> Iterator[tuple[str, str]]:
-    """Every constant pattern, and where it stands."""
+    """Yields each constant pattern with its location."""
     for path, tree in trees().items():
         for node in ast.walk(tree):
             if (
@@ -51,7 +50,7 @@ def patterns() -> Iterator[tuple[str, str]]:
 
 
 def _letters(node: tuple[Any, Any]) -> set[int]:
-    """The ASCII characters that a node which takes one character takes; all where that is hard to tell."""
+    """Returns the ASCII characters that a single-character node matches; all if in doubt."""
     everything = set(range(128))
     match node:
         case (codes.LITERAL, code):
@@ -72,7 +71,7 @@ def _letters(node: tuple[Any, Any]) -> set[int]:
 
 
 def _first(sequence: Any) -> set[int]:
-    """The ASCII characters that a sequence may begin with."""
+    """Returns the ASCII characters with which a match of the sequence may begin."""
     taken: set[int] = set()
     for code, value in sequence:
         if code is codes.SUBPATTERN:
@@ -91,7 +90,7 @@ def _first(sequence: Any) -> set[int]:
 
 
 def _repetitions(sequence: Any) -> Iterator[tuple[Any, Any]]:
-    """The repetitions without a bound, with what follows each, at any depth."""
+    """Yields the unbounded quantifiers at any depth, each with the rest of its sequence."""
     sequence = list(sequence)
     for at, (code, value) in enumerate(sequence):
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
@@ -111,7 +110,7 @@ def _may_be_empty(sequence: Any) -> bool:
 
 
 def ambiguous(pattern: str) -> str:
-    """The part of a pattern that can share out a text in many ways; empty where there is none."""
+    """Returns the part of a pattern that may backtrack, or an empty string."""
     for body, behind in _repetitions(parser.parse(pattern)):
         for inner, after in _repetitions(body):
             next_round = _first(body) if _may_be_empty(after) else set()

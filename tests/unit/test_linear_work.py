@@ -1,4 +1,4 @@
-"""Work on an answer is linear in its size: counted in calls, not in seconds; long answers fill no memory."""
+"""Work on an answer is linear in its size, counted in function calls; memory for long answers is bounded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.report_samples import exchange
 
 
 def calls(work: Callable[[], object]) -> int:
-    """Counts calls of functions, C's own included."""
+    """Counts function calls, including those of C functions."""
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
@@ -42,7 +42,7 @@ def page(size: int) -> dict[str, Any]:
     return {"items": items, "total": size, "page": 1, "size": size, "pages": 1}
 
 
-#: Name -> what makes something of a size, and what is done with it.
+#: Name -> function that makes an input of a size, and the work done on it.
 WORK: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
     "equality": (page, lambda made: same(made, dict(made))),
     "differences": (page, lambda made: differences("listWallets", made, {**made, "items": []})),
@@ -82,12 +82,12 @@ def test_the_form_of_endless_pages_is_judged_at_their_beginning() -> None:
 
 
 def answer(number: int, size: int) -> Exchange:
-    """An answer that shows its number, of so many bytes at least."""
+    """Returns an answer with its number in the body, of at least this many bytes."""
     return exchange(number, json.dumps({"number": number, "filling": "x" * size}).encode())
 
 
 def held(exchanges: list[Exchange]) -> list[int]:
-    """The numbers of the answers that are kept as they were read."""
+    """Returns the numbers of the answers whose bodies are still in memory."""
     return [exchange.number for exchange in exchanges if exchange._read is not None]
 
 

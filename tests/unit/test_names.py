@@ -1,4 +1,4 @@
-"""Names and headlines of the package: one thing each, no question, and few names of operations."""
+"""Names and docstrings of the package: unique names, no questions, few comparisons with an operationId."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 from conformance.contract.operations import OPERATIONS
 from tests.support.sources import trees
 
-#: First words of a headline that the reader would have to answer.
+#: First words that make a headline a question.
 QUESTIONS = {"how", "what", "when", "where", "whether", "which", "who", "whose", "why"}
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    """All nodes of the package's modules, each with its file."""
+    """Yields all nodes of the package's modules with their files."""
     return ((path, node) for path, tree in trees().items() for node in ast.walk(tree))
 
 
 def headline(node: ast.AST) -> str:
-    """The first word of a node's docstring in lower case; empty without one."""
+    """Returns the first word of a node's docstring in lower case, or an empty string."""
     words = (ast.get_docstring(node) or "").split(maxsplit=1) if isinstance(node, Documented) else []
     return words[0].strip(".,:`").lower() if words else ""
 
@@ -37,7 +37,7 @@ def test_no_class_name_stands_for_two_classes() -> None:
 
 
 def test_no_module_name_stands_for_two_modules() -> None:
-    # Those of commands have the names of the commands.
+    # Modules of commands have the names of the commands.
     paths = [path for path in trees() if path.parent.name != "cli"]
     names = Counter(path.name for path in paths if path.name != "__init__.py")
     assert not {name for name, times in names.items() if times > 1}
@@ -52,12 +52,12 @@ def test_no_docstring_begins_with_a_question() -> None:
 # ---------------------------------------------------------------------- operation names
 
 
-#: Comparisons with an operationId that the whole package may have, the reference server aside.
+#: Maximum number of comparisons with an operationId in the package, without the reference server.
 MOST = 20
 
 
 def compared(tree: ast.Module) -> Iterator[int]:
-    """The lines that compare a value, or match it, with a literal operationId."""
+    """Yields the lines that compare or match a value with a literal operationId."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides: list[ast.expr] = [node.left, *node.comparators]

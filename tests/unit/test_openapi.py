@@ -1,4 +1,4 @@
-"""openapi.yaml says what section 4 of the specification says, and its examples and links hold."""
+"""openapi.yaml against section 4 of the specification, with its examples and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec/operations.yaml: in the form of its schema, and in agreement with openapi.yaml and the schemas."""
+"""spec/operations.yaml against its schema, openapi.yaml and the response schemas."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_every_sample_belongs_to_one_operation() -> None:
 
 @every_create
 def test_initial_state_fits_the_response_schema(operation: str) -> None:
-    """Each stated value is one that the member may have."""
+    """Each stated value is one that the response schema allows."""
     traits = TRAITS[operation]
     assert set(traits.initial) <= set(documented(operation))
     wrong = {
@@ -125,7 +125,7 @@ def test_defaults_are_those_of_openapi_where_it_states_them(operation: str) -> N
 
 
 def test_nullable_fields_are_those_of_section_2() -> None:
-    """Fields typed "or null" in section 2 that sections 4.2 to 4.7 let a client leave out."""
+    """Fields typed "or null" in section 2 that are optional in sections 4.2 to 4.7."""
     assert {operation: set(names) for operation, names in NULLABLE.items()} == {
         "createBeneficiary": {"title", "middle_name", "company_name", "tax_id", "note"},
         "createPayoutDestination": {"label", "network"},

@@ -1,4 +1,4 @@
-"""Requests judged from their bytes: must be refused, must be accepted, or open."""
+"""The oracle: requests that must be refused, must be accepted, or are open."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_longer_however_counted() -> None:
 
 
 def request(operation: str, body: bytes | None = None, **changes: Any) -> Call:
-    """A call of an operation, with ids that nothing knows."""
+    """Returns a call of an operation with unknown ids."""
     ids = {name: f"{name}_1" for name in OPERATIONS[operation].path_parameters}
     return call(operation, ids).but(body=body, **changes)
 
@@ -111,12 +111,12 @@ def request(operation: str, body: bytes | None = None, **changes: Any) -> Call:
 def answer(
     operation: str, body: bytes | None = None, valid: ValidBody | None = None, **changes: Any
 ) -> ExpectedAnswer:
-    """The expected answer to a call on own resources."""
+    """Returns the expected answer to a call on own resources."""
     return expect(request(operation, body, **changes), TARGET, Known(own_path(operation), valid=valid))
 
 
 def on_path(operation: str, **kinds: str) -> ExpectedAnswer:
-    """The expected answer to a call with path parameters that are not the caller's."""
+    """Returns the expected answer to a call with path parameters of these kinds."""
     path = {**dict(own_path(operation)), **kinds}
     return expect(request(operation), TARGET, Known(tuple(path.items())))
 
@@ -135,7 +135,7 @@ def test_odd_paths_are_open() -> None:
     assert encoded.passes[0].rule == "auth.path-as-sent" and encoded.accepted is None
 
 
-#: A key that is the same in each process: tests are named by it.
+#: Constant, since it is part of test ids, which must be equal in all processes.
 KEY = "3f1c7a52-9d0e-4b68-8c17-5e2a9b4d6f03"
 
 

@@ -1,4 +1,4 @@
-"""The package declares what it uses, and the constraints pin all of it."""
+"""Dependencies are declared and pinned, and the bill of materials lists them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ ROOT = Path(__file__).parents[2]
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
-#: Declared, and used by other means than an import: plugins of pytest and parts of uvicorn that are named
-#: only.
+#: Declared but not imported: pytest plugins, and uvicorn's HTTP parser.
 NAMED_ONLY = {"pytest-base-url", "pytest-xdist", "httptools"}
 
-#: Imported where somebody has it installed, and a clear error otherwise.
+#: Imported if installed; without them the command that needs them names the extra.
 OPTIONAL = {"redis", "locust", "gevent"}
 
 
 def imported() -> set[str]:
-    """The top-level modules of others that the package imports, wherever the import stands."""
+    """Returns the top-level third-party modules that the package imports, at any depth."""
     modules: set[str] = set()
     for tree in trees().values():
         for node in ast.walk(tree):
@@ -41,12 +40,12 @@ def imported() -> set[str]:
 
 
 def distributions(modules: set[str]) -> set[str]:
-    """The distributions that modules come from."""
+    """Returns the distributions that provide the modules."""
     known = metadata.packages_distributions()
     found: set[str] = set()
     for module in modules:
         names = {canonicalize_name(name) for name in known.get(module, [module])}
-        # What schemathesis brings along in a second copy is not where an import goes.
+        # schemathesis vendors copies of some modules: they do not provide the import.
         found |= names if len(names) == 1 else {canonicalize_name(module)} & names or names
     return found
 
@@ -80,7 +79,7 @@ PINS = {
 
 
 def requirements() -> list[Requirement]:
-    """All that the project and its extras name."""
+    """Returns the dependencies of the project and of its extras."""
     extras = [requirement for group in PROJECT["optional-dependencies"].values() for requirement in group]
     return [Requirement(text) for text in (*PROJECT["dependencies"], *extras)]
 
@@ -91,7 +90,7 @@ def test_constraints_satisfy_the_project(requirement: Requirement) -> None:
 
 
 def needed() -> set[NormalizedName]:
-    """The distributions that the suite needs, transitively, as far as they are installed here."""
+    """Returns the distributions that the suite needs transitively, among those installed."""
     waiting, seen = declared(), set[NormalizedName]()
     while waiting:
         name = waiting.pop()
@@ -117,7 +116,8 @@ def test_pytest_stays_below_the_version_that_breaks_schemathesis() -> None:
     """pytest 9.2 keeps node ids in another form, which schemathesis 4.32.5 overwrites: its tests lose their
     operation.
 
-    When schemathesis moves, look whether that is mended, and lift the bound."""
+    If this fails after an upgrade of schemathesis, lift the bound in pyproject.toml.
+    """
     bound = next(requirement for requirement in requirements() if requirement.name == "pytest")
     assert "9.2.0" not in bound.specifier and "8.4.0" in bound.specifier
     assert PINS[canonicalize_name("schemathesis")] == "4.32.5"
@@ -136,7 +136,7 @@ def test_sbom_has_all_that_the_suite_needs_in_the_versions_of_the_constraints() 
 
 
 def test_sbom_names_licences_that_allow_any_use() -> None:
-    """None that reaches beyond the files that it covers."""
+    """No copyleft beyond the files that the licence covers."""
     allowed = re.compile("MIT|BSD|Apache|MPL-2.0|Mozilla Public License 2|PSF-2.0|ISC")
     for name, entry in COMPONENTS.items():
         assert entry["licenses"], name

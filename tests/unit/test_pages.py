@@ -1,4 +1,4 @@
-"""Demands of a query on the page that answers it: section 8, judged by judge/paging."""
+"""Page, size, total, order and filters of a list response (section 8), judged by judge/paging."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def item(**members: Any) -> dict[str, Any]:
 
 
 def page(query: str, **members: Any) -> Exchange:
-    """The answer to a query of a list that has one element."""
+    """Returns the answer to a query of a list with one element."""
     call = Call("listVirtualAccounts", "GET", f"{LIST}?{query}" if query else LIST)
     body = {"items": [item()], "total": 1, "page": 1, "size": 10, "pages": 1} | members
     exchange = Exchange(1, "primary", call, "a page", f"http://server.test{LIST}", "GET", LIST, [], b"")
@@ -29,7 +29,7 @@ def page(query: str, **members: Any) -> Exchange:
 
 
 def broken(query: str, style: str = "repeat", **members: Any) -> set[str]:
-    """The rules that an answer breaks, judged by expectations as a replay file holds them."""
+    """Returns the rules that an answer breaks, judged by expectations as in a replay file."""
     exchange = page(query, **members)
     return {
         rule
@@ -97,7 +97,7 @@ def test_refusals_cannot_be_told() -> None:
 
 
 def test_statuses_that_move_are_no_other_order() -> None:
-    """Of a list filtered by a status, elements may leave and come between two readings."""
+    """Elements may enter and leave a list filtered by status between two requests."""
     first, second, turned = (
         page("statuses=active", items=[item(id=identifier) for identifier in order])
         for order in (("va_1", "va_2", "va_3"), ("va_1", "va_3", "va_4"), ("va_3", "va_1"))
@@ -110,7 +110,7 @@ def test_statuses_that_move_are_no_other_order() -> None:
 
 @pytest.mark.parametrize("left", [1, 2])
 def test_walk_of_a_list_that_becomes_shorter(left: int) -> None:
-    """A refusal of a page that is no longer there ends a walk; one of a page that is there breaks it."""
+    """Refusing a page that no longer exists ends the walk; refusing one that exists is a violation."""
     totals = iter((2, 2, left))
 
     def send(call: Call, purpose: str) -> Exchange:

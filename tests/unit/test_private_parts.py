@@ -1,4 +1,4 @@
-"""Assumptions of conformance/_private.py hold for the installed versions of other libraries."""
+"""The assumptions in conformance/_private.py hold for the installed versions of other libraries."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ print(len(gc.callbacks))
 
 
 def test_nothing_else_uses_private_parts() -> None:
-    """No import of a private module of others, and no private member by its known name."""
+    """No import of another library's private module, and no use of a private member by name."""
     known = re.compile(
         r"\b(_pytest|_hypothesis\w+|_tw|_set_main_color|_rootpath|_inipath|_inicfg|_inicache)\b"
     )

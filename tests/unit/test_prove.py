@@ -1,4 +1,4 @@
-"""The proofs as commands, and what they rest on: rows of faults, places that judge, prices, samples."""
+"""The proofs as commands, fault rows, places that judge, the choice of a quick run, and sampling."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ RULE = "auth.timestamp-integer"
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> list[Fault]:
-    """The faults that the test registers."""
+    """Collects the faults that the test registers."""
     own: list[Fault] = []
     monkeypatch.setattr(catalogue, "FAULTS", own)
     return own
@@ -120,7 +120,7 @@ def test_unknown_names_are_refused(registered: list[Fault]) -> None:
 
 
 def test_faults_of_a_rule_stand_in_one_file() -> None:
-    """A class or a table of several rules stands where the first of them does."""
+    """A class or table for several rules belongs to the file of the first of them."""
     files: dict[str, set[str]] = {}
     for path in Path(catalogue.__file__).parent.glob("*.py"):
         if path.stem in catalogue.SECTIONS:
@@ -235,7 +235,7 @@ IDS = [
 
 
 def test_days_go_round() -> None:
-    """Any days that follow one another run each case once in its period."""
+    """Consecutive days run each case once in its period."""
     for period in set(DAYS.values()):
         of_period = [name for name in IDS if days(name) == period]
         for first in (0, 739_942):
@@ -268,7 +268,7 @@ def test_every_row_names_tests_that_there_are() -> None:
 def test_run_says_which_tests_it_draws(
     sample: str, arguments: list[str], keyword: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the whole folder is sampled."""
+    """Only a run of the whole folder is sampled."""
     monkeypatch.setenv(DAY, sample)
     monkeypatch.chdir(TESTS.parent)
     config = Mock(args=arguments, option=Mock(keyword=keyword))

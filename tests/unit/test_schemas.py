@@ -1,4 +1,4 @@
-"""Documents that jsonschema-rs takes for valid are those in which jsonschema finds no error."""
+"""jsonschema-rs accepts exactly the documents in which jsonschema finds no error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ODD: tuple[Any, ...] = (
 
 
 def mutants(document: Any) -> Iterator[Any]:
-    """The document with one of its values replaced or left out, at any depth."""
+    """Yields the document with one value replaced or left out, at any depth."""
     if isinstance(document, dict):
         for name, member in document.items():
             yield {key: value for key, value in document.items() if key != name}

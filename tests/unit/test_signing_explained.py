@@ -1,4 +1,4 @@
-"""Wrong signatures are explained: each usual mistake is named, and no right signature is one."""
+"""Diagnosis of wrong signatures: each usual mistake is named, and no valid signature is one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.support.vectors import VECTORS, content
 
 SECRET = "vector-secret-4f9b2c7e1a8d3605"
 
-#: What a vector changes, by step and change -> names of the mistakes in a signature that are told for it; of
-#: other changes none is told, since anything may have been signed.
+#: Step and change of a vector -> names of the mistakes that explain its signature; other changes have no
+#: explanation.
 TOLD = {
     "algorithm arguments-swapped": {"arguments swapped"},
     "algorithm hmac-sha-1": {"SHA-1"},
@@ -70,7 +70,7 @@ TOLD = {
 
 
 def change(vector: dict[str, Any]) -> str:
-    """Step and change of a vector; empty where nothing is changed."""
+    """Returns step and change of a vector, or an empty string if nothing is changed."""
     return " ".join(vector["how"][part] for part in ("step", "change")) if "how" in vector else ""
 
 
@@ -138,7 +138,7 @@ DECOMPOSED = Parts("PATCH", b"/v1/x", "1741079889", "c2" * 16, b'{"a":"e\xcc\x81
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_every_mistake_is_named(mistake: Mistake) -> None:
-    """Of several mistakes that make one signature the first is named."""
+    """Mistakes that make the same signature share the name of the first."""
     named = []
     for secret in ("c0ffee\u00e9 ", "c0ffee00c0ffee00", "C0FFEE"):
         for parts in (LIST, CREATE, UUID, RAW, TEXT, DECOMPOSED, PLUS):

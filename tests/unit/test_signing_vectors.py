@@ -1,6 +1,6 @@
-"""The signing vectors: their form, what they cover and state, by the suite's own signer.
+"""The signing vectors: schema, coverage, and signatures by the suite's own signer.
 
-tests/ecosystem/test_signing_clients.py has clients in eight languages sign them.
+tests/ecosystem/test_signing_clients.py signs them with clients in eight languages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ each_vector = pytest.mark.parametrize("vector", VECTORS, ids=[vector["id"] for v
 
 
 def macs() -> list[tuple[str, str, bytes, str]]:
-    """Every HMAC that the vectors state: whose, its secret, its string, its value."""
+    """Returns each HMAC in the vectors: id, secret, string, value."""
     stated = []
     for vector in VECTORS:
         string = content(vector, "signature_string")
@@ -73,7 +73,7 @@ def test_flags_are_explained_and_their_rules_exist() -> None:
 
 
 def test_bug_classes_go_with_results() -> None:
-    """Vectors that must be accepted, those that must be refused, and those that are open all occur."""
+    """Vectors that must be accepted, that must be refused, and that are open all occur."""
     classes = {flag: note["bug_class"] for flag, note in DOCUMENT["notes"].items()}
     for vector in VECTORS:
         found = {classes[flag] for flag in vector["flags"]}

@@ -1,4 +1,4 @@
-"""Every mistake in a target file ends in one paragraph that names the key and what it should hold."""
+"""Errors in a target file: one paragraph that names the key and what it should hold."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ customer_id = "cus_1"
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """The valid tables with one value put in place."""
+    """Returns the valid tables with one value replaced."""
     tables: dict[str, Any] = {
         name: dict(table) if isinstance(table, dict) else table for name, table in VALID.items()
     }
@@ -83,7 +83,7 @@ def test_features_are_the_keys_of_the_schema() -> None:
 
 
 def test_every_value_says_what_it_should_hold() -> None:
-    """An error message is made of the description."""
+    """The error message is made from the description in the schema."""
     tables = [
         "primary",
         "secondary",

@@ -1,4 +1,4 @@
-"""Texts for people are bounded, can be written, and hide nothing; files are written whole."""
+"""Texts for people are short, printable and without control characters; files are written atomically."""
 
 from __future__ import annotations
 

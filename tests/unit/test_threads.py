@@ -1,4 +1,4 @@
-"""Threads that compute in turns keep to one processor."""
+"""Threads that take turns computing are bound to one processor."""
 
 from __future__ import annotations
 

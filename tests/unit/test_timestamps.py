@@ -1,4 +1,4 @@
-"""Timestamps are compared exactly, whatever digits a server shows, and waits are as long as they must be."""
+"""Timestamps are compared exactly at any precision, and waits are no longer than the precision demands."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_whole_second_goes_back(text: str, whole: str) -> None:
         ("2025-01-01T00:00:00Z", 0.6, 0.1, 0.5),
         ("2025-01-01T00:00:00Z", 5.0, 0.0, 0.0),
         ("2025-01-01T00:00:00.123456Z", None, 0.0, 0.001),
-        # An answer from the future.
+        # A server clock that is ahead.
         ("2025-01-01T00:00:00Z", -3600.0, 1.0, 1.1),
         *((no_timestamp, None, 0.0, 0.0) for no_timestamp in (None, MISSING, "soon", 7)),
     ],
@@ -119,7 +119,7 @@ def test_waits_as_long_as_the_digits_demand(
     [
         ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:01.5Z", True),
         ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:02Z", True),
-        # A second cut off a later time looks like this as well.
+        # Truncating a later time to whole seconds gives the same.
         ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:01Z", None),
         ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:00Z", False),
         ("2026-01-01T00:00:01.400Z", "2026-01-01T00:00:01.000Z", False),

@@ -1,4 +1,4 @@
-"""Servers that ask for a client certificate, or whose certificate is of an authority of the user's own."""
+"""Servers that require a client certificate, or whose certificate is issued by a private CA."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ customer_id = "cus_1"
 
 
 class Files:
-    """A folder with an authority, a client certificate and its key, and a server that asks for them."""
+    """A folder with a CA, a client certificate with its key, and a server that requires it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class Files:
         return load(self.target(server, **keys), {})
 
 
-#: Keys of a certificate that the server's authority has not issued.
+#: A client certificate that another CA has issued.
 OTHER = {"client_certificate": "other.pem", "client_key": "other.key"}
 
 ALL = {"client_certificate": "client.pem", "client_key": "client.key", "ca": "ca.pem"}
@@ -92,8 +92,7 @@ def test_nothing_is_answered_without_certificate_or_authority(files: Files, miss
 
 
 def judged(files: Files, folder: Path, **keys: str) -> Outcome:
-    """A run of one rule on the reference server, which talks to no client without a certificate of its
-    authority."""
+    """Runs one rule on the reference server, which requires a client certificate of its CA."""
     reference, seeded = new_server()
 
     def reply(connection: socket.socket, index: int) -> None:

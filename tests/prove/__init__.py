@@ -1,1 +1,2 @@
-"""Proofs of the suite that take minutes: `python -m tests.prove NAME`, from the root of a checkout."""
+"""Proofs of the suite that take minutes or hours: `python -m tests.prove NAME`, from the root of a
+checkout."""

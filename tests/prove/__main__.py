@@ -1,6 +1,6 @@
 """Runs a proof: `python -m tests.prove NAME [OPTION ...]`, from the root of a checkout.
 
-Exit status 0: proven; 1: not proven, and the output names each exception; 2: wrong usage.
+Exit status: 0 if proven; 1 if not, with each exception in the output; 2 on wrong usage.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-#: The proofs by their names, each a module of this package.
+#: Names of the proofs, each a module of this package.
 NAMES = (
     "faults",
     "variants",
@@ -36,8 +36,8 @@ NAMES = (
 
 
 class Proof(Protocol):
-    """The module of a proof. Its docstring is the help; `options` declares what the command line takes, and
-    `prove` returns True where the proof holds."""
+    """A module of a proof: its docstring is the help text, `options` declares the command line, `prove`
+    returns True if the proof holds."""
 
     def options(self, parser: argparse.ArgumentParser) -> None: ...
 
@@ -45,7 +45,7 @@ class Proof(Protocol):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the proof that the command line names; returns the exit status."""
+    """Runs the proof named on the command line; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="python -m tests.prove",
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("name", choices=NAMES, metavar="NAME", help="one of the proofs above")
     name = parser.parse_args(given[:1]).name
-    # Each proof imports much that no other needs.
+    # Imported late, since each proof has slow imports of its own.
     proof: Proof = importlib.import_module(f"tests.prove.{name}")
     parser = argparse.ArgumentParser(
         prog=f"python -m tests.prove {name}",
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     proof.options(parser)
     options = parser.parse_args(given[1:])
-    # Servers that fail on purpose would fill the output with tracebacks.
+    # Suppresses the tracebacks of servers that fail on purpose.
     logging.disable(logging.CRITICAL)
     try:
         return 0 if proof.prove(options) else 1
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _table() -> str:
-    """The proofs, each with the first sentence of its docstring."""
+    """Lists the proofs, each with the first sentence of its docstring."""
     lines = []
     for name in NAMES:
         path = Path(__file__).with_name(f"{name}.py")

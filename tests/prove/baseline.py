@@ -1,15 +1,15 @@
-"""Records every verdict: of the reference server, each variant and each fault.
+"""Records every verdict: on the reference server, each variant and each fault.
 
-Writes to a file, as JSON, section by section, a verdict for each rule and operation:
+Writes to a JSON file, section by section, a verdict for each rule and operation:
 
 - reference: the fixed checks, and with each of --seeds every part of the explorations;
-- requests: the requests that each fixed check sends to the reference server;
-- variants: the fixed checks on each conforming server, and the requests of all;
-- faults: for each faulty server, `caught` or not, and each rule that its own checks saw broken;
-- replays: on the faulty server and on the reference server, the verdict of each fault's replay file.
+- requests: the number of requests that each fixed check sends to the reference server;
+- variants: the fixed checks on each conforming server, and the number of their requests;
+- faults: for each faulty server, `caught` or not, and each rule that its own checks found violated;
+- replays: the verdict of each fault's replay file on the faulty server and on the reference server.
 
 --rule, --operation and --kind narrow what is recorded. `python -m tests.prove compare BEFORE AFTER` compares
-two such files, a narrow one with a whole one, too.
+two such files; one of them may be narrowed.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from tests.variants.judging import Judged, judge, parts
 
 SECTIONS = ("reference", "requests", "variants", "faults", "replays")
 
-#: Sections recorded unless --only names others; replays take an hour.
+#: Default sections. Replays take an hour.
 USUAL = SECTIONS[:-1]
 
-#: Fact -> value: a rule and operation -> the verdict, or "requests" -> their number.
+#: Rule and operation -> verdict, or "requests" -> number of requests.
 Facts = dict[str, str | int]
 
-#: Name of a server or check -> its record.
+#: Server or check -> its facts.
 Section = dict[str, Facts]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("file", type=Path, metavar="FILE", help="the file to write")
     parser.add_argument(
         "--only", action="append", choices=SECTIONS, metavar="SECTION", help=f"one of {', '.join(SECTIONS)}"
@@ -58,7 +58,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Records the sections asked for; True."""
+    """Records the selected sections; returns True."""
     narrowed = {name: getattr(options, name) for name in ("rule", "operation", "kind", "variant")}
     sampled = bool(options.sample or options.each_kind)
     recorded: dict[str, object] = {"narrowed": narrowed, "sampled": sampled}
@@ -126,7 +126,8 @@ def _variant(job: tuple[str, str, str]) -> Judged:
 
 
 def _facts(judged: Judged, rule: str) -> Facts:
-    """The verdicts of a server by the rules that begin so, and the requests of all checks."""
+    """Returns the verdicts on a server, of rules with this prefix, and the number of requests of all
+    checks."""
     verdicts: Facts = {
         f"{name} on {operation}": str(verdict)
         for (name, operation), verdict in judged.verdicts.items()

@@ -1,13 +1,12 @@
 """Measures what the suite costs; proves nothing.
 
-Prints a Markdown table of ratios, a row as soon as it is measured. What is compared is measured in turns, in
-one run, so that a busy machine changes both. Parts, the first five of whole commands: checks (the fixed
-checks beside a bare client), quick (a quick run beside its requests), processes (one beside two), violating
-(the end of runs with and without violations), memory (above bare pytest), whole (the default run on a server
-that answers after 30 ms), throughput (generated cases beside plain `st run`), sandbox (with and without
---judge); only where they are named: profile (seconds of runs by phase) and lanes (seconds by lanes and
-latency).
-tests/benchmarks/README.md says what each takes, and how to narrow it.
+Prints a Markdown table of ratios, each row as soon as it is measured. The two sides of a ratio are measured
+alternately, so that other load on the machine affects both. Parts of whole commands: checks (the fixed checks
+against a bare client), quick (a quick run against its requests alone), processes (one against two), violating
+(the end of runs with and without violations), memory (over bare pytest). Other parts: whole (the default run
+on a server that answers after 30 ms), throughput (generated cases against plain `st run`), sandbox (with and
+without --judge). Run only if named: profile (seconds of a run by phase) and lanes (seconds by lanes and
+latency). tests/benchmarks/README.md describes each part.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ FURTHER = ("profile", "lanes")
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Measures the parts asked for; True."""
+    """Measures the selected parts; returns True."""
     parts: list[str] = options.only or list(PARTS)
     for number, row in enumerate(_rows(parts, options)):
         print("\n".join([*([] if number else HEAD), row.markdown]), flush=True)
@@ -69,12 +68,12 @@ def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _narrowed(options: argparse.Namespace) -> list[str]:
-    """The options of runs of pytest."""
+    """Returns the pytest options that narrow a run."""
     return [*options.options, *(word for name in options.operation or () for word in ("--operation", name))]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument(
         "--only", action="append", choices=(*PARTS, *FURTHER), help="one of the parts (repeatable)"
     )
@@ -103,5 +102,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:
-    """Reads numbers between commas."""
+    """Parses numbers separated by commas."""
     return lambda text: tuple(kind(word) for word in text.split(","))

@@ -1,8 +1,7 @@
 """Compares two files of `baseline`: prints each verdict that differs.
 
-Where AFTER was narrowed, only what it asked for is compared. Requests are compared in sum, section by
-section, and with --requests one by one. The proof fails where a verdict differs, or where AFTER lacks
-something that it asked for and BEFORE has.
+If AFTER was narrowed, only its selection is compared. Requests are compared as sums by section, with
+--requests one by one. Not proven: a verdict differs, or AFTER lacks an entry of BEFORE within its selection.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from pathlib import Path
 
 from tests.prove.baseline import SECTIONS, Section
 
-#: Option -> text, by which each file was narrowed.
+#: Option -> value by which a file was narrowed.
 Narrowed = dict[str, str]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("before", type=Path, metavar="BEFORE", help="a file of `baseline`")
     parser.add_argument("after", type=Path, metavar="AFTER", help="a later one")
     parser.add_argument("--requests", action="store_true", help="print each number of requests that differs")
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Compares the sections that both files have; returns True where nothing differs."""
+    """Compares the sections that both files have; returns True if nothing differs."""
     before, after = (json.loads(path.read_text("utf-8")) for path in (options.before, options.after))
     narrowed: Narrowed = after["narrowed"]
     differing = 0
@@ -53,7 +52,7 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def asked(section: str, recorded: Section, narrowed: Narrowed) -> Section:
-    """The part of a section that a narrowed baseline would hold."""
+    """Returns the part of a section that a narrowed baseline would contain."""
     rule, operation = narrowed["rule"], narrowed["operation"]
     if section in ("faults", "replays"):
         return {
@@ -77,7 +76,7 @@ def asked(section: str, recorded: Section, narrowed: Narrowed) -> Section:
 
 
 def differences(before: Section, after: Section) -> Iterator[str]:
-    """A line for each fact of what both have that differs, requests left out."""
+    """Yields a line for each fact that differs between the common entries, except requests."""
     for name in sorted(before.keys() & after.keys()):
         was, now = before[name], after[name]
         for fact in sorted((was.keys() | now.keys()) - {"requests"}):

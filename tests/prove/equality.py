@@ -1,10 +1,10 @@
-"""Compares the verdicts of whole runs on one server: spread otherwise, with another seed, on a busy machine.
+"""Compares the verdicts of whole runs on one server: other parallelism, another seed, a busy machine.
 
-Each server is judged with one lane, then as each row of SPREADS says, every time by a new process on a new
-server. The servers are faults, variants, and conforming servers whose choices are drawn at random.
-Not proven: a verdict differs from that with one lane, a run has no results, a conforming server is blamed.
-Generated requests depend on the seed, and are left out by default. A server takes some three minutes; --only,
---spread and --options make it less.
+Each server is judged with one lane, then by each row of SPREADS, every time in a new process on a new server.
+The servers are faults, variants, and conforming servers with randomly drawn choices. Not proven: a verdict
+differs from the run with one lane, a run has no results, or a conforming server is blamed. Generated requests
+depend on the seed and are left out by default. A server takes some three minutes; --only, --spread and
+--options shorten that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.variants.policies import DailyLimit, FewOfEach
 from tests.variants.serving import serving
 from tests.variants.variant import Variant
 
-#: Name of a spread -> the options of each of its parts.
+#: Name of a spread -> options of each of its runs, whose results are merged.
 SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
     "one lane": (("--lanes", "1"),),
     "16 lanes": (("--lanes", "16"),),
@@ -47,32 +47,32 @@ SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
     "a busy machine": (("-n", "2", "--seed", "3"),),
 }
 
-#: The spread during which other processes keep every core busy.
+#: The spread during which other processes load every core.
 BUSY = "a busy machine"
 
-#: A program that keeps a core busy as long as its parent lives.
+#: Program that loads a core while its parent process lives.
 SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 
-#: Choices that drawn servers do without: once a quota is used up, verdicts depend on the order of the checks.
+#: Choices excluded from drawn servers: once a quota is exhausted, verdicts depend on the order of the checks.
 LEFT_OUT = (DailyLimit, FewOfEach)
 
-#: All but the first, with which they are compared.
+#: All spreads except the first, the reference.
 OTHERS = tuple(SPREADS)[1:]
 
-#: Folder of the reports of servers whose verdicts differ.
+#: Folder for the reports of servers whose verdicts differ.
 KEPT = Path("reports/equality")
 
 #: Rule and operation -> verdict.
 Verdicts = dict[tuple[str, str], str]
 
 
-#: A context that serves a new server with nothing in it; gives the tables of its target file.
+#: Context manager that serves a new, empty server and yields the tables of its target file.
 Serving = Callable[[], AbstractContextManager[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A server to judge: its name, and what serves it."""
+    """A server to judge: its name and what serves it."""
 
     name: str
     serving: Serving
@@ -80,17 +80,15 @@ class Judged:
 
     @classmethod
     def fault(cls, fault: Fault) -> Judged:
-        """A faulty server."""
         return cls(fault.id, lambda: serving_behaviour(fault.make()))
 
     @classmethod
     def variant(cls, variant: Variant) -> Judged:
-        """A conforming server."""
         return cls(variant.name, lambda: serving(variant, number=1), conforming=True)
 
     @classmethod
     def drawn(cls, seed: int) -> Judged:
-        """A conforming server whose choices a seed draws."""
+        """Returns a conforming server with choices drawn from a seed."""
         variant = drawn(seed)
         choices = tuple(choice for choice in variant.choices if choice not in LEFT_OUT)
         return cls.variant(replace(variant, name=f"drawn {seed}", choices=choices))
@@ -98,7 +96,7 @@ class Judged:
 
 @contextmanager
 def serving_behaviour(behaviour: Behaviour) -> Iterator[dict[str, Any]]:
-    """Serves a server of a behaviour while the context lasts; gives the tables of its target file."""
+    """Serves a server of a behaviour while the context lasts; yields the tables of its target file."""
     server, seeded = new_server(behaviour, number=1)
     with served(server, threads=True) as url:
         yield target_tables(seeded, url)
@@ -106,7 +104,7 @@ def serving_behaviour(behaviour: Behaviour) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """Keeps every core busy while the context lasts."""
+    """Loads every core while the context lasts."""
     with contextlib.ExitStack() as stack:
         for _ in range(os.cpu_count() or 1):
             process = stack.enter_context(subprocess.Popen([sys.executable, "-c", SPIN]))
@@ -115,8 +113,8 @@ def busy() -> Iterator[None]:
 
 
 def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) -> Verdicts:
-    """The verdicts of a run that is spread so; its reports are below `folder`. Raises RuntimeError where it
-    has no results."""
+    """Returns the verdicts of a run with this spread, with its reports below `folder`. Raises RuntimeError if
+    it has no results."""
     with judged.serving() as tables, busy() if spread == BUSY else contextlib.nullcontext():
         target = write_target(folder / "target.toml", tables)
         parts = []
@@ -124,7 +122,7 @@ def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) 
             reports = folder / f"{spread} {number}"
             words = (f"--target={target}", "--seed", "1", *options, *more)
             outcome = run(*words, folder=reports, timeout=1800)
-            # A part may have no test.
+            # A shard may have no tests.
             if outcome.status not in (0, 1, 5, 6):
                 raise RuntimeError(f"{spread}: exit status {outcome.status}:\n{outcome.output[-2000:]}")
             if (reports / "results.json").exists():
@@ -136,7 +134,7 @@ def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) 
 def differences(
     judged: Judged, options: Sequence[str], spreads: Sequence[str], folder: Path
 ) -> Iterator[str]:
-    """A line for each case whose verdict depends on the spread, or blames a conforming server."""
+    """Yields a line for each cell whose verdict depends on the spread or blames a conforming server."""
     first, *others = spreads
     usual = verdicts(judged, first, options, folder)
     for spread in others:
@@ -150,7 +148,7 @@ def differences(
 
 
 def servers(faults: int, variants: int, conforming: int, seed: int) -> list[Judged]:
-    """Servers of the catalogues drawn by a seed, and so many conforming ones whose choices it draws."""
+    """Samples faults and variants with a seed, and adds conforming servers with drawn choices."""
     rng = random.Random(seed)
     chosen = [Judged.fault(fault) for fault in rng.sample(load(), faults)]
     some = rng.sample(VARIANTS, min(variants, len(VARIANTS)))
@@ -162,7 +160,7 @@ def servers(faults: int, variants: int, conforming: int, seed: int) -> list[Judg
 
 
 def named(words: Sequence[str]) -> list[Judged]:
-    """The servers of these names; for a word that is no server's name, those whose names contain it."""
+    """Returns the servers of these names; a word that is not a name selects the names that contain it."""
     every = [*map(Judged.fault, load()), *map(Judged.variant, VARIANTS)]
     names = {judged.name for judged in every}
     return [
@@ -173,7 +171,7 @@ def named(words: Sequence[str]) -> list[Judged]:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
     parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all)")
     parser.add_argument(
@@ -203,7 +201,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Judges the servers; returns True where no verdict differs."""
+    """Judges the servers; returns True if no verdict differs."""
     drawn_ones = (options.faults, options.variants, options.drawn, options.seed)
     chosen = selection.some(named(options.only) if options.only else servers(*drawn_ones), "server")
     spreads = ("one lane", *(options.spread or OTHERS))
@@ -221,7 +219,7 @@ def prove(options: argparse.Namespace) -> bool:
         return found
 
     differed = 0
-    # One at a time: each runs processes of its own.
+    # One at a time, since each run starts processes of its own.
     for place, found in pool.mapped(lines, range(len(chosen)), 1, "servers"):
         name = chosen[place].name
         kept = f", reports in {options.keep / str(place)}" if found else ""

@@ -1,8 +1,8 @@
 """Catches each faulty server by the checks of the rule that it breaks.
 
-With --all-checks each meets all fixed checks, which takes seconds a fault, and what other rules fail on it is
-printed as a matrix of cross-talk. Not proven: a fault survives, a check raises, or reports would name more
-unrelated rules as causes than MOST_OTHERS on average.
+With --all-checks each fault is met by all fixed checks, which takes seconds, and the other rules that fail
+are printed as a cross-talk matrix. Not proven: a fault survives, a check raises, or reports would name more
+than MOST_OTHERS unrelated rules as causes on average.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, catch, judge
 from tests.prove import pool, selection
 
-#: Rules beside the broken one that a report may name as causes of their own, on average over all faults.
+#: Maximum average number of unrelated rules that a report may name as causes.
 MOST_OTHERS = 2.0
 
-#: Remedies for rules that a report names beside the broken one.
+#: Advice printed if reports name unrelated rules as causes.
 OTHERS = (
     "A rule caught with others is proven. Where nobody could break it without them, name them in the fault "
     "(also=) or in spec/rules.yaml (follows): a report then shows one cause."
@@ -27,14 +27,14 @@ OTHERS = (
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     selection.options(parser)
     parser.add_argument("--all-checks", action="store_true", help="all checks instead of those of the rule")
     pool.options(parser)
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the faults; returns True where each is caught."""
+    """Runs the faults; returns True if each is caught."""
     faults = selection.chosen(options)
     tried = _by_all_checks if options.all_checks else _by_own_checks
     outcomes, survivors, talkative = [], [], False
@@ -77,7 +77,7 @@ def _kinds(faults: list[Fault]) -> set[tuple[str, str]]:
 
 
 def _summary(faults: list[Fault], survivors: list[Fault]) -> None:
-    """Prints, for each area of rules, how many faults and kinds there are, and the kinds that survive."""
+    """Prints, for each area of rules, the number of faults, kinds and surviving kinds."""
     operations: dict[tuple[str, str], list[str]] = {}
     for fault in survivors:
         operations.setdefault((fault.rule, fault.kind), []).append(fault.operation)
@@ -90,9 +90,9 @@ def _summary(faults: list[Fault], survivors: list[Fault]) -> None:
 
 
 def _cross_talk(faults: list[Fault], outcomes: list[Outcome]) -> float:
-    """Prints which other rules a report names as causes on faults of which rule; returns how many on average.
+    """Prints which unrelated rules a report names as causes, by broken rule; returns their average number.
 
-    Rules that follow from the broken one, as the catalogue of rules or the fault says, are no cross-talk.
+    Rules that follow from the broken one, by the catalogue (follows) or the fault (also), are not cross-talk.
     """
     tried = Counter(fault.rule for fault in faults)
     talk: Counter[tuple[str, str]] = Counter()

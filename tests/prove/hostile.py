@@ -1,8 +1,8 @@
 """Runs the suite against servers that break, hang, lie or attack; prints a table.
 
-Each mode (all of them unless some are named) is a whole run of the checks in a process of its own. The table
-has the time to the verdict, the peak memory of the largest process, the exit status, and the verdict's
-sentence; below are the mistakes of each run.
+Each mode (by default all) is a whole run of the checks in its own process. The table shows the seconds to the
+verdict, the peak memory of the largest process, the exit status and the verdict's sentence; the mistakes of
+each run follow.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tests.hostile.modes import MODES, Mode
 from tests.hostile.runs import Outcome, run
 from tests.prove import pool, selection
 
-#: Characters of a sentence in the table.
+#: Maximum length of a sentence in the table, in characters.
 SHOWN = 150
 
 
 def row(outcome: Outcome) -> str:
-    """A line of the table."""
+    """Renders a row of the table."""
     sentence = outcome.sentence.replace("|", "/")
     short = sentence if len(sentence) <= SHOWN else f"{sentence[: SHOWN - 1]}…"
     return (
@@ -31,7 +31,7 @@ def row(outcome: Outcome) -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("modes", nargs="*", metavar="MODE", help="parts of names of modes (default: all)")
     parser.add_argument("--list", action="store_true", help="list the modes, and run none")
     parser.add_argument(
@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the modes; returns True where no run made a mistake."""
+    """Runs the modes; returns True if no run made a mistake."""
     words = options.modes or [""]
     found = [mode for mode in MODES.values() if any(word in mode.name for word in words)]
     chosen = selection.some(found, "mode")
@@ -59,7 +59,7 @@ def prove(options: argparse.Namespace) -> bool:
     wrong: list[Outcome] = []
     chosen_tests = [] if options.fuzz else ["-m", "not fuzz"]
     chosen_tests += [word for operation in options.only for word in ("--operation", operation)]
-    # One at a time: seconds and memory are measured.
+    # One at a time, since time and memory are measured.
     for _, outcome in pool.mapped(lambda mode: _outcome(mode, chosen_tests), chosen, 1, "modes"):
         print(row(outcome), flush=True)
         if outcome.problems:

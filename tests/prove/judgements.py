@@ -1,9 +1,9 @@
 """Trips each place that judges, by some faulty server.
 
-A place is a call in conformance/checks or conformance/fuzz that judges, or that has a helper judge, and a
-call in conformance/judge/invariants.py by which every response is judged; one that only notes that a rule
-holds is none. Faults meet the checks of their rules, with --explore also the explorations of their operation.
-A place that no faulty server trips is unproven and is printed: it needs a fault, or goes.
+A place is a call in conformance/checks or conformance/fuzz that judges, directly or through a helper, or a
+call in conformance/judge/invariants.py that judges every response; a call that only counts a rule as held is
+not. Faults are met by the checks of their rules, with --explore also by the explorations of their operation.
+A place that no faulty server trips is unproven and is printed: it needs a fault or has to go.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from tests.variants.hurry import hurried
 
 PACKAGE = Path(conformance.__file__).parent
 
-#: Folders whose calls judge, and the module that judges every response.
+#: Folders with places, and the module that judges every response.
 FOLDERS = ("checks", "fuzz")
 EVERY_RESPONSE = "judge/invariants.py"
 
-#: Modules that only hand judgements on.
+#: Modules that only forward judgements.
 PLUMBING = (
     "checks/check.py",
     "checks/engine.py",
@@ -51,24 +51,25 @@ PLUMBING = (
     "fuzz/histories/history.py",
 )
 
-#: Methods that judge; calls of them are places.
+#: Names of methods that judge.
 JUDGING = ("judge", "run", "perform")
 
-#: Functions that judge every response -> arguments of a judgement; with fewer they note that a rule holds.
+#: Functions that judge every response -> number of arguments of a judgement; calls with fewer count a rule as
+#: held.
 INVARIANT = {"_judge": 3, "too_many_lost": 2}
 
-#: Areas of the rules that races judge by.
+#: Areas of the rules that races judge.
 RACING = ("auth", "beneficiary", "idempotency", "wallet")
 
-#: So many times the examples of other explorations are drawn of races.
+#: Factor on the number of examples for races.
 RACED = 40
 
-#: A file below the package and a line of it.
+#: A file below the package, and a line in it.
 Line = tuple[str, int]
 
 
 class Measure:
-    """Counts judgements and violations by the lines they came from."""
+    """Counts judgements and violations by the source lines on the call stack."""
 
     def __init__(self) -> None:
         self.judged: Counter[Line] = Counter()
@@ -84,13 +85,13 @@ class Measure:
         return judgement
 
     def inspect(self, invariants: Invariants, rule: str, exchange: Exchange, *broken: Any) -> None:
-        """Counts what is judged by a rule of every response, unless it is only noted that it holds."""
+        """Counts a judgement of a rule of every response, but not a mere count of it as held."""
         if broken:
             self._of_every_response(sys._getframe(2).f_lineno, bool(broken[0]))
         _inspect(invariants, rule, exchange, *broken)
 
     def too_many_lost(self, lost: int, requests: int) -> bool:
-        """Counts what is judged by how many requests were lost."""
+        """Counts a judgement of the share of lost requests."""
         many = _too_many_lost(lost, requests)
         self._of_every_response(sys._getframe(1).f_lineno, many)
         return many
@@ -101,7 +102,7 @@ class Measure:
         self.tripped[line] += broken
 
     def add(self, other: Measure) -> None:
-        """Adds what another process has seen."""
+        """Adds the counts of another process."""
         self.judged += other.judged
         self.tripped += other.tripped
 
@@ -111,7 +112,7 @@ _judge, _inspect, _too_many_lost = ledger.judge, Invariants._judge, invariants.t
 
 @contextlib.contextmanager
 def measuring() -> Iterator[Measure]:
-    """While the context lasts, whatever is judged is counted."""
+    """Counts all judgements while the context lasts."""
     measure = Measure()
     with (
         mock.patch.object(ledger, "judge", measure.judge),
@@ -122,7 +123,7 @@ def measuring() -> Iterator[Measure]:
 
 
 def _lines(frame: FrameType | None) -> Iterator[Line]:
-    """The lines of the package's judging folders that are being run, innermost first."""
+    """Yields the lines on the call stack that are in the judging folders, innermost first."""
     while frame is not None:
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(PACKAGE):
@@ -137,19 +138,19 @@ def _lines(frame: FrameType | None) -> Iterator[Line]:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A call that judges, or that hands a judgement to a helper: a file and its first and last line."""
+    """A call that judges, directly or through a helper: a file, and its first and last line."""
 
     file: str
     first: int
     last: int
 
     def hits(self, lines: Counter[Line]) -> int:
-        """Counts it among lines."""
+        """Returns the sum of its lines in a counter."""
         return sum(lines[self.file, line] for line in range(self.first, self.last + 1))
 
 
 def places() -> list[Place]:
-    """Every call that judges by itself."""
+    """Returns every call that judges directly."""
     paths = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
     names = [path.relative_to(PACKAGE).as_posix() for path in paths]
     found = [
@@ -172,7 +173,7 @@ def _calls(name: str) -> list[ast.Call]:
 
 
 def all_places(direct: list[Place], judged: Counter[Line]) -> list[Place]:
-    """Every call that judges by itself, and every line that was seen to have a helper judge."""
+    """Returns every call that judges directly, and every line seen to judge through a helper."""
     covered = {(place.file, line) for place in direct for line in range(place.first, place.last + 1)}
     return sorted({*direct, *(Place(name, line, line) for name, line in judged.keys() - covered)})
 
@@ -189,7 +190,7 @@ def _judges(call: ast.Call) -> bool:
 
 
 def measured(identifier: str, examples: int = 0) -> Measure:
-    """Runs the checks of a fault's rule on its server, and its explorations with so many examples."""
+    """Runs the checks of a fault's rule on its server, and its explorations with this many examples."""
     fault = selection.by_id()[identifier]
     with measuring() as measure, hurried():
         if fault.rule in INVARIANTS:
@@ -204,7 +205,7 @@ def measured(identifier: str, examples: int = 0) -> Measure:
 
 def _explore(fault: Fault, examples: int) -> None:
     """Runs the explorations of a fault's operation. Races take milliseconds and choose their operation at
-    random: they get RACED times as many examples, where the rule may be one of theirs."""
+    random: they get RACED times as many examples if the rule is in one of their areas."""
     for exploration in EXPLORATIONS.values():
         for part in exploration.parts:
             race = part in RACES
@@ -222,7 +223,7 @@ load_tests()
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     selection.options(parser)
     parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files that begin so")
     parser.add_argument(
@@ -232,12 +233,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def unproven(found: list[Place], measure: Measure) -> list[Place]:
-    """The places that no fault has tripped."""
+    """Returns the places that no fault has tripped."""
     return [place for place in found if not place.hits(measure.tripped)]
 
 
 def by_turns(faults: Iterable[Fault]) -> list[Fault]:
-    """First one fault of each rule, then a second one of each, and so on."""
+    """Orders faults round-robin by rule."""
     times: Counter[str] = Counter()
     numbered = []
     for fault in faults:
@@ -247,7 +248,7 @@ def by_turns(faults: Iterable[Fault]) -> list[Fault]:
 
 
 def tripping(faults: Iterable[Fault], direct: list[Place], processes: int = 1, examples: int = 0) -> Measure:
-    """Runs faults, one after the other, until no place is unproven."""
+    """Runs faults one by one until every place is proven."""
     total = Measure()
     meet = functools.partial(measured, examples=examples)
     for _, seen in pool.mapped(meet, [fault.id for fault in by_turns(faults)], processes, "faults", chunk=4):
@@ -258,9 +259,9 @@ def tripping(faults: Iterable[Fault], direct: list[Place], processes: int = 1, e
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs faults; returns True where each place is tripped."""
+    """Runs faults; returns True if each place is tripped."""
     faults = selection.chosen(options)
-    # In a random order, so that kinds and operations come as they may.
+    # Shuffled, so that the first faults of the rules are of various kinds and operations.
     random.Random(options.seed).shuffle(faults)
     direct = [
         place

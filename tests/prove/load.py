@@ -1,9 +1,8 @@
-"""Runs load on servers with rare faults, and on conforming ones; prints the seconds until each was found.
+"""Finds rare faults under load, and blames no conforming server; prints the seconds until each was found.
 
-Each fault has to be named by its rule within the time given, and no conforming server may be blamed, nor may
-a replay file of a fault blame one. Faults are those of tests/load/faults.py; `--variants` runs on conforming
-servers instead. `--cost` compares the requests a processor second of judged users with those of unjudged
-ones, in 1, 2 and 4 processes.
+Each fault must be reported under its rule within the given time; neither the run nor a replay file of a fault
+may blame a conforming server. The faults are in tests/load/faults.py; `--variants` runs on conforming servers
+instead. `--cost` compares the requests per CPU second of judged and unjudged users, in 1, 2 and 4 processes.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from tests.load.runs import load_run
 from tests.load.serve import server
 from tests.support.running import ROOT
 
-#: Requests a processor second that judged users send at least, as a share of those of unjudged ones.
+#: Minimum of judged users' requests per CPU second, as a share of unjudged users'.
 LEAST = 0.7
 
-#: Conforming servers on which load differs most: limited, busy, lagging, slow, furnished.
+#: Conforming servers that stress load most: rate-limited, busy, with replication lag, slow, pre-populated.
 CONFORMING = (
     "reference",
     "rate limited",
@@ -45,7 +44,7 @@ CONFORMING = (
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults or servers (default: all)")
     parser.add_argument("--variants", action="store_true", help="run on conforming servers")
     parser.add_argument("--cost", action="store_true", help="measure the cost of judging")
@@ -57,7 +56,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs on each server; whether all came to what they had to."""
+    """Runs on each server; returns True if each outcome is as expected."""
     names = options.names or (CONFORMING if options.variants else tuple(FAULTS))
     words = ["--users", str(options.users), "--spawn-rate", str(options.users), "--headless"]
     words += ["--run-time", f"{options.seconds}s"]
@@ -91,7 +90,7 @@ def _proven(name: str, words: list[str], seconds: float) -> bool:
 
 
 def _replayed(reports: Path) -> Counter[str]:
-    """The verdicts of a run's replay files on the reference server."""
+    """Counts the verdicts of a run's replay files on the reference server."""
     load_predicates()
     with tempfile.TemporaryDirectory() as folder, server("reference", Path(folder)) as target:
         run = RunContext(load_target(target, {}))
@@ -99,7 +98,7 @@ def _replayed(reports: Path) -> Counter[str]:
 
 
 def _share(processes: int, words: list[str]) -> float:
-    """Requests a processor second of judged users, as a share of those of unjudged ones."""
+    """Returns the requests per CPU second of judged users as a share of those of unjudged users."""
     more = ["--processes", str(processes)] if processes > 1 else []
     judged, unjudged = (_requests_a_second([*words, *more], name) for name in ("", "1"))
     print(f"| {processes} | {judged:.0f} | {unjudged:.0f} | {judged / unjudged:.2f} |", flush=True)
@@ -107,7 +106,7 @@ def _share(processes: int, words: list[str]) -> float:
 
 
 def _requests_a_second(words: list[str], unjudged: str) -> float:
-    """Requests a processor second of all processes of a load run on the reference server."""
+    """Returns the requests per CPU second, over all processes, of a load run on the reference server."""
     with tempfile.TemporaryDirectory() as folder, server("reference", Path(folder)) as target:
         file, own = Path(folder) / "measured", str(ROOT / "tests" / "load" / "measured.py")
         with mock.patch.dict(os.environ, {"MEASURED": str(file), "UNJUDGED": unjudged}):

@@ -1,8 +1,8 @@
-"""Mutates what judges, a place at a time, and prints which families of tests notice.
+"""Mutates the code that judges, one place at a time, and prints which families of tests notice.
 
-A mutant negates a condition, turns a comparison, swaps `and` and `or`, or moves a number by one, in one place
-of the modules below conformance/ that --module names. Each family runs on it in a process of its own, and
-notices it by failing; one that notices nothing alone is worth little of its time. Not proven: no family
+A mutant negates a condition, turns a comparison, swaps `and` and `or`, or adds 1 to a number, in one place of
+the modules below conformance/ that --module names. Each family of tests runs on it in its own process and
+notices it by failing; a family that is never the only one to notice adds little. Not proven: no family
 notices a mutant.
 """
 
@@ -28,7 +28,7 @@ from tests.support.running import ROOT, executed
 
 PACKAGE = Path(conformance.__file__).parent
 
-#: Family -> the command, after `python`, that fails where it notices a mutant.
+#: Family -> arguments of `python` for a command that fails if it notices a mutant.
 FAMILIES = {
     "faults": ("-m", "tests.prove", "faults", "--each-kind", "--processes", "1"),
     "variants": ("-m", "tests.prove", "variants", "--sample", "6", "--seed", "1", "--processes", "1"),
@@ -38,7 +38,7 @@ FAMILIES = {
     },
 }
 
-#: Seconds after which a family counts as one that noticed: a mutant may never come to an end.
+#: Timeout in seconds; exceeding it counts as noticing, since a mutant may loop forever.
 LONGEST = 1800.0
 
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -48,7 +48,7 @@ TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def mutate(node: ast.AST) -> bool:
-    """Changes a node in place; returns False for one that has no mutant."""
+    """Mutates a node in place; returns False if it has no mutant."""
     match node:
         case ast.Compare(ops=[op]):
             node.ops = [TURNED[type(op)]()]
@@ -65,7 +65,7 @@ def mutate(node: ast.AST) -> bool:
 
 @dataclass(frozen=True)
 class Mutant:
-    """The node of a module, by its number in `ast.walk`, that is changed."""
+    """A mutated node of a module, by its number in `ast.walk`."""
 
     path: Path
     node: int
@@ -75,14 +75,14 @@ class Mutant:
         return f"{self.path.relative_to(PACKAGE)}:{node.lineno} {ast.unparse(node).splitlines()[0][:50]}"
 
     def code(self) -> CodeType:
-        """The module with that change."""
+        """Compiles the module with the mutation."""
         tree = ast.parse(self.path.read_text("utf-8"))
         mutate(list(ast.walk(tree))[self.node])
         return compile(ast.fix_missing_locations(tree), self.path, "exec")
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """All mutants of the modules whose path below the package begins so."""
+    """Yields all mutants of the modules whose path below the package has this prefix."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.relative_to(PACKAGE).as_posix().startswith(module):
             for number, node in enumerate(ast.walk(ast.parse(path.read_text("utf-8")))):
@@ -91,7 +91,7 @@ def mutants(module: str) -> Iterator[Mutant]:
 
 
 class Mutating(MetaPathFinder):
-    """Has the module of a mutant imported as the mutant."""
+    """Import hook that loads a mutant in place of its module."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._mutant = mutant
@@ -105,7 +105,7 @@ class Mutating(MetaPathFinder):
         return spec
 
 
-#: Runs `python ARGUMENTS` with a mutant in the place of its module.
+#: Program that runs `python ARGUMENTS` with a mutant in place of its module.
 PROGRAM = """
 import runpy, sys
 from pathlib import Path
@@ -120,7 +120,7 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 def notices(mutant: Mutant, family: str) -> bool:
-    """Runs a family on a mutant; returns True where it fails."""
+    """Runs a family on a mutant; returns True if it fails."""
     words = [sys.executable, "-c", PROGRAM, str(mutant.path), str(mutant.node), *FAMILIES[family]]
     try:
         return executed(words, ROOT, timeout=LONGEST).returncode != 0
@@ -129,7 +129,7 @@ def notices(mutant: Mutant, family: str) -> bool:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("--module", default="judge/", metavar="PREFIX", help="modules (default: %(default)s)")
     parser.add_argument("--sample", type=int, default=10, metavar="N", help="so many mutants (10)")
     parser.add_argument(
@@ -139,7 +139,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the families on the mutants; returns True where each is noticed."""
+    """Runs the families on the mutants; returns True if each is noticed."""
     every = selection.some(list(mutants(options.module)), "mutant")
     print(f"{options.sample} of {len(every)} mutants: --seed {options.seed} draws them again")
     drawn = random.Random(options.seed).sample(every, min(options.sample, len(every)))

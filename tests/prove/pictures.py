@@ -1,7 +1,7 @@
 """Makes the pictures of the documents anew.
 
-The suite judges a reference server with three mistakes; the end of what it says on a terminal becomes an SVG,
-the first screen of its report a PNG. That needs rich and playwright (the `test` extra) and a Chromium.
+The suite judges a reference server with three faults; the end of its terminal output becomes an SVG, the
+first screen of its report a PNG. Needs rich and playwright (extra `test`) and Chromium.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance" / "docs" / "pictures"
 
-#: Options of the pictured run.
+#: Options of the depicted run.
 JUDGED = ("--operation", "createPayout", "-m", "not fuzz")
 
-#: The terminal, in letters, and the window, in pixels.
+#: Columns of the terminal, and size of the window in pixels.
 COLUMNS = 100
 WINDOW: ViewportSize = {"width": 1200, "height": 860}
 
 
 class Mistaken(Behaviour):
-    """Takes any signature, pays again for a repeated key, and hides another organization's accounts."""
+    """Accepts any signature, pays again for a repeated key, and lists another organization's accounts."""
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
         return True
@@ -51,7 +51,7 @@ class Mistaken(Behaviour):
 
 
 def judged(folder: Path, options: Sequence[str] = JUDGED) -> str:
-    """Runs the suite in a folder, which then has its reports; returns its output with colour codes."""
+    """Runs the suite with reports in a folder; returns its output with colour codes."""
     server, tables = faulty(Mistaken())
     with served(server, threads=True) as url:
         write_target(folder / "target.toml", tables(url))
@@ -69,7 +69,7 @@ def judged(folder: Path, options: Sequence[str] = JUDGED) -> str:
 
 
 def terminal(said: str, options: Sequence[str] = JUDGED) -> str:
-    """The end of what a run said, from its numbers on, as an SVG that loads nothing."""
+    """Renders the end of a run's output, from its counts on, as a self-contained SVG."""
     from rich.console import Console
     from rich.text import Text
 
@@ -84,7 +84,7 @@ def terminal(said: str, options: Sequence[str] = JUDGED) -> str:
 
 
 def report(browser: Browser, page: Path) -> dict[str, bytes]:
-    """The first screen of a report, and its first pair of exchanges, as PNGs by their file names."""
+    """Returns the first screen of a report and its first pair of exchanges as PNGs, by file name."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "report.html"
         copy.write_text(_steady(page.read_text("utf-8")), "utf-8")
@@ -100,12 +100,12 @@ def report(browser: Browser, page: Path) -> dict[str, bytes]:
 
 
 def _steady(text: str) -> str:
-    """A text with one port, whichever the system chose."""
+    """Replaces the random port by a fixed one."""
     return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8000", text)
 
 
 def make(browser: Browser, folder: Path, options: Sequence[str] = JUDGED) -> list[Path]:
-    """Writes all pictures into a folder; the paths."""
+    """Writes all pictures to a folder; returns their paths."""
     with tempfile.TemporaryDirectory() as run:
         said = judged(Path(run), options)
         pictures = report(browser, Path(run) / "reports" / "report.html")
@@ -117,12 +117,12 @@ def make(browser: Browser, folder: Path, options: Sequence[str] = JUDGED) -> lis
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where they go (default: the documents')")
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Makes the pictures; False where there is no browser."""
+    """Makes the pictures; returns False without a browser."""
     path = chromium()
     if path is None:
         print(MISSING)

@@ -1,12 +1,12 @@
 """Measures what tests send and catch, and chooses the probes of a quick run.
 
-A fault of each kind meets the checks of its own rule, and those that a quick run has of its operation; the
-probes that it trips go to --store, a line for each fault, so that the command goes on where it was stopped.
-Then HiGHS, a solver of integer programs, chooses the probes that catch most kinds with the requests of a
-quick run. --write makes conformance/plugin/plan.json of that, in six minutes on two idle cores.
+A fault of each kind is met by the checks of its rule, and by those that a quick run has of its operation; the
+probes that it trips are appended to --store, a line for each fault, so that an interrupted command continues.
+Then HiGHS, an integer-programming solver, chooses the probes that catch the most kinds within the requests of
+a quick run. --write makes conformance/plugin/plan.json of that, in six minutes on two idle cores.
 
---add takes seconds: it measures only tests that the table lacks, places them behind the others of their
-module, and drops rows without a test. No quick run has what it adds.
+--add takes seconds: it measures only tests without a row, puts them behind the others of their module, and
+drops rows without a test. Quick runs do not include them.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from tests.prove.probes import (
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
-#: File of the probes that faults trip.
+#: File with the probes that each fault trips.
 STORE = Path("reports/plan.jsonl")
 
-#: Choices tried, and seconds in which each is to be proven the best.
+#: Number of solver rounds, and time limit of each in seconds.
 ROUNDS, SECONDS = 8, 60.0
 
-#: Worth of a fault caught on its own operation, where a kind caught on any of them is worth 1.
+#: Weight of a fault caught on its own operation; a kind caught on any operation weighs 1.
 OWN_OPERATION = 1e-5
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument(
         "--store", type=Path, default=STORE, metavar="FILE", help=f"what faults trip ({STORE})"
     )
@@ -68,7 +68,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Measures and chooses; true."""
+    """Measures and chooses; returns True."""
     if options.add:
         add()
         return True
@@ -84,8 +84,8 @@ def prove(options: argparse.Namespace) -> bool:
 
 @dataclass
 class Sent:
-    """Requests, creations and payouts of a test, and requests by probe; `left_out` says that it was
-    run without some of its probes."""
+    """Requests, creations and payouts of a test, and its requests by probe. `left_out` is True if some of its
+    probes were not run."""
 
     numbers: list[int]
     probes: Mapping[str, int]
@@ -93,8 +93,9 @@ class Sent:
 
 
 def measure(tests: Mapping[Test, Collection[str] | None] | None = None) -> dict[Test, Sent]:
-    """Counts the requests of tests with some of their probes, None for all, on one reference server; None
-    for all tests, deep ones too. Those of `known.AFTERWARDS` have a server of their own then."""
+    """Counts the requests of tests on one reference server, each with these probes or, for None, all.
+    `tests=None` takes all tests, deep ones included, and gives those of `known.AFTERWARDS` a server of their
+    own."""
     shared, found = _hasty_run(), dict[Test, Sent]()
     with hurried():
         for check, operation in every_test(deep=True):
@@ -116,7 +117,8 @@ def _hasty_run() -> RunContext:
 
 
 def generated(without: Collection[Test] = ()) -> dict[Test, list[int]]:
-    """Counts requests, creations and payouts of each part of the generated requests, but for some."""
+    """Counts requests, creations and payouts of each part of the generated requests, except those in
+    `without`."""
     load_tests()
     run, found = run_on(), dict[Test, list[int]]()
     for exploration in EXPLORATIONS.values():
@@ -143,7 +145,7 @@ def _since(before: list[int], run: RunContext) -> list[int]:
 
 @dataclass
 class Choice:
-    """The order of all tests with their requests, and the tests of a quick run with their probes."""
+    """All tests in order with their requests, and the tests of a quick run with their probes."""
 
     order: list[Test]
     sent: Mapping[Test, Sent]
@@ -151,10 +153,10 @@ class Choice:
 
 
 def choice(trips: Mapping[str, Trips]) -> Choice:
-    """The order of all tests, and the best quick run found.
+    """Returns the order of all tests, and the best quick run found.
 
-    A test sends less or more among others than its price says: each round allows as many requests fewer, or
-    more, as the choice before was off.
+    A test sends more or fewer requests among others than its price says: each round corrects the budget by
+    the error of the previous choice.
     """
     caught, sent, priced = caught_by(trips), measure(), prices()
     operations = Counter(unit for unit, _ in catches(trips))
@@ -182,8 +184,9 @@ def choice(trips: Mapping[str, Trips]) -> Choice:
 def best(
     caught: Mapping[Unit, set[Kind]], prices: Prices, limit: int, operations: Mapping[Unit, int]
 ) -> list[Unit]:
-    """The probes that catch most kinds for at most `limit` requests, with set-up and fixtures; among equals
-    those that catch most faults on their own operation, whose numbers `operations` has."""
+    """Returns the probes that catch the most kinds for at most `limit` requests, set-up and fixtures
+    included. Ties are broken by faults caught on their own operation, whose number for each probe is in
+    `operations`."""
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.silent()
     solver.setOptionValue("time_limit", SECONDS)
@@ -221,8 +224,8 @@ def _tests(units: Sequence[Unit]) -> dict[Test, set[str]]:
 
 
 def _ordered(caught: Mapping[Unit, set[Kind]], sent: Mapping[Test, Sent]) -> list[Test]:
-    """All tests in the order of a run: by whole modules, those first that catch most new kinds for a request,
-    and so within a module. What may bring a server down comes last."""
+    """Orders all tests for a run: modules, and the tests within a module, by new kinds caught per request.
+    Modules that may bring a server down come last."""
     by_test: dict[Test, list[Unit]] = {}
     for unit in caught:
         by_test.setdefault(unit[0], []).append(unit)
@@ -250,7 +253,7 @@ def _ordered(caught: Mapping[Unit, set[Kind]], sent: Mapping[Test, Sent]) -> lis
 
 
 def write(made: Choice) -> None:
-    """Writes the table into the package, a test a line."""
+    """Writes the table into the package, one test a line."""
     tables: dict[str, dict[str, dict[str, Any]]] = {"checks": {}, "generated": {}}
     for place, (name, operation) in enumerate(made.order):
         row: dict[str, Any] = {"place": place, "sends": made.sent[name, operation].numbers}
@@ -265,7 +268,7 @@ def write(made: Choice) -> None:
 
 
 def add() -> None:
-    """Adds to the table the tests that it lacks, and drops rows of tests that are gone."""
+    """Adds missing tests to the table, and drops rows without a test."""
     tables = json.loads(known.PATH.read_text("utf-8"))
     there = {(test.name, test.parameter) for test in known.tests().values()}
     load_tests()

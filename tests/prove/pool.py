@@ -1,4 +1,4 @@
-"""The processes that proofs share their work among, and the line that shows progress."""
+"""Process pool of the proofs, and their progress display."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TypeVar
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-#: Seconds between two progress lines where standard error is no terminal.
+#: Seconds between progress lines if standard error is not a terminal.
 PROGRESS = 30.0
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares how many processes share the work."""
+    """Declares the number of processes."""
     parser.add_argument(
         "--processes",
         type=int,
@@ -31,9 +31,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def mapped(
     function: Callable[[Job], Result], jobs: Sequence[Job], processes: int, name: str = "", chunk: int = 1
 ) -> Iterator[tuple[Job, Result]]:
-    """Each job with its result, in the order of the jobs; progress goes to standard error.
+    """Yields each job with its result, in order; shows progress on standard error.
 
-    Jobs and results travel between processes: jobs are names rather than objects made by decorators.
+    Jobs and results are pickled: pass names, not objects made by decorators.
     """
     progress = Progress(name, len(jobs))
     if processes == 1:
@@ -48,7 +48,7 @@ def mapped(
 
 
 class Progress:
-    """Counts jobs and shows the count: in place on a terminal, else on a new line every PROGRESS seconds."""
+    """Counts jobs; shows the count in place on a terminal, otherwise as a line every PROGRESS seconds."""
 
     def __init__(self, name: str, jobs: int) -> None:
         self._name, self._jobs, self._done = name, jobs, 0
@@ -56,7 +56,6 @@ class Progress:
         self._terminal = sys.stderr.isatty()
 
     def advance(self) -> None:
-        """Counts one job."""
         self._done += 1
         now, last = time.monotonic(), self._done == self._jobs
         if not last and now - self._shown < (0.2 if self._terminal else PROGRESS):

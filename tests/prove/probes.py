@@ -1,4 +1,4 @@
-"""Requests and violations of single probes of a check, of which a quick run is put together."""
+"""Requests and violations of single probes, from which a quick run is composed."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from tests.prove import pool, selection
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
-#: The name of what a check does before its first probe; a check without probes does nothing else.
+#: Name of the part of a check before its first probe; a check without probes has no other part.
 SETUP = ""
 
 
 class Watched:
-    """One check on one operation, watched while it runs: `sent` has the requests of each of its probes,
-    `probes` the probe of each exchange by its number, and `tripped` the probes that showed a violation. It is
-    run with all of them, or those that are `wanted`; `probe` is the one that it is at."""
+    """Records one check on one operation while it runs: `sent` counts requests by probe, `probes` maps the
+    number of each exchange to its probe, `tripped` has the probes that found a violation. `wanted` limits the
+    probes that run; `probe` is the current one."""
 
     def __init__(
         self, check: Check, operation: str, run: RunContext, wanted: Collection[str] | None = None
     ) -> None:
         self.sent: Counter[str] = Counter()
         self.tripped: set[str] = set()
-        #: True where the check has a probe that was not wanted.
+        #: True if the check has a probe that was not wanted.
         self.left_out = False
         self._only = wanted
         self._check, self._operation, self._run = check, operation, run
@@ -50,7 +50,7 @@ class Watched:
         self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
 
     def go(self) -> None:
-        """Runs the check; whatever mistake of the suite ends it counts for nothing."""
+        """Runs the check; an exception in the suite counts as no result."""
         usual, self._run.wanted = self._run.wanted, self._wanted
         try:
             attempt = attempted(self._check, self._operation, self._run)
@@ -71,7 +71,7 @@ class Watched:
         return True
 
     def _turn(self, what: str) -> None:
-        """Takes what came since the last turn for the probe before, and begins with another."""
+        """Assigns everything since the last turn to the current probe, then starts another."""
         run = self._run
         fresh = itertools.islice(reversed(run.record), len(run.record) - self._exchanges)
         self.probes |= dict.fromkeys(fresh, self.probe)
@@ -92,7 +92,7 @@ def broken(run: RunContext) -> int:
 
 T = TypeVar("T")
 
-#: The key of a value that a run keeps, or the number of the exchange that made a resource.
+#: Key of a value cached in the run, or number of the exchange that created a resource.
 Fixture = Key[Any] | int
 
 _IDENTIFIER = re.compile(r"[\w-]{6,}")
@@ -100,14 +100,14 @@ _IDENTIFIER = re.compile(r"[\w-]{6,}")
 
 @dataclass
 class Prices:
-    """Requests of a probe or fixture of its own, and the fixtures that each needs."""
+    """Requests of each probe and each shared fixture, and the fixtures that each needs."""
 
     requests: Mapping[Unit | Fixture, int]
     needs: Mapping[Unit | Fixture, set[Fixture]]
 
 
 class _WatchedCache(RunCache):
-    """A run's cache that notes which probe asks for a value, and the exchanges that made it."""
+    """Records which probes ask for a cached value, and the exchanges that made it."""
 
     def __init__(self, run: RunContext) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class _WatchedCache(RunCache):
         self._run = run
         self.unit: Callable[[], Unit] = lambda: (("", ""), SETUP)
         self.asked: dict[Key[Any], set[Unit]] = {}
-        #: Number of an exchange -> the value that it was sent for.
+        #: Number of an exchange -> key of the value that it was sent for.
         self.made: dict[int, Key[Any]] = {}
 
     def get(self, key: Key[T], make: Callable[[], T]) -> T:
@@ -133,7 +133,8 @@ class _WatchedCache(RunCache):
 
 
 def prices(operations: set[str] | None = None) -> Prices:
-    """Runs all tests, or those of some operations, on one reference server and prices their probes."""
+    """Runs all tests, or those of some operations, on one reference server; returns the prices of their
+    probes."""
     run = run_on()
     run.pause = lambda seconds: None
     run.cache = cache = _WatchedCache(run)
@@ -150,7 +151,7 @@ def prices(operations: set[str] | None = None) -> Prices:
 
     kept = {key for key in cache.made.values() if len({test for test, _ in cache.asked[key]}) > 1}
     users = _users(run.record, senders)
-    #: Number of an exchange -> what its price is part of.
+    #: Number of an exchange -> probe or fixture that pays for it.
     parts: dict[int, Unit | Fixture] = {}
     for number, sender in senders.items():
         tests = {senders[user][0] for user in (number, *users.get(number, ()))}
@@ -169,7 +170,7 @@ def prices(operations: set[str] | None = None) -> Prices:
 
 
 def _users(record: Mapping[int, Exchange], senders: Mapping[int, Unit]) -> dict[int, set[int]]:
-    """The exchanges that name a resource in path or body, by the number of the exchange that made it."""
+    """Maps the number of a creating exchange to those that name the resource in path or body."""
     makers: dict[str, int] = {}
     users: dict[int, set[int]] = {}
     for number, exchange in record.items():
@@ -188,18 +189,18 @@ def _users(record: Mapping[int, Exchange], senders: Mapping[int, Unit]) -> dict[
 # ---------------------------------------------------------------------- trips
 
 
-#: A check by its name, and the operation it runs on.
+#: Name of a check, and operation.
 Test = tuple[str, str]
 
-#: A probe of a test; SETUP is the test without any.
+#: A probe of a test; SETUP is the part before the first.
 Unit = tuple[Test, str]
 
-#: Rule and kind of a fault, whatever the operation.
+#: Rule and kind of a fault, on any operation.
 Kind = tuple[str, str]
 
 
 def kinds() -> dict[Kind, list[Fault]]:
-    """All faults by their kinds."""
+    """Returns all faults by kind."""
     found: dict[Kind, list[Fault]] = {}
     for fault in selection.by_id().values():
         found.setdefault((fault.rule, fault.kind), []).append(fault)
@@ -208,17 +209,18 @@ def kinds() -> dict[Kind, list[Fault]]:
 
 @dataclass
 class Trips:
-    """The checks that a fault met on its operation, and the probes by which it tripped some of them."""
+    """The checks that a fault met on its operation, and the probes that it tripped."""
 
     tried: set[str] = field(default_factory=set)
     probes: dict[str, set[str]] = field(default_factory=dict)
 
 
 def tripped(store: Path, processes: int) -> dict[str, Trips]:
-    """Probes that faults trip, by ids of faults: one of each kind; runs those that the store lacks."""
+    """Returns the probes that a fault of each kind trips, by fault id; runs the faults that the store
+    lacks."""
     found: dict[str, Trips] = {}
     for line in store.read_text("utf-8").splitlines() if store.exists() else ():
-        # The last line may have been cut short.
+        # The last line may be truncated.
         with contextlib.suppress(ValueError):
             identifier, tried, probes = json.loads(line)
             found[identifier] = Trips(set(tried), {name: set(some) for name, some in probes.items()})
@@ -226,7 +228,7 @@ def tripped(store: Path, processes: int) -> dict[str, Trips]:
     faults = selection.each_kind(list(selection.by_id().values()))
     there = {(fault.rule, fault.kind) for name in found for fault in [selection.by_id()[name]]}
     work = [fault.id for fault in faults if (fault.rule, fault.kind) not in there]
-    # A choice that is made before all are tried rests on kinds of every rule.
+    # Shuffled, so that a choice made before all are tried covers every area of rules.
     random.Random(0).shuffle(work)
     with store.open("a", encoding="utf-8") as file:
         for identifier, trips in pool.mapped(meet, work, processes, "faults"):
@@ -239,8 +241,8 @@ def tripped(store: Path, processes: int) -> dict[str, Trips]:
 
 @hurried()
 def meet(identifier: str) -> Trips:
-    """Runs a fault; returns the probes it trips. Where no own check sees an invariant broken, others run,
-    the cheapest first, until one does."""
+    """Runs a fault; returns the probes that it trips. For a rule of every response that no own check finds
+    violated, other checks run, cheapest first, until one does."""
     fault = selection.by_id()[identifier]
     own = checks_of(fault.rule, fault.operation)
     checks = [check for check, _ in every_test(operations={fault.operation})]
@@ -265,8 +267,8 @@ def _sends(name: str, operation: str) -> int:
 
 
 def catches(trips: Mapping[str, Trips]) -> Iterator[tuple[Unit, Fault]]:
-    """Probes and the faults they catch: as tried, and where a fault was not tried with a check, as another
-    fault of its kind was on another operation."""
+    """Yields probes with the faults that they catch: as measured, or, if a fault was not tried with a check,
+    as measured for its kind on another operation."""
     checks = load_checks()
     for faults in kinds().values():
         there = [trips[fault.id] for fault in faults if fault.id in trips]
@@ -282,7 +284,7 @@ def catches(trips: Mapping[str, Trips]) -> Iterator[tuple[Unit, Fault]]:
 
 
 def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
-    """The kinds that each probe catches."""
+    """Returns the kinds that each probe catches."""
     found: dict[Unit, set[Kind]] = {}
     for unit, fault in catches(trips):
         found.setdefault(unit, set()).add((fault.rule, fault.kind))

@@ -1,8 +1,8 @@
 """Catches each mistake of a server of three processes in each of several runs.
 
-The server is three processes over one SQLite file. The mistakes are those of an engineer who wrote such a
-server from the specification. Each run is a default run over HTTP in a process of its own; it must end with
-exit status 1 and name the rule. The server without mistakes must conform.
+The server is three processes over one SQLite file; the mistakes are typical implementation errors. Each run
+is a default run over HTTP in its own process; it must end with exit status 1 and name the rule. The server
+without mistakes must conform.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tests.support.mistakes import (
 from tests.support.running import run, write_target
 from tests.variants.serving import several_processes
 
-#: Seconds that a run may take.
+#: Timeout of a run in seconds.
 LONGEST = 1500.0
 
 
-#: Mistake -> the rule that the report names.
+#: Mistake -> rule that the report must name.
 MISTAKES: dict[type[Behaviour], str] = {
     KeyBeforeTransaction: "idempotency.race",
     TotalsKept: "list.complete",
@@ -60,7 +60,7 @@ MISTAKES: dict[type[Behaviour], str] = {
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("--mistake", default="", metavar="TEXT", help="only mistakes with this in their name")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs on each server (3)")
     parser.add_argument(
@@ -69,7 +69,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the suite on each server; returns True where all mistakes are caught and no other is named."""
+    """Runs the suite on each server; returns True if each mistake is caught and no other rule is named."""
     known: list[type[Behaviour]] = [Behaviour, *MISTAKES]
     servers = [behaviour for behaviour in known if options.mistake in behaviour.__name__]
     wrong = 0
@@ -83,7 +83,8 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def judged(behaviour: type[Behaviour], more: list[str]) -> str:
-    """Mistakes in the outcome of a run on three processes of a server; empty for none."""
+    """Describes the mistakes in the outcome of a run on three processes of a server; empty if there are
+    none."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with several_processes(folder, behaviour()) as tables:

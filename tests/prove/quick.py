@@ -1,8 +1,8 @@
 """Catches a share of all kinds of faults by a quick run.
 
-Runs what a quick run runs on the faulty servers of kinds drawn at random, each on one operation after another
-until one is caught, and prints the share with its interval of confidence. Not proven: it is below LEAST.
-With `--places` it draws single faults, each on one operation, and only measures their share.
+Runs the tests of a quick run on kinds of faults drawn at random, on one operation after another until one is
+caught, and prints the share with its confidence interval. Not proven: the share is below LEAST. With
+`--places` it draws single faults, each on its own operation, and only measures the share.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tests.prove import pool, selection
 from tests.prove.probes import broken, kinds
 from tests.variants.hurry import hurried
 
-#: The share of kinds that a quick run is to catch.
+#: Minimum share of kinds that a quick run catches.
 LEAST = 0.9
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("kinds", type=int, nargs="?", default=250, metavar="N", help="kinds to draw (250)")
     parser.add_argument("--places", action="store_true", help="draw single faults, each on its own operation")
     selection.seed(parser, 1)
@@ -34,13 +34,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 @hurried()
 def caught(identifiers: Sequence[str]) -> str:
-    """The first of some faulty servers in which a quick run finds a violation; empty where it finds none."""
+    """Returns the first of these faults in which a quick run finds a violation, or an empty string."""
     for identifier in identifiers:
         fault = selection.by_id()[identifier]
         run, outcome = run_on_fault(fault.make()), Outcome()
         run.wanted = known.wants
         tests = [(check, operation) for check, operation in plan() if known.in_quick(check.name, operation)]
-        # Most are caught on their own operation, which ends the run.
+        # Own operation first: it catches most faults.
         for check, operation in sorted(tests, key=lambda test: test[1] != fault.operation):
             run_one(check, operation, run, outcome)
             if outcome.broken or broken(run):
@@ -49,7 +49,7 @@ def caught(identifiers: Sequence[str]) -> str:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Tries kinds or places; returns True where the share of kinds may be LEAST with 95% confidence."""
+    """Tries kinds or places; returns True unless the 95% confidence interval is below LEAST."""
     every: dict[Any, list[Fault]] = {**kinds()}
     if options.places:
         every = {fault.id: [fault] for faults in every.values() for fault in faults}
@@ -70,7 +70,7 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def interval(hits: int, number: int) -> tuple[float, float]:
-    """Wilson's interval of a share at 95%."""
+    """Returns the 95% Wilson score interval."""
     z, share = 1.96, hits / number
     middle, width = (
         share + z * z / (2 * number),

@@ -1,10 +1,9 @@
 """Reproduces the replay file of each fault on the faulty server, and on no other.
 
-The first violation of a fault's rule becomes a replay file. Sent again to the faulty server it must say
-"reproduced". Sent twice to the reference server, with the conforming choices that the faulty one makes, it
-must say "not reproduced". Five conforming variants, which
-serve all files of a process and so have long lists and many used keys, must never get "reproduced".
-"undecided" is counted apart, with its reasons.
+The first violation of a fault's rule becomes a replay file. On the faulty server its verdict must be
+"reproduced". Sent twice to the reference server, with the conforming choices that the fault is built on, it
+must be "not reproduced". On five conforming variants, which get all files of a process and so have long lists
+and many used keys, it must never be "reproduced". "undecided" is counted separately, with the reasons.
 """
 
 from __future__ import annotations
@@ -36,25 +35,24 @@ from tests.variants.hurry import hurried
 from tests.variants.judging import new_run
 from tests.variants.variant import Variant
 
-#: Verdicts on a right server, the worst first.
+#: Verdicts on a conforming server, worst first.
 _WORST = (REPRODUCED, UNDECIDED, NOT_REPRODUCED)
 
 
-#: Names of the conforming variants that have been in use before a file is sent to them.
+#: Names of the conforming variants that have served other requests before a file.
 USED = ("frameworks", "strict", "lenient", "keys of the organization", "signature first")
 
-#: The request by whose answer a replay learns the server's time, as the command does.
+#: The request from whose answer a replay takes the server's time, as in the command.
 SERVER_TIME = Call(None, "GET", "/")
 
-#: Accounts that each of them has before the first file, of either customer: a page past the last of a file
-#: is none there.
+#: Accounts of each customer before the first file: a page past the end in the file exists here.
 GROWN = 150
 
 
 @dataclass(frozen=True)
 class Tried:
-    """The verdicts on the replay file of a fault: on the faulty server, on the reference server, and on used
-    variants by their names; `problem` says why there is no file."""
+    """Verdicts on the replay file of a fault: on the faulty server, the reference server, and used variants
+    by name. `problem` is the reason why there is no file."""
 
     fault: str
     faulty: str = ""
@@ -65,18 +63,18 @@ class Tried:
 
     @property
     def wrong(self) -> bool:
-        """True if a verdict was wrong, or there is no file."""
+        """Returns True if a verdict is wrong, or there is no file."""
         blamed = REPRODUCED in (self.reference, *(verdict for _, verdict in self.variants))
         return bool(self.problem) or self.faulty == NOT_REPRODUCED or blamed
 
     @property
     def undecided(self) -> bool:
-        """True if the faulty or the reference server was left undecided."""
+        """Returns True if the verdict on the faulty or the reference server is undecided."""
         return UNDECIDED in (self.faulty, self.reference)
 
     @property
     def told(self) -> str:
-        """The problem, or the verdicts."""
+        """Returns the problem, or the verdicts."""
         blamed = "".join(
             f" / reproduced on {name}" for name, verdict in self.variants if verdict == REPRODUCED
         )
@@ -84,7 +82,8 @@ class Tried:
 
 
 class Onward:
-    """The clock of a server that is used under several `hurried`, each of which sets the time back."""
+    """Monotonic clock for a server that is used under several `hurried`, each of which resets the fake
+    time."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock, self._last, self._ahead = clock, 0, 0
@@ -98,7 +97,7 @@ class Onward:
 
 @functools.cache
 def used_variants() -> tuple[tuple[Variant, RunContext], ...]:
-    """The variants of USED in this process, each with accounts enough for several pages."""
+    """Returns the variants of USED, one set for each process, with enough accounts for several pages."""
     runs = []
     for variant in (variant for variant in VARIANTS if variant.name in USED):
         run = new_run(variant, Onward(variant.clock))
@@ -110,9 +109,9 @@ def used_variants() -> tuple[tuple[Variant, RunContext], ...]:
 
 
 def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int], RunContext] | None:
-    """The first violation of a fault's rule on its operation, the exchanges that its file is made from, and
-    their run; None if its checks see none. As in a run of the suite, a failed check runs once more, alone in
-    accounts of its own, and the file is made from that run where it fails again."""
+    """Returns the first violation of a fault's rule on its operation, the exchanges for its file, and their
+    run; None without a violation. As in a real run, a failed check is confirmed by a second run in its own
+    accounts, which then gives the file."""
     for check in checks_of(fault.rule, fault.operation):
         findings, exchanges = run_check(check, fault.operation, run)
         if found := _violation(fault, findings):
@@ -128,19 +127,19 @@ def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int], 
 
 
 def _violation(fault: Fault, findings: list[Finding]) -> Finding | None:
-    """The first violation of a fault's rule among findings."""
+    """Returns the first violation of a fault's rule among findings."""
     broken = (finding for finding in findings if finding.verdict.is_violation)
     return next((finding for finding in broken if finding.rule == fault.rule), None)
 
 
 def mended(fault: Fault) -> Behaviour:
-    """The reference server with the choices of variants on which a fault is built."""
+    """Returns the reference server with the variant choices that a fault is built on."""
     return compose(*(base for base in fault.behaviour.__mro__ if base in CHOICES.values()))
 
 
 @hurried()
 def tried(fault: Fault) -> Tried:
-    """Verdicts of the replay file of a fault's first violation."""
+    """Returns the verdicts on the replay file of a fault's first violation."""
     run = run_on_fault(fault.make())
     found = first_violation(fault, run)
     if found is None:
@@ -168,7 +167,7 @@ def tried(fault: Fault) -> Tried:
 
 
 def try_replay(identifier: str) -> Tried:
-    """Verdicts of the replay file of the fault of this id; a mistake of the suite is its problem."""
+    """Like `tried`, for a fault's id; an exception in the suite becomes its problem."""
     try:
         return tried(selection.by_id()[identifier])
     except Exception as error:
@@ -176,13 +175,13 @@ def try_replay(identifier: str) -> Tried:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     selection.options(parser)
     pool.options(parser)
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Makes and sends the replay files; True if no verdict is wrong."""
+    """Makes and sends the replay files; returns True if no verdict is wrong."""
     done = []
     ids = [fault.id for fault in selection.chosen(options)]
     for _, replayed in pool.mapped(try_replay, ids, options.processes, "replay files", chunk=2):

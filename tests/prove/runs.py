@@ -1,8 +1,8 @@
 """Blames no conforming server in whole runs, with options drawn at random.
 
-For each seed one server whose choices are drawn is judged over HTTP by a run in a process of its own, in as
-many lanes or processes, or at a rate, as is drawn too: what tests do to one another shows only there. A run
-that blames the server is printed with the command that starts it again; its reports are kept in --keep.
+Each seed draws the choices of one server, and the lanes, processes or rate of the run that judges it over
+HTTP in its own process: interference between tests shows only there. A run that blames the server is printed
+with the command that repeats it; its reports stay in --keep.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.variants.drawn import drawn
 from tests.variants.judging import BLAMED
 from tests.variants.serving import serving
 
-#: Options that change which requests are under way at the same time.
+#: Options that change which requests are concurrent.
 OPTIONS = (
     "",
     "--lanes 1",
@@ -38,15 +38,15 @@ OPTIONS = (
     "--effort quick --lanes 8",
 )
 
-#: Seconds that a run may take.
+#: Timeout of a run in seconds.
 LONGEST = 900.0
 
-#: Where the reports of runs that blame a server are kept.
+#: Folder for the reports of runs that blame a server.
 KEPT = Path("reports/runs")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("count", type=int, nargs="?", default=20, metavar="N", help="servers to judge (20)")
     parser.add_argument(
         "--keep", type=Path, default=KEPT, metavar="DIR", help=f"reports of blaming runs ({KEPT})"
@@ -68,8 +68,8 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def judged(job: tuple[int, str]) -> str:
-    """How a run blames the server of a seed, with the server's choices and the run's options; empty where
-    it does not."""
+    """Describes the blame in a run on the server of a seed, with the server's choices and the run's options;
+    empty if there is none."""
     seed, kept = job
     variant, chosen = drawn(seed), random.Random(seed).choice(OPTIONS)
     with tempfile.TemporaryDirectory() as name, serving(variant) as tables:

@@ -1,4 +1,4 @@
-"""The faults that a proof takes, narrowed by the command line."""
+"""Selection of faults on the command line of a proof."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def seed(parser: argparse.ArgumentParser, usual: int | None = None) -> None:
-    """Declares the seed of what is drawn; without a usual one, the clock's."""
+    """Declares --seed; without a default the clock gives one."""
     value = usual if usual is not None else time.time_ns() % 10**9
     parser.add_argument("--seed", type=int, default=value, metavar="N", help="the seed of what is drawn")
 
 
 def some(found: list[One], what: str) -> list[One]:
-    """Returns the list; ends the program as wrong usage where it is empty."""
+    """Returns the list; ends the program with a usage error if it is empty."""
     if not found:
         print(f"The options leave no {what}.", file=sys.stderr)
         raise SystemExit(2)
@@ -41,12 +41,12 @@ def some(found: list[One], what: str) -> list[One]:
 
 
 def chosen(options: argparse.Namespace) -> list[Fault]:
-    """The faults that the options select, which are some; prints the seed of a sample."""
+    """Like `matching`, with a usage error if no fault is left."""
     return some(matching(options), "fault")
 
 
 def matching(options: argparse.Namespace) -> list[Fault]:
-    """The faults that the options select; prints the seed of a sample."""
+    """Returns the selected faults; prints the seed of a sample."""
     faults = [
         fault
         for fault in load()
@@ -62,7 +62,7 @@ def matching(options: argparse.Namespace) -> list[Fault]:
 
 
 def each_kind(faults: list[Fault]) -> list[Fault]:
-    """Each kind of fault on one of its operations, spread over them."""
+    """Returns each kind on one of its operations, spread over the operations."""
     by_kind: dict[tuple[str, str], list[Fault]] = {}
     for fault in faults:
         by_kind.setdefault((fault.rule, fault.kind), []).append(fault)
@@ -71,5 +71,5 @@ def each_kind(faults: list[Fault]) -> list[Fault]:
 
 @functools.cache
 def by_id() -> dict[str, Fault]:
-    """All faults by their ids, which travel between processes; classes made by decorators do not."""
+    """Returns all faults by id; ids can be pickled, classes made by decorators cannot."""
     return {fault.id: fault for fault in load()}

@@ -1,7 +1,7 @@
 """Blames no conforming server, by any check or generated part.
 
-Each variant, and for each seed one whose choices are drawn at random, meets the fixed checks and every part
-of the explorations. A verdict that blames one is printed with the command that runs just that again.
+Each variant, and one server with randomly drawn choices for each seed, meets the fixed checks and every part
+of the explorations. A verdict that blames one is printed with the command that repeats it alone.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tests.variants.drawn import drawn
 from tests.variants.judging import Judged, judge, parts
 from tests.variants.variant import Variant
 
-#: Generated cases of each part: few, for many servers.
+#: Generated cases of each part, few because there are many servers.
 EXAMPLES = 10
 
-#: The variant's name ("drawn 7" for a drawn one), "checks" or an exploration, the beginning of rules or its
-#: part, seed, examples.
+#: Variant name ("drawn 7" for a drawn one); "checks" or an exploration; prefix of rules, or part; seed;
+#: examples.
 Job = tuple[str, str, str, int, int]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares what the command line takes."""
+    """Declares the command-line options."""
     parser.add_argument("--variant", default="", metavar="TEXT", help="only servers with this in their name")
     parser.add_argument(
         "--rule", default="", metavar="PREFIX", help="only fixed checks of rules that begin so"
@@ -77,7 +77,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
         for name in (*(variant.name for variant in VARIANTS), f"drawn {seed}"):
             if options.variant not in name:
                 continue
-            # The fixed checks draw nothing: one seed is enough for them.
+            # The fixed checks do not depend on the seed.
             if not options.no_checks and (seed == options.seed or name.startswith("drawn")):
                 yield (name, "checks", options.rule, seed, options.examples)
             for exploration, part in [] if options.only_checks or options.rule else parts():

@@ -1,1 +1,1 @@
-"""The checks and what they are written in: what they send, what they blame."""
+"""The checks: what they send, and which rules they report."""

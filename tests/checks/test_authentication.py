@@ -1,4 +1,4 @@
-"""The checks of section 5 blame the rule that is broken, on the operation where it is, and nothing else."""
+"""Authentication checks report the broken rule on its operation, and no other."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_partner_with_nonces_of_its_own_is_not_blamed_on_others(kind: str) -> No
 
 
 class RemembersFew(Behaviour):
-    """Remembers the last nonces only."""
+    """Remembers only the most recent nonces."""
 
     def __init__(self) -> None:
         self.known: OrderedDict[str, None] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Servers put together for a mistake that a check once made, or would not have seen."""
+"""Servers with a combination of behaviours that a check once misjudged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.variants.policies import PayeesReviewed
 
 
 class ShowsNothing(Behaviour):
-    """Balances read 0.00, and payouts are taken all the same."""
+    """Shows balances of 0.00 but accepts payouts."""
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
         amounts = ("available_balance", "pending_payout", "pending_payin", "total_balance")
@@ -30,7 +30,7 @@ class ShowsNothing(Behaviour):
 
 
 class Rounds(ShowsNothing):
-    """Amounts are kept in cents."""
+    """Rounds stored amounts to cents."""
 
     def kept_fields(self, ctx: Context) -> dict[str, Any]:
         fields = super().kept_fields(ctx)
@@ -40,7 +40,7 @@ class Rounds(ShowsNothing):
 
 
 class NoFundsForTheSecond(Behaviour):
-    """Only the first organization that pays has money."""
+    """Has funds only for the first organization that pays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def test_rules_that_a_composed_server_breaks(
 
 
 class EveryOtherPayeeReviewed(PayeesReviewed):
-    """Every second beneficiary is taken out of use as soon as it was made, the first to begin with."""
+    """Puts every second new beneficiary under review, starting with the first."""
 
     reviewed_every = 2
 
@@ -97,6 +97,6 @@ def _patch(person: Beneficiary) -> Exchange:
 
 
 def test_status_that_a_review_has_changed_before_is_not_moved_by_a_patch() -> None:
-    """Those that are patched happen to be those under review."""
+    """All patched beneficiaries happen to be under review."""
     ctx = ctx_on("updateBeneficiary", "beneficiary.update", behaviour=compose(EveryOtherPayeeReviewed))
     assert not moved_by(ctx, _patch, "status")

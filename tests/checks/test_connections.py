@@ -1,4 +1,4 @@
-"""Ways of HTTP to answer, and to close connections without a word, for which no server is blamed."""
+"""Framing and connection handling that HTTP allows, for which no server may be blamed."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from conformance.world.run_context import RunContext
 from tests.support.runs import broken, judged, run_on
 from tests.support.wire import as_request, rendered, wire
 
-#: One that creates, one that lists: with their races.
+#: A creating and a listing operation, with their races.
 OPERATIONS = {"createVirtualAccount", "listVirtualAccounts"}
 
-#: Answers of a connection after which it closes, and seconds of idling.
+#: Number of answers before a connection closes, and idle timeout in seconds.
 ANSWERS, IDLE = 10, 0.02
 
 
-#: Sends the answer that is the given number of its connection; returning False closes that.
+#: Sends an answer with its number on the connection; returning False closes the connection.
 Sends = Callable[[socket.socket, Response, int], object]
 
 
 def few_answers(connection: socket.socket, response: Response, number: int) -> bool:
-    """Closes after so many answers, without `Connection: close`, when the next request is on its way."""
+    """Closes after ANSWERS answers, without `Connection: close`, when the next request arrives."""
     if number <= ANSWERS:
         connection.sendall(rendered(response))
     return number <= ANSWERS
 
 
 def until_idle(connection: socket.socket, response: Response, number: int) -> None:
-    """Closes when nothing comes for a moment."""
+    """Closes idle connections."""
     connection.sendall(rendered(response))
     connection.settimeout(IDLE)
 
 
 def in_the_old_way(connection: socket.socket, response: Response, number: int) -> bool:
-    """Speaks HTTP/1.0: the end of the connection is that of the body."""
+    """Answers in HTTP/1.0, with the body delimited by the end of the connection."""
     connection.sendall(rendered(response.with_header(b"content-length", None), b"HTTP/1.0"))
     return False
 
 
 def closing(connection: socket.socket, response: Response, number: int) -> bool:
-    """Says that it closes after each answer, and does."""
+    """Announces `Connection: close` in each answer and closes."""
     connection.sendall(rendered(response.with_header(b"connection", b"close")))
     return False
 
 
 def in_chunks(connection: socket.socket, response: Response, number: int) -> None:
-    """Answers in chunks, without a length."""
+    """Uses chunked transfer encoding without Content-Length."""
     chunked = response.with_header(b"content-length", None).with_header(b"transfer-encoding", b"chunked")
     halves = response.body[:9], response.body[9:]
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(half), half) for half in halves if half)
@@ -68,14 +68,14 @@ def in_chunks(connection: socket.socket, response: Response, number: int) -> Non
 
 
 def slow(connection: socket.socket, response: Response, number: int) -> None:
-    """Takes its time, now and then more of it."""
+    """Delays each answer, some of them longer."""
     threading.Event().wait(0.002 if number % 16 else 0.05)
     connection.sendall(rendered(response))
 
 
 def early_and_packed(connection: socket.socket, response: Response, number: int) -> None:
-    """Sends two interim answers first, and packs the final one: a request that does not say which codings it
-    takes takes all."""
+    """Sends two interim responses and a compressed final one: without Accept-Encoding in the request any
+    coding is acceptable."""
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </v1>; rel=preload\r\n\r\nHTTP/1.1 102 X\r\n\r\n"
     body = gzip.compress(response.body, mtime=0)
     response = response.with_header(b"content-length", b"%d" % len(body))
@@ -105,7 +105,7 @@ def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
 
 
 class BrokenOff(httpx.SyncByteStream):
-    """The beginning of a body."""
+    """A truncated body."""
 
     def __iter__(self) -> Iterator[bytes]:
         yield b"{"
@@ -113,8 +113,7 @@ class BrokenOff(httpx.SyncByteStream):
 
 
 class BreaksOff(InProcessTransport):
-    """Does all that it is asked for, and breaks off the answer to every so many requests of a method, and to
-    their repetition."""
+    """Performs every request, but truncates the answer to every n-th of a method, and to its repetition."""
 
     METHOD, EVERY = "POST", 2
     seen = 0
@@ -129,14 +128,14 @@ class BreaksOff(InProcessTransport):
 
 
 class BreaksOffReads(BreaksOff):
-    """The same of reads and lists."""
+    """Truncates answers to reads and lists."""
 
     METHOD, EVERY = "GET", 7
 
 
 @pytest.mark.parametrize("kind", [BreaksOff, BreaksOffReads])
 def test_answers_that_break_off_break_no_other_rule(kind: type[BreaksOff]) -> None:
-    """Resources whose answer was lost are in lists, and belong to nobody else."""
+    """Resources with a lost answer show up in lists, and are not taken for those of another client."""
     run = run_on(transport=kind)
     tests = [
         test

@@ -1,4 +1,4 @@
-"""The engine judges a case by what the oracle says of its rule, and by nothing else."""
+"""The engine judges a case only by what the oracle says of its rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.runs import ctx_on
 
 
 class AsksNobody(Behaviour):
-    """Takes a request that cannot be authenticated for one of the organization that came before."""
+    """Attributes a request without valid authentication to the last authenticated organization."""
 
     known: OrganizationRow | None = None
 

@@ -1,4 +1,4 @@
-"""Lists and accounts that servers and others fill while a check reads them."""
+"""Lists that servers and other clients extend while a check reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.variants.surroundings import crowded_customer
 
 
 class OneForEachRequest(OtherClients):
-    """Another client creates an account whenever the suite asks for something of the customer."""
+    """Another client creates an account at each request about the customer."""
 
     created_every = 1
 
@@ -131,7 +131,7 @@ def test_accounts_that_should_not_be_are_seen_in_a_crowd(rule: str, kind: str) -
 
 
 class CustomerWithManyAccounts:
-    """A conforming server whose customer has some more accounts than a page holds."""
+    """A conforming server whose customer has slightly more accounts than fit on a page."""
 
     accounts = 130
 
@@ -160,7 +160,7 @@ def test_end_at_which_accounts_show_is_found(choices: tuple[type[Behaviour], ...
 
 
 class OtherNamesFirst(Behaviour):
-    """Accounts of other names than the suite's come first in lists."""
+    """Lists accounts with foreign names before the suite's."""
 
     def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
         records = super().fetch(ctx, listing)
@@ -170,7 +170,7 @@ class OtherNamesFirst(Behaviour):
 
 @hurried()
 def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
-    """The first element of a list without an order is no effect, though new accounts seem to be first."""
+    """The first element of an unordered list is no effect, even if new accounts seem to come first."""
     customer = CustomerWithManyAccounts(OtherNamesFirst)
     run, fixture = customer.run, customer.fixture
     customer.send(fixture.call("createAccount", {"name": "Another"}), "an account without a mark")
@@ -182,7 +182,7 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
 
 
 class OneReadBehind(Behaviour):
-    """The last account is missing from every second list of accounts, and from its total."""
+    """Every second list of accounts, and its total, lacks the last account."""
 
     reads = 0
 
@@ -212,7 +212,7 @@ def test_account_that_an_earlier_look_showed_is_not_new() -> None:
 
 
 class OthersFollow(Behaviour):
-    """Others create accounts right behind a new one."""
+    """Other clients create accounts immediately after each new one."""
 
     others = 0
 
@@ -231,7 +231,7 @@ def test_new_account_shows_on_the_page_before_the_last() -> None:
     total = (
         run.client().send(run.account().call("listAccounts").with_query({"page": 1, "size": 1})).get("total")
     )
-    # The last of them begins another page.
+    # The last of them starts a new page.
     behaviour.others = MAX_SIZE - total % MAX_SIZE
     findings, _ = run_check(load_checks()["test_list_contents.test_new_account_shows"], "listAccounts", run)
     assert {finding.rule: finding.verdict for finding in findings}["list.complete"] is Verdict.PASSED

@@ -1,4 +1,4 @@
-"""Rules judged on all answers: lost requests, secrets, numbers that are to be hidden."""
+"""Rules of every response: lost requests, credentials, masked numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
     ],
 )
 def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: bool) -> None:
-    """An error message may hold any plain word."""
+    """An error message may contain any ordinary word."""
     primary = {"api_key": "key_1", "secret": secret, "customer_id": "cus_1"}
     target = build({"base_url": "http://words.test", "primary": primary}, "words")
     assert (secret in telling_secrets(target)) is telling
@@ -62,7 +62,7 @@ def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: boo
     ],
 )
 def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, broken: bool) -> None:
-    """Generated requests send one text in several fields; the others are shown."""
+    """Generated requests send the same text in several fields, some of which are not masked."""
     run = run_on()
     fixture = run.account()
     number = {**run.bank_account(fixture), "account_number": numbers}

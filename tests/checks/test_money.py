@@ -1,4 +1,4 @@
-"""Money that others move is told from money that refused requests move."""
+"""Balance changes by other clients, told apart from effects of refused requests."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from tests.variants.payments import FeesTaken, ReservedOnApproval
 
 UNTOUCHED = "refusal.changes-nothing"
 
-#: The checks that look at what refused payouts did.
+#: Checks that look for effects of refused payouts.
 CHECKS = sorted(
     name
     for name, check in load_checks().items()
     if UNTOUCHED in check.rules
     and "createPayout" in check.operations
-    # The reference server pays from accounts without funds, so nothing is refused for lack of them.
+    # Payouts are never refused here: the reference server pays from accounts without funds.
     and "payout.insufficient-funds" not in check.rules
 )
 
 
 class AlwaysTheSame(OthersPay):
-    """Others pay the same each time."""
+    """Other clients pay the same amount each time."""
 
     amounts = (Decimal("1.23"),)
 
 
 class PaysInvalidKeys(AlwaysTheSame):
-    """Others pay the same each time; a payout that is refused for its key is carried out as well, for a
-    fee."""
+    """Other clients pay the same amount each time; a payout refused for its idempotency key is executed
+    anyway, with a fee."""
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if refusal.kind == "invalid_idempotency_key":
@@ -82,7 +82,7 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
     finding = found(PaysInvalidKeys(), "test_idempotency.test_invalid_key")
     assert finding.verdict is Verdict.FAILED
     assert finding.expectation and finding.expectation.name == NoEffect.name
-    # What others pay, and the fees of eight refused payouts.
+    # Fees of the other clients' payouts and of eight refused ones.
     assert finding.expectation.parameters["fee"] == str(Decimal("1.23") + 8 * Decimal("0.40"))
 
 
@@ -90,7 +90,7 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
 
 
 class Refunds(Behaviour):
-    """One payout in `one_in` is paid back at once."""
+    """Refunds one in `one_in` payouts immediately."""
 
     one_in = 3
 
@@ -104,19 +104,19 @@ class Refunds(Behaviour):
 
 
 class RefundsOften(Refunds):
-    """One payout in two is paid back at once."""
+    """Refunds one in two payouts immediately."""
 
     one_in = 2
 
 
 class RefundsSeldom(Refunds):
-    """One payout in eleven is paid back at once."""
+    """Refunds one in eleven payouts immediately."""
 
     one_in = 11
 
 
 class Deposits(Behaviour):
-    """Another client deposits an amount each second time that anybody looks."""
+    """Another client deposits an amount at every second read of balances."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class Deposits(Behaviour):
         return super().balances(ctx, record)
 
 
-#: Servers of which nothing but payouts moves the balance, at once; and others.
+#: Servers on which only payouts move the balance, and immediately; and others.
 PLAIN: list[type[Behaviour]] = [Behaviour, FeesTaken]
 MOVED: list[type[Behaviour]] = [
     OthersPay,
@@ -141,7 +141,7 @@ MOVED: list[type[Behaviour]] = [
 
 
 def judged(behaviour: Behaviour) -> Finding:
-    """What the check finds of payout.race."""
+    """Returns the finding of the check of payout.race."""
     with hurried():
         findings, _ = run_check(
             load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run_on(behaviour)
@@ -167,7 +167,7 @@ def test_few_other_moves_are_no_loss(behaviour: type[Behaviour]) -> None:
 
 
 class OthersPayAtFirst(OthersPay):
-    """Another client pays whenever anybody looks, for two seconds after the first look."""
+    """Another client pays at each read within two seconds of the first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,18 +197,17 @@ PAID = Decimal("1.37")
 
 
 class Quiet:
-    """A watch that sees nothing move in pauses."""
+    """A watch that never sees a concurrent change."""
 
     def start(self) -> None:
         """Takes no snapshot."""
 
     def effect(self, sent: Any) -> Effect:
-        """Nothing that moved."""
         return Effect("", False, None)
 
 
 def followed(moved: list[Decimal]) -> Evidence | None:
-    """The evidence of repetitions that move a balance by these amounts, and by none afterwards."""
+    """Returns the evidence of repetitions that move a balance by these amounts, and by nothing afterwards."""
     rounds: Iterator[Decimal] = iter(moved)
     replay: Any = SimpleNamespace(call=call("createPayout", {"account_id": "acc_1"}, {"amount": str(PAID)}))
     snapshot = cast(Any, None)

@@ -1,8 +1,7 @@
-"""Every member of every answer matters: mutated in any way that the specification does not leave open, it is
-caught.
+"""Mutates each member of each answer: any mutation that the specification does not leave open is caught.
 
-Each answer of an operation is taken from a valid run, each of its members mutated in five ways, and the
-checks of that operation are run on the server that answers so.
+The answers of an operation are taken from a valid run. Each member is mutated in five ways, and the checks of
+the operation run on a server with the mutated answers.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from conformance.world.shapes import SHAPES, accepted_body
 from tests.support.runs import run_on
 from tests.variants.surroundings import Between
 
-#: Stands for "take the member away".
+#: Sentinel: the member is removed.
 ABSENT = object()
 
-#: Path of a mutation: member names, and "*" for each element of an array.
+#: Path of a mutated member: member names, with "*" for all elements of an array.
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One way to spoil one member of an operation's answers."""
+    """One mutation of one member in an operation's answers."""
 
     operation: str
     path: Path
@@ -48,7 +47,7 @@ class Mutation:
         return f"{self.operation} /{'/'.join(self.path)} {self.kind}"
 
     def apply(self, document: Any) -> Any:
-        """The document with the member mutated wherever it stands."""
+        """Returns the document with each occurrence of the member mutated."""
         document = copy.deepcopy(document)
         _at(document, self.path, self.kind)
         return document
@@ -107,7 +106,7 @@ KINDS = ("absent", "null", "another type", "an array", "another value")
 
 
 def paths(document: Any, prefix: Path = ()) -> Iterator[Path]:
-    """All members of a document, and one path for all elements of an array."""
+    """Yields all members of a document, with one path for all elements of an array."""
     if isinstance(document, dict):
         for name, value in document.items():
             yield (*prefix, name)
@@ -120,7 +119,7 @@ def paths(document: Any, prefix: Path = ()) -> Iterator[Path]:
 
 
 def mutations(operation: str, document: Any) -> Iterator[Mutation]:
-    """Every mutation that changes the document."""
+    """Yields the mutations that change the document."""
     for path in paths(document):
         for kind in KINDS:
             mutation = Mutation(operation, path, kind)
@@ -129,7 +128,7 @@ def mutations(operation: str, document: Any) -> Iterator[Mutation]:
 
 
 class Mutating(Between):
-    """Hands requests on and spoils the successful answers of one operation."""
+    """Proxy that mutates the successful answers of one operation."""
 
     def __init__(self, inner: httpx.BaseTransport, mutation: Mutation) -> None:
         super().__init__(inner)
@@ -151,7 +150,7 @@ class Mutating(Between):
 
 # ---------------------------------------------------------------------- the test
 
-#: Checks that look at what answers show, the likeliest to catch a mutated member first.
+#: Checks of answers, those most likely to catch a mutation first.
 FIRST = (
     "test_resources",
     "test_beneficiaries",
@@ -162,24 +161,24 @@ FIRST = (
     "test_lists",
 )
 
-#: Mutations that the specification leaves to the server: operation, path and kind.
+#: Mutations that the specification leaves open, as patterns of operation, path and kind.
 OPEN = [
     re.compile(pattern)
     for pattern in (
-        # Values of the server's own making, of which it may give any.
+        # Values of the server's own choice.
         r"createPayoutDestination /(payout_method|iban_masked|wallet_address_masked) another value",
         r"createWallet /addresses(/\*/(address|tag))? another value",
         r"getAccountBalances /balances/\*/currency(_type)? another value",
         # A job may verify a beneficiary at any time.
         r"getBeneficiary /verified another value",
-        # Nothing shows a payout or a payin again.
+        # Payouts and payins cannot be read again.
         r"(createPayout|createPayin) /id another value",
-        # Fields that do not apply may be absent, and nobody knows of which country a CLABE is asked for.
+        # Members that do not apply may be absent, and the country of a CLABE is unknown.
         r"\w+ (/payout_destinations/\*)?/clabe_last4 (absent|another value)",
-        # How an embedded destination is masked, and what a second default does to the first.
+        # Masks of embedded destinations, and the effect of a second default on the first.
         r"\w+Beneficiary /payout_destinations/\*/(iban_masked|wallet_address_masked) (null|another value)",
         r"\w+Beneficiary /payout_destinations/\*/is_default another value",
-        # What list items and embedded destinations carry beyond the listed members.
+        # Members of list items and embedded destinations beyond the documented ones.
         r"listAccounts /items/\*/object absent",
         r"listPayoutDestinations /items/\*/(label|network|account_number_last4) absent",
         r"\w+Beneficiary "
@@ -188,12 +187,12 @@ OPEN = [
     )
 ]
 
-#: Operation -> the one whose answers are compared with its own.
+#: Operation -> operation whose answers are compared with its own.
 READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "getBeneficiary"}
 
 
 def valid_answers(operation: str) -> Iterator[Exchange]:
-    """Answers of an operation that between them show all it can show."""
+    """Yields answers of an operation that together have all its members."""
     run = run_on()
     for shape in (SAMPLE, *SHAPES.get(operation, ())):
         fixture = run.account(purpose_of(operation), fresh=True)
@@ -212,7 +211,7 @@ def valid_answers(operation: str) -> Iterator[Exchange]:
 
 
 def planned(operation: str) -> list[Mutation]:
-    """Every mutation of what an operation answers that the specification does not leave open."""
+    """Returns the mutations of an operation's answers that the specification does not leave open."""
     found: dict[str, Mutation] = {}
     for exchange in valid_answers(operation):
         assert exchange.succeeded, exchange.described()
@@ -224,7 +223,7 @@ def planned(operation: str) -> list[Mutation]:
 
 
 def checks_of(operation: str) -> list[Check]:
-    """The checks of an operation, the likeliest first."""
+    """Returns the checks of an operation, most likely to fail first."""
     checks = [check for check in load_checks().values() if operation in check.operations and not check.deep]
     return sorted(
         checks,
@@ -233,7 +232,7 @@ def checks_of(operation: str) -> list[Check]:
 
 
 def caught(mutation: Mutation, checks: list[Check]) -> bool:
-    """Returns True where some rule is seen broken on a server that answers so."""
+    """Returns True if some rule is violated on the server with this mutation."""
     run = run_on(transport=lambda server: Mutating(InProcessTransport(server), mutation))
     runs = [(check, mutation.operation) for check in checks]
     if reader := READ_BY.get(mutation.operation):

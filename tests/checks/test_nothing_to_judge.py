@@ -1,4 +1,4 @@
-"""A rule passes only where an answer held a value that it is about; nowhere is nothing judged to be good."""
+"""A rule passes only if an answer had a value to which it applies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NothingThere(Behaviour):
         return {"iban": None, "ibans": []}
 
 
-#: Rules of lists that are about their elements.
+#: Rules of lists that apply to elements.
 OF_ELEMENTS = {
     "list.item-fields",
     "list.wallet-items",
@@ -52,7 +52,7 @@ OF_ELEMENTS = {
 
 
 def about_nothing(rule: str, operation: str) -> bool:
-    """Returns True for a rule that is only about values which the server does not have."""
+    """Returns True for a rule that applies only to values which this server lacks."""
     if OPERATIONS[operation].is_list:
         return rule in OF_ELEMENTS or rule.startswith("format.")
     return (rule, operation) in {
@@ -73,7 +73,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def cases() -> dict[tuple[str, str], Result]:
-    """Cases of these rules on a server that has nothing."""
+    """Cells of these rules on a server without any such values."""
     with hurried():
         run = run_on(NothingThere())
         results = Ledger.of_catalogue(run.target)
@@ -153,7 +153,7 @@ def test_a_document_shows_the_rules_of_its_values(operation: str, document: Any,
 
 
 class ReadsLate(ReadsInTurn):
-    """Beneficiaries and virtual accounts are read from a replica that is two seconds behind."""
+    """Reads beneficiaries and virtual accounts from a replica with a lag of two seconds."""
 
     turns = (2_000_000,)
 

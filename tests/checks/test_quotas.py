@@ -1,4 +1,4 @@
-"""Servers that let there be so many of a kind and no more, after the run has made so many in one place."""
+"""Servers with quotas, after the run has used up the quota of an account or customer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_full_place_is_no_reason_to_blame_valid_bodies(operation: str) -> None
 
 
 def filled() -> RunContext:
-    """A run on a server with quotas, whose shared account is full."""
+    """Returns a run on a server with quotas, with its shared account filled up."""
     run = run_on(compose(FewOfEach))
     shared = run.account()
     while run.send(shared.client, shared.call(OPERATION), "one more").succeeded:
@@ -41,7 +41,7 @@ def filled() -> RunContext:
 
 
 def verdicts(run: RunContext, check: str, operation: str) -> set[Verdict]:
-    """The verdicts of a check."""
+    """Returns the verdicts of a check."""
     with hurried():
         findings, _ = run_check(load_checks()[check], operation, run)
     return {finding.verdict for finding in findings}

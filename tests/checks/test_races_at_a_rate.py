@@ -1,4 +1,4 @@
-"""Races under a rate limit: the requests of a race are simultaneous at any rate, or no rule passes."""
+"""Races under a rate limit: their requests stay simultaneous at any rate, or no rule passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.faults.races import ChecksThenRecords, PerformsAll
 from tests.support.runs import broken, run_on
 from tests.variants.hurry import hurried
 
-#: One fault of each race rule, on an operation that takes few requests.
+#: A fault for each race rule, on an operation with few requests.
 KINDS = {
     "auth.nonce-race": ("ChecksThenRecords", "getBeneficiary"),
     "idempotency.race": ("PerformsAll", "createVirtualAccount"),
@@ -40,8 +40,8 @@ RATES = (2, 20, 200)
 
 @contextlib.contextmanager
 def turns_apart() -> Iterator[None]:
-    """`time.sleep` takes no time in the thread of the test, and its time in threads of a race: requests which
-    wait for their turns there are apart."""
+    """Skips `time.sleep` in the test's thread only: racing threads that wait for the rate limit are really
+    apart."""
     real, main = time.sleep, threading.current_thread()
     with hurried():
         hurry = time.sleep
@@ -93,12 +93,12 @@ def test_history_is_found_at_any_rate(
 
 
 class OneOfEachRace(InProcessTransport):
-    """A rate limiter that lets one request of each race through, and all that are sent alone."""
+    """Rate limiter that lets through one request of each race, and every request sent alone."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
         self._first: dict[threading.Barrier, Gate] = {}
-        #: Threads that are let through; only the first request of each thread has a gate.
+        #: Thread -> let through; only the first request of a thread has a gate.
         self._through: dict[int, bool] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -139,7 +139,7 @@ def test_history_does_not_pass_without_a_race(part: str) -> None:
 
 
 class FirstRacesRefused(InProcessTransport):
-    """A rate limiter that refuses all requests of the first two races at each address."""
+    """Rate limiter that refuses all requests of the first two races on each path."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)

@@ -1,7 +1,7 @@
-"""Whatever a server answers, every check comes to a verdict: no answer makes the suite itself fail.
+"""Every check comes to a verdict on random answers: none makes the suite itself fail.
 
-RANDOM_ANSWERS servers (100 unless set) from the seed RANDOM_ANSWERS_SEED on; the seed of each is in the
-test's name. Each meets checks drawn at random, and some an exploration. All of it in this process.
+RANDOM_ANSWERS sets the number of servers (default 100), RANDOM_ANSWERS_SEED the first seed, which is part of
+the test id. Each server meets random checks, some an exploration, all in this process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.variants.hurry import hurried
 FIRST = int(os.environ.get("RANDOM_ANSWERS_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("RANDOM_ANSWERS", "100")))
 
-#: Checks that each server meets, and one server of how many an exploration.
+#: Number of checks for each server, and one in how many servers meets an exploration.
 CHECKS, EXPLORED = 12, 10
 
 load_tests()
@@ -42,7 +42,7 @@ CASES = list(plan())
 
 
 def met_by(seed: int) -> tuple[RunContext, list[Finding]]:
-    """A run on the server of a seed, and what it found."""
+    """Returns a run on the server of a seed, and its findings."""
     run = run_on(
         transport=lambda server: RandomAnswers(InProcessTransport(server), seed), limits={"retry_seconds": 0}
     )
@@ -78,12 +78,12 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
 
 
 def emptied(source: random.Random, response: httpx.Response) -> httpx.Response:
-    """The same answer without its body."""
+    """Removes the body."""
     return httpx.Response(response.status_code, headers=response.headers)
 
 
 def half_a_letter(source: random.Random, response: httpx.Response) -> httpx.Response:
-    """The same answer with half a surrogate pair in every text."""
+    """Prepends an unpaired surrogate to every text."""
     body = re.sub(rb'":"', rb'":"\\ud83c', response.read())
     return httpx.Response(response.status_code, headers={"Content-Type": "application/json"}, content=body)
 

@@ -1,4 +1,4 @@
-"""A server of several processes over one database conforms; memories of single processes are found."""
+"""A server of several processes over one database conforms, but not if it keeps state in a single process."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share 
 
 
 class KeysOfEachProcess(Behaviour):
-    """Each process remembers the idempotency keys of its own requests."""
+    """Keeps the idempotency keys in the process that received them."""
 
     def answer_scope(self, ctx: Context) -> str:
         return f"{super().answer_scope(ctx)} {os.getpid()}"
 
 
 class TotalsOfEachProcess(Behaviour):
-    """Each process counts a list once, and then the elements that it has created itself."""
+    """Counts a list once in each process, then adds only the process's own creations."""
 
     def count(self, ctx: Context, listing: Listing) -> int:
         totals: dict[str, int] = self.__dict__.setdefault("totals", {})
@@ -69,7 +69,7 @@ def judged(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> Outco
 def test_memory_of_one_process_is_found(
     behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path
 ) -> None:
-    # Which process takes a request is for the scheduler of a busy machine to say.
+    # The operating system decides which process accepts a connection: try three times.
     for attempt in "123":
         (tmp_path / attempt).mkdir()
         if (rule, operation) in judged(tmp_path / attempt, behaviour(), (rule, operation)).broken:

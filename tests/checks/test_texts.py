@@ -1,4 +1,4 @@
-"""Names of all kinds, where other lanes have made the list of accounts long before."""
+"""Account names of all kinds in a list that was long before the check."""
 
 from __future__ import annotations
 

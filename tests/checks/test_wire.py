@@ -1,7 +1,6 @@
-"""Every probe arrives as it was planned: the bytes on the wire are those of the call, its defect included,
-and nothing else.
+"""Each probe arrives as planned: the bytes on the wire are those of the call with its one defect.
 
-Checks run against a server of sockets that keeps what it receives and lets the reference server answer.
+Checks run against a socket server that records the requests and has the reference server answer.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from tests.support.wire import Received, as_request, rendered, wire
 
 PREFIX = "/gateway"
 
-#: One operation of each kind: a create, an update, one without body, a list, a read.
+#: One operation of each kind: create, update, without body, list, read.
 OPERATIONS = (
     "createVirtualAccount",
     "updateBeneficiary",
@@ -39,7 +38,7 @@ OPERATIONS = (
 
 @pytest.fixture(scope="module", params=OPERATIONS)
 def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Received]]:
-    """Runs all checks of an operation; gives the suite's record and the requests that arrived."""
+    """Runs all checks of an operation; yields the run's record and the received requests."""
     reference, seeded = new_server(prefix=PREFIX)
 
     def reply(connection: socket.socket, index: int) -> None:
@@ -74,7 +73,7 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
         )
         for request in map(as_request, received)
     )
-    # Where a request was sent several times, the record keeps the last one.
+    # For a request that was sent several times, the record keeps the last attempt.
     assert wanted - seen == Counter()
     assert sum(seen.values()) >= sum(wanted.values()) > 100
 
@@ -128,7 +127,7 @@ def _given(exchange: Exchange, name: str) -> str | None:
 def test_signatures_are_right_but_for_the_planned_defect(
     wired: tuple[RunContext, Seeded, list[Received]],
 ) -> None:
-    """Computed anew from the recorded request and the plan, usual mistakes by their rows."""
+    """Recomputed from the recorded request and the planned mistake."""
     run, seeded, _ = wired
     broken = 0
     for exchange in run.record.values():

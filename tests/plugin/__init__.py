@@ -1,1 +1,1 @@
-"""Whole runs as users start them."""
+"""The pytest plugin: options, distribution over workers, and whole runs as users start them."""

@@ -1,4 +1,4 @@
-"""Requests and creations that a run announces beforehand, and lists afterwards."""
+"""Announced numbers of requests and creations, and the list of what a run leaves behind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_plan_adds_up() -> None:
     assert whole.total.requests > 7000
     assert 100 < whole.total.payouts < whole.total.creations < whole.total.requests
     assert whole.most is not None and whole.most.requests > 2 * whole.total.requests
-    # A server that accepts everything creates four times as much, which is to be seen.
+    # A server that accepts everything creates four times as much; the announcement says so.
     assert whole.most.creations > 4 * whole.total.creations
 
 
@@ -138,7 +138,7 @@ def test_run_keeps_to_what_it_says_and_lists_what_it_leaves_behind(tmp_path: Pat
     assert f"about {announced['requests']:,} requests, {announced['created']:,} resources created" in (
         outcome.output.replace("\n", " ")
     )
-    # Each process makes what its own checks share; which of them run in one is for chance to say.
+    # Each process creates the shared fixtures of its own checks, and the distribution of checks varies.
     assert abs(record["requests"] - announced["requests"]) < 0.2 * announced["requests"]
     assert abs(record["created"] - announced["created"]) < 0.45 * announced["created"]
     rows = server.store.query("SELECT id, document FROM resources")

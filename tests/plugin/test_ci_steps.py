@@ -1,7 +1,7 @@
-"""The composite action and the GitLab job: their shell steps, run as their systems run them, and their text.
+"""The composite GitHub action and the GitLab job: their shell steps are run, and their text is checked.
 
-The present environment stands in for the one that they would install; all else is real: bash, the suite, a
-server that conforms and one that does not.
+The current environment replaces the one that they would install. Everything else is real: bash, the suite, a
+conforming server and a faulty one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tests.support.running import ROOT, executed, faulty, write_target
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/conformance/action.yml").read_text("utf-8"))
 JOB: dict[str, Any] = yaml.safe_load((ROOT / ".gitlab/conformance.yml").read_text("utf-8"))[".conformance"]
 
-#: Options of the runs; quotes hold the words of one option together, and a pattern is not one of file names.
+#: Options of the runs: quotes group the words of one option, and the `*` must not be expanded to file names.
 OPTIONS = "-m 'not fuzz' --rule auth.signat* --operation listAccounts"
 
-#: The rules that these options select.
+#: Rules that these options select.
 SELECTED = {"auth.signature", "auth.signature-hidden"}
 
-#: `python -m venv FOLDER` copies these there.
+#: Replaces pip in each folder that `python -m venv` creates.
 PIP = '#!/bin/sh\nprintf "%s\\n" "$@" >>"$INSTALLED"\n'
 PYTEST = f'#!/bin/sh\nexec {sys.executable} -m pytest "$@"\n'
 PYTHON = """#!/bin/sh
@@ -41,7 +41,7 @@ PYTHON = """#!/bin/sh
 
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """The target files of a server that conforms and of one that does not."""
+    """Target files of a conforming server and of a faulty one."""
     folder = tmp_path_factory.mktemp("targets")
     good, bad = faulty(), faulty(AnySignature())
     with served(good[0]) as good_url, served(bad[0]) as bad_url:
@@ -53,7 +53,8 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path
 
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
-    """The folder of a job: the user's repository, with a file that OPTIONS would match as a pattern."""
+    """Folder of a job with the user's repository, which contains a file that the pattern in OPTIONS
+    matches."""
     standins = tmp_path / "standins"
     standins.mkdir()
     for name, text in {"pip": PIP, "pytest": PYTEST, "python": PYTHON}.items():
@@ -65,7 +66,7 @@ def job(tmp_path: Path) -> Path:
 
 
 def shell(script: str, job: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs a step's script by the shell and in the folder that its system gives it."""
+    """Runs the script of a step with the shell and in the folder of its CI system."""
     (job / "step.sh").write_text(script, "utf-8")
     command: list[str | Path] = ["bash", "--noprofile", "--norc", "-eo", "pipefail", job / "step.sh"]
     given = {
@@ -79,7 +80,7 @@ def shell(script: str, job: Path, **variables: str) -> subprocess.CompletedProce
 
 
 def action(job: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """The action's shell steps, one after the other until one fails."""
+    """Runs the action's shell steps until one fails."""
     given = {name.replace("-", "_"): str(told.get("default", "")) for name, told in ACTION["inputs"].items()}
     given |= inputs
 
@@ -116,7 +117,7 @@ def judged(document: dict[str, Any]) -> set[str]:
 
 
 def test_the_action_passes_a_server_that_conforms(job: Path, targets: dict[str, Path]) -> None:
-    """Its inputs reach the run; two workers are the default."""
+    """The inputs reach the run, which uses two workers by default."""
     done = action(job, target=str(targets["good"]), options=OPTIONS, report_dir="kept report")
     assert done.returncode == 0, done.stdout
     suite = str(ROOT / ".github/actions/conformance" / "../../..")
@@ -129,12 +130,12 @@ def test_the_action_passes_a_server_that_conforms(job: Path, targets: dict[str, 
     assert document["verdict"]["sentence"].split(":")[0] in (job / "summary.md").read_text("utf-8")
     assert (job / "output").read_text() == "exit-status=0\n"
     assert "::error" not in done.stdout
-    # Nothing but the report is left in the user's repository.
+    # Only the report is left in the user's repository.
     assert {path.name for path in (job / "repository").iterdir()} == {"kept report", "auth.signatures"}
 
 
 def test_the_action_fails_a_server_that_does_not(job: Path, targets: dict[str, Path]) -> None:
-    """The report is kept where the next step, which always runs, takes it from."""
+    """The report stays where the upload step, which always runs, expects it."""
     text = targets["bad"].read_text("utf-8")
     [url] = re.findall('^base_url = "(.+)"', text, re.MULTILINE)
     (job / "repository" / "target.toml").write_text(text.replace(url, "http://127.0.0.1:9"), "utf-8")
@@ -189,7 +190,7 @@ def test_every_input_of_the_action_reaches_a_step() -> None:
 
 @pytest.mark.parametrize("name", scripts())
 def test_inputs_reach_the_shell_as_variables_only(name: str) -> None:
-    """An expression inside a script would run what a pull request writes into it."""
+    """An expression inside a script would execute text from a pull request."""
     assert "${{" not in scripts()[name]
 
 
@@ -206,7 +207,7 @@ def test_reports_are_kept_after_a_failed_run() -> None:
 
 
 def jobs() -> list[dict[str, Any]]:
-    """The jobs of the guide's GitHub workflows."""
+    """Returns the jobs of the GitHub workflows in the guide."""
     page = (ROOT / "conformance" / "docs" / "gate-my-ci.md").read_text("utf-8")
     workflows = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(jobs:.*?)```", page, re.DOTALL)]
     return [job for workflow in workflows for job in workflow["jobs"].values()]

@@ -1,4 +1,4 @@
-"""The suite beside other people's plugins, options, fixtures and settings: nobody is in anybody's way."""
+"""The suite beside other plugins, options, fixtures and settings: no conflicts in either direction."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.support.running import executed, run, run_against
 
 RULE = "auth.header-case@listAccounts"
 
-#: Every name that the suite uses in short.
+#: All short option names of the suite.
 SHORT = [f"--{name}" for name in OPTIONS]
 
 
 def started(
     folder: Path, *arguments: str, path: str = "", last: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs pytest in a folder; `path` comes before, `last` behind all else that is imported from."""
+    """Runs pytest in a folder, with `path` first and `last` last on PYTHONPATH."""
     code = "import sys, pytest; sys.path += sys.argv[1:2]; sys.exit(pytest.main(sys.argv[2:]))"
     paths = ":".join(filter(None, [path, os.environ.get("PYTHONPATH", "")]))
     command = [sys.executable, "-c", code, last, "-p", "no:cacheprovider", *arguments]
@@ -37,7 +37,7 @@ def test_other_peoples_tests_are_left_alone(tmp_path: Path) -> None:
     done = started(tmp_path)
     assert done.returncode == 0
     assert "conformance:" not in done.stdout
-    # Where pytest-benchmark is installed, it leaves a folder in every run.
+    # pytest-benchmark, if installed, leaves a folder in every run.
     theirs = {"__pycache__", ".benchmarks"}
     assert {path.name for path in tmp_path.iterdir()} - theirs == {"test_own.py"}
 
@@ -66,7 +66,7 @@ def test_a_short_name_without_the_suite_is_told_how_to_select_it(tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder with a plugin that has --target for itself."""
+    """A folder with a plugin that defines --target itself."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "theirs.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--target')\n")
     information = folder / "theirs-1.0.dist-info"
@@ -92,7 +92,8 @@ def test_another_plugin_keeps_its_short_names_whoever_is_loaded_first(
 
 
 def test_only_the_plugins_that_are_named_are_loaded(plugin: str, tmp_path: Path) -> None:
-    """--disable-plugin-autoload holds for what the suite would load before it takes its names, too."""
+    """--disable-plugin-autoload also holds for plugins that the suite loads early to know their option
+    names."""
     suite = ("--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"), "--rule", RULE)
     plugins = ("--disable-plugin-autoload", "-p", "conformance.plugin", "-p", "pytest_base_url.plugin")
     done = started(tmp_path, *plugins, *suite, "--target", "embedded", path=plugin)

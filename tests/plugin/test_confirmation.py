@@ -1,4 +1,4 @@
-"""A failed check is confirmed alone, in accounts of its own."""
+"""Confirmation of a failed check: it runs once more, alone and in its own accounts."""
 
 from __future__ import annotations
 

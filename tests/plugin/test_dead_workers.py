@@ -1,4 +1,4 @@
-"""A check whose process died is no violation: it runs again elsewhere, or came to nothing."""
+"""Worker processes that die: their check runs elsewhere or becomes inconclusive, never a violation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_check_that_no_process_finished_is_inconclusive() -> None:
 
 
 class Process:
-    """A worker process, as the scheduler of pytest-xdist knows it: an address, and what it is told."""
+    """A worker process as pytest-xdist's scheduler sees it: an address, and the tests sent to it."""
 
     def __init__(self, number: int) -> None:
         self.gateway = SimpleNamespace(id=f"gw{number}")

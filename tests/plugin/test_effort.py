@@ -1,4 +1,4 @@
-"""Levels of effort: what a quick run runs and says of itself, and how a deep one waits."""
+"""Levels of effort: the tests of a quick run and its report, the waits of a deep run."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from tests.variants.hurry import hurried
 
 
 def test_the_table_names_the_tests_that_there_are() -> None:
-    """`python -m tests.prove plan --add` adds what it lacks, in seconds."""
+    """`python -m tests.prove plan --add` adds missing rows in seconds."""
     there = {known.key_of(check.name, operation) for check, operation in plan(deep=True)}
     assert {key for key, test in known.tests().items() if not test.generated} == there
 
 
 def quick_plan() -> list[tuple[Check, str]]:
-    """The tests of a quick run, in the order in which they are defined."""
+    """Returns the tests of a quick run in order of definition."""
     return [(check, operation) for check, operation in plan() if known.in_quick(check.name, operation)]
 
 
@@ -56,7 +56,8 @@ def test_a_quick_run_says_something_of_each_operation_and_of_all_that_matters_mo
 
 
 def test_a_quick_run_names_probes_that_there_are(quiet: None) -> None:
-    """`python -m tests.prove plan --write` names them anew after a check has changed its words."""
+    """`python -m tests.prove plan --write` updates the names after a check has changed those of its
+    probes."""
     run, gone = run_on(), []
     with hurried():
         for check, operation in quick_plan():
@@ -179,7 +180,7 @@ OTHER = "test_authentication.test_missing_headers"
 
 @pytest.fixture
 def forgetful() -> Iterator[Target]:
-    """A server that remembers nonces of listWallets for 180 seconds; waiting moves its clock, and ours."""
+    """A server that forgets nonces of listWallets after 180 s; waiting advances its clock and the suite's."""
     (fault,) = [
         fault
         for fault in load()
@@ -191,7 +192,7 @@ def forgetful() -> Iterator[Target]:
 
 
 def begun(operation: str, names: list[str], target: Target) -> tuple[Executor, list[tuple[str, Any]]]:
-    """An executor that has begun with checks of an operation, and these."""
+    """Returns an executor that has started with checks of an operation, and the tests of these names."""
 
     def make(number: int) -> worker.Worker:
         return worker.Worker(target, index=number, workers=1, settings=FuzzSettings(1))
@@ -240,7 +241,7 @@ def test_waits_pass_together_and_end_with_the_run(forgetful: Target, monkeypatch
 
 
 def test_processes_know_their_tests_from_the_beginning() -> None:
-    """Else a check that waits would come to a process that has not begun with it."""
+    """Otherwise a worker process might receive a waiting check that it has not started."""
     values = {"dist": "load", "tx": ["popen", "popen"]}
     config = Mock(getoption=values.get, getvalue=values.get)
     session = Run(Mock(), Mock(), lambda: None, Mock())

@@ -1,4 +1,4 @@
-"""A run comes to the same verdicts however it is spread; `python -m tests.prove equality` tries more."""
+"""Verdicts do not depend on how a run is distributed; `python -m tests.prove equality` tries more."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.variants.serving import serving
 from tests.variants.surroundings import Between
 from tests.variants.variant import Variant
 
-#: One operation, so that it takes seconds.
+#: Narrowed to one operation, so that a run takes seconds.
 OPTIONS = ("--operation", "getVirtualAccount", "-m", "not fuzz")
 
 
 class SlipsOnRead(Behaviour):
-    """Shows another label than it keeps."""
+    """Shows another label than the stored one."""
 
     def members(self, ctx: Context, kind: str, record: Record) -> dict[str, object]:
         shown = super().members(ctx, kind, record)
@@ -54,7 +54,7 @@ def test_another_verdict_and_blame_are_told(
 
 
 class ClosesSecond(Between):
-    """Answers with what came, but closes a connection that is used again."""
+    """Closes a connection that is used a second time, without an answer."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if not request.extensions["fresh_connection"]:

@@ -1,4 +1,4 @@
-"""A server whose customers have 12 accounts, which is fewer than checks and lanes would like to work in."""
+"""A server limited to 12 accounts for each customer, fewer than checks and lanes would use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def one_lane(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
 
 
 def inconclusive(folder: Path, options: str) -> set[tuple[str, str]]:
-    """The rules and operations that a run leaves inconclusive. It fails none."""
+    """Returns the inconclusive cells of a run, which must not fail any."""
     outcome = run_against(folder, f"-m 'not fuzz' {options}", compose(FewAccounts))
     cells = outcome.results["cells"]
     assert not [cell for cell in cells if cell["verdict"] == "failed"]

@@ -1,4 +1,4 @@
-"""The suite beside plugins that people have installed: all of the extra `plugins`, loaded at once."""
+"""The suite beside all plugins of the extra `plugins`, loaded at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.running import executed, run, run_against
 
 RULE = "auth.header-case@listAccounts"
 
-#: Plugins of the extra `plugins`, by module.
+#: Modules of the plugins in the extra `plugins`.
 FOREIGN = [
     "allure_pytest", "pytest_asyncio", "pytest_benchmark", "pytest_cov", "pytest_django", "pytest_html",
     "pytest_jsonreport", "pytest_mock", "pytest_order", "pytest_playwright", "pytest_profiling",
@@ -49,7 +49,7 @@ def test_plugins_with_their_options(flags: str, tmp_path: Path) -> None:
 
 
 def test_a_violation_is_a_failure_in_other_peoples_reports(tmp_path: Path) -> None:
-    """Not a broken test."""
+    """Reported as failed, not as an error."""
     theirs = "--reruns 1 --json-report --html own.html --self-contained-html --alluredir allure"
     options = f"--rule auth.signature@listAccounts {theirs}"
     outcome = run_against(tmp_path, options, AnySignature(), cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Signals that end a run: once interrupts it, more often does not end it without its reports."""
+"""Signals during a run: the first interrupts it, further ones do not stop its reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def told() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a program that runs pytest and goes on."""
+    """Simulates a program that calls pytest.main and continues afterwards."""
     monkeypatch.setattr("conformance.plugin.interruption._is_command", lambda: False)
 
 

@@ -1,4 +1,4 @@
-"""Lanes run ahead, and whoever asks for results notices nothing of it."""
+"""Lanes execute jobs ahead of time; results and exceptions arrive as from a direct call."""
 
 from __future__ import annotations
 

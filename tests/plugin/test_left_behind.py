@@ -1,4 +1,4 @@
-"""A run leaves its reports in a user's folder and nothing else: no socket and no file open."""
+"""A run leaves only its reports in a user's folder, and no open socket or file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_own(number):
 
 
 def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A run as an installed suite's user starts it: no option of ours, no settings but the folder's."""
+    """Runs pytest as a user of the installed suite does, without options or settings of this checkout."""
     command = [sys.executable, "-m", "pytest", *arguments]
     return executed(command, folder, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
 
@@ -41,7 +41,7 @@ def test_generated_requests_leave_nothing_beside_the_reports(more: tuple[str, ..
     done = pytest_in(tmp_path, *GENERATED, *more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert names(tmp_path) == {"reports"}
-    # It is kept all the same, so that --last-failed and the like work.
+    # The cache is kept in the report folder, so that --last-failed works.
     assert (tmp_path / "reports" / ".pytest_cache" / "v" / "cache").is_dir()
 
 

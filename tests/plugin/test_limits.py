@@ -1,4 +1,4 @@
-"""A run keeps to its limits, and what they leave no room for is inconclusive."""
+"""Limits of requests and time: a run keeps them, and what is not judged for that is inconclusive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.support.running import Outcome, cells, counted, run, write_target
 
 
 def limited(folder: Path, *options: str, limits: dict[str, float] | None = None) -> tuple[Outcome, int]:
-    """A run with options and limits of the target file, and how many requests reached the server."""
+    """Runs with options and [limits] of the target file; returns the outcome and the number of requests
+    received."""
     server, tables, requests = counted()
     with served(server, threads=True) as url:
         target = write_target(folder / "target.toml", {**tables(url), "limits": limits or {}})
@@ -36,7 +37,7 @@ def test_run_sends_no_more_than_it_may(
         tmp_path, "--operation", "listAccounts", "--rule", "auth.*", *options, limits=limits
     )
     assert outcome.status == 6, outcome.output
-    # Processes divide the number, and what is sent at once is sent whole or not at all.
+    # Processes divide the number, and a race is sent whole or not at all.
     assert received == outcome.results["run"]["requests"] and 50 < received <= 60
     assert outcome.results["target"]["limits"]["max_requests"] == 60
     assert not cells(outcome, "failed")
@@ -54,7 +55,7 @@ def test_limit_that_is_reached_among_generated_requests_keeps_what_was_found(tmp
 
 
 def test_run_ends_in_time_and_reports_what_it_found(tmp_path: Path) -> None:
-    """The server falls silent after some requests: without the end of the run this would take minutes."""
+    """The server stops answering after some requests: without the limit the run would take minutes."""
     server, tables, requests = counted()
     over, handle = threading.Event(), server.handle
 

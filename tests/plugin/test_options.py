@@ -1,4 +1,4 @@
-"""Options: what they select, which names they have where, and what a mistake is told."""
+"""Options: selection of tests, names in each command, and error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.running import ROOT, executed, run
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
-    """The checks and operations that a scope selects."""
+    """Returns the checks and operations that a scope selects."""
     return {
         (check.name, operation)
         for check, operation in plan()
@@ -82,11 +82,12 @@ def test_an_operation_is_judged_by_its_own_checks_and_its_own_generated_requests
 
 
 def test_a_rule_of_every_response_selects_what_suffices() -> None:
-    """Not all 800 tests, and at least one on each operation that it is about."""
+    """Not all 800 tests, but at least one on each operation of the rule."""
     for rule in INVARIANTS:
         selected = selected_by(Scope.parse([rule]))
         assert len(selected) < 300, rule
-        # Lost requests are counted over a run; payins are under development, so the tables may lack them.
+        # Lost requests are counted over the whole run, and payins are under development, so both may lack a
+        # row.
         missing = set(RULES[rule].operations) - {operation for _, operation in selected}
         assert not missing, (rule, missing)
 
@@ -142,7 +143,7 @@ def test_what_narrowed_a_run_can_be_pasted() -> None:
 
 
 def test_what_was_given_is_given_again() -> None:
-    """Only the number of lanes is left to the next run."""
+    """Except the number of lanes, which the next run chooses itself."""
 
     class Config:
         option = SimpleNamespace(keyword="wallet", markexpr="not fuzz")
@@ -198,7 +199,8 @@ def test_a_server_that_does_not_start_is_waited_for_in_vain(tmp_path: Path) -> N
 
 
 def test_a_run_in_ci_with_long_names_of_options(tmp_path: Path) -> None:
-    """The embedded server has to be asked for; a list that was written is named."""
+    """The embedded server must be requested explicitly; a list of known failures that was written is
+    named."""
     known = tmp_path / "known.toml"
     words = (
         "--conformance-target embedded --conformance-rule auth.header-case@listAccounts --conformance-seed 7"

@@ -1,4 +1,4 @@
-"""Rules and checks of a user's own run beside the suite's, as conformance/docs/own-rules.md shows."""
+"""User-defined rules and checks beside the suite's, as in conformance/docs/own-rules.md."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def snippet(language: str) -> str:
 
 
 class WithoutRequestIds(Server):
-    """Sends a request id with every answer but those of one method."""
+    """Sends a request id with each answer, except to one method."""
 
     def handle(self, request: Request) -> Response:
         response = super().handle(request)

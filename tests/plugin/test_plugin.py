@@ -1,4 +1,4 @@
-"""Whole runs as users start them: verdict, exit status and output."""
+"""Whole runs: verdict, exit status and output."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hours", [2, -30])
 def test_clock_of_the_server_may_be_hours_off(hours: int, tmp_path: Path) -> None:
-    """The first requests of this run are a race."""
+    """This run starts with a race."""
     options = "--rule idempotency.race --operation createAccount --lanes 2"
     off = hours * 3_600_000_000
     outcome = run_against(tmp_path, options, clock=lambda: system_clock() + off)
@@ -118,7 +118,7 @@ def test_without_second_organization(declared: bool | None, status: int, tmp_pat
 def test_first_violation_stops_under_x(lanes: int, tmp_path: Path) -> None:
     outcome = run_against(tmp_path, f"--rule auth.signature -x --lanes {lanes}", NoSignatureCheck())
     assert outcome.status == 1 and "stopping after 1 failures" in outcome.output
-    # Which tests come after the first violation is for the schedule to say.
+    # Scheduling decides which tests run after the first violation.
     assert cells(outcome, "failed") == {("auth.signature", "getBeneficiary")}
     assert {rule for rule, _ in cells(outcome, "not run")} >= {"auth.signature"}
 
@@ -201,7 +201,7 @@ def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
 
 
 def test_embedded_server_ends_with_the_run(tmp_path: Path) -> None:
-    """Even when the run is killed."""
+    """Even if the run is killed."""
     with begun("-m", "not fuzz", "-v", folder=tmp_path / "reports") as process:
         until(process, "PASSED")
         servers = _children(process.pid)

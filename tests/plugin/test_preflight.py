@@ -1,4 +1,4 @@
-"""A target that cannot be judged ends in one paragraph instead of hundreds of failures."""
+"""A target that cannot be judged is reported in one paragraph instead of hundreds of failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.variants.surroundings import Between
 
 
 def reference(change: dict[str, Any] | None = None, ahead: float = 0.0) -> tuple[Target, InProcessTransport]:
-    """A target on the reference server in this process, with some of its keys changed."""
+    """Returns a target on an in-process reference server, with some of its keys changed."""
     server, seeded = new_server(clock=lambda: system_clock() + int(ahead * 1_000_000))
     tables = target_tables(seeded, "http://reference.test")
     for path, value in (change or {}).items():
@@ -45,7 +45,7 @@ def complaint(target: Target, transport: httpx.BaseTransport | None = None) -> s
 
 
 def test_funded_account_is_not_missed_where_no_account_can_be_read() -> None:
-    """A server without the reads, or with broken ones, is left to the checks."""
+    """A server without reads, or with broken ones, is left to the checks."""
 
     class NoReads(Between):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -58,8 +58,7 @@ def test_funded_account_is_not_missed_where_no_account_can_be_read() -> None:
 
 
 def test_funded_account_is_not_missed_where_reads_depend_on_who_asked_before() -> None:
-    """A connection that takes reads for those of the last one who asked with a signature is left to the
-    checks."""
+    """A server that takes the caller of a read from the last list or write is left to the checks."""
 
     class Remembering(Between):
         caller = reader = ""
@@ -87,7 +86,7 @@ def test_wrong_clock() -> None:
             return response
 
     target, transport = reference(ahead=4000)
-    # With a truthful Date the suite follows the server's clock; without one it cannot.
+    # With a correct Date header the suite follows the server's clock; without it, it cannot.
     preflight(target, transport)
     text = complaint(target, NoDate(transport.server))
     assert "clock" in text and "NTP" in text
@@ -109,7 +108,7 @@ def test_rate_of_a_limiter_is_measured_and_kept() -> None:
 
 
 class Written(Between):
-    """Writes every body otherwise."""
+    """Rewrites every response body."""
 
     def __init__(self, inner: httpx.BaseTransport, change: Callable[[bytes], bytes], media_type: str) -> None:
         super().__init__(inner)
@@ -155,7 +154,7 @@ def test_answers_of_the_api_in_another_form_are_judged(
 
 
 def test_server_with_a_fault_is_left_to_the_checks() -> None:
-    """One broken operation is no reason not to judge the others."""
+    """One broken operation must not keep the others from being judged."""
 
     class ListsBroken(Between):
         def handle_request(self, request: httpx.Request) -> httpx.Response:

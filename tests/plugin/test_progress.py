@@ -1,4 +1,4 @@
-"""The time left, beside pytest's progress."""
+"""The remaining time beside pytest's progress display."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_latency_shows_and_is_cleared(terminal: Path) -> None:
     remaining = shown(REPORTER, terminal)
     assert terminal.read_text() == "\x1b7  answers in 30 ms\x1b[K\x1b8"
     remaining.close()
-    # The cursor comes back to where pytest left it, and nothing stays behind.
+    # The cursor is restored to pytest's position and the text erased.
     assert terminal.read_text().endswith("\x1b7\x1b[K\x1b8")
 
 

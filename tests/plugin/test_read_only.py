@@ -1,4 +1,4 @@
-"""A run that only reads changes nothing on a server that conforms, and stops at once where one does not."""
+"""Read-only runs change nothing on a conforming server, and stop at the first violation that would."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.variants.networks import GatewayDate
 
 @pytest.fixture
 def world() -> Any:
-    """A run that only reads, and the way to see what the server holds."""
+    """A read-only run, and a function that returns the server's state."""
     makes = run_on()
     transport: Any = makes._transport
     for organization in ("primary", "secondary"):
@@ -52,7 +52,7 @@ REFUSED = {
     "a truncated signature": Auth(signature="0123"),
 }
 
-#: Authenticated, or perhaps so for a lenient server.
+#: Authenticated, possibly only by a lenient server.
 DOUBTFUL = {
     "nothing wrong": Auth(),
     "a recent timestamp": Auth(timestamp_offset=-310),
@@ -156,7 +156,7 @@ def test_run_changes_nothing_and_says_what_it_leaves_out(tmp_path: Path) -> None
 
 
 def test_run_stops_where_a_server_accepts_what_it_must_refuse(world: Any) -> None:
-    """Not even the same request again, to confirm the violation."""
+    """Nor is the request repeated to confirm the violation."""
     run, _ = world
     client = run.client()
     exchange = client.transmit(client.prepare(create(run, secret="wrong")))
@@ -167,7 +167,7 @@ def test_run_stops_where_a_server_accepts_what_it_must_refuse(world: Any) -> Non
 
 
 def test_clock_of_a_gateway_is_not_taken_for_the_server_s() -> None:
-    """Nothing that is created shows how far they are apart."""
+    """Without creations nothing shows the offset between the two clocks."""
     makes = run_on(transport=lambda server: GatewayDate(InProcessTransport(server)))
     makes.account(fresh=True).create("createVirtualAccount")
     run = RunContext(makes.target, makes._transport, read_only=True)

@@ -1,4 +1,5 @@
-"""A server under construction: what it lacks is called so, once, and nothing else is blamed for it."""
+"""A server under construction: each missing operation is reported once, and no other rule is blamed for
+it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from tests.variants.replicas import ReadsBehind
 
 BUILT = ("createAccount", "listAccounts")
 
-#: Operations of which it can be told that they do not exist before anything else is built.
+#: Operations whose absence shows before any other operation is implemented.
 REACHABLE = {
     "getAccountBalances",
     "createBeneficiary",
@@ -36,7 +37,7 @@ REACHABLE = {
 
 @pytest.fixture(scope="module")
 def judged() -> Ledger:
-    """The ledger of a server with two operations."""
+    """The ledger of a run on a server with two operations."""
     run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
     worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
     worker.run, worker._confirming = run, 0

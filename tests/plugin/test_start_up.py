@@ -1,5 +1,5 @@
-"""Imports of runs: other people's next to nothing of the suite, the suite without generated requests nothing
-of what makes those."""
+"""Start-up imports: other projects' tests import little of the suite, and runs without generated requests do
+not import hypothesis or schemathesis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.reference.serving.listener import served
 from tests.replay.samples import NoNonces
 from tests.support.running import executed, run, write_target
 
-#: Modules of the suite that a session of other people's tests may import.
+#: Modules of the suite that a session of other projects' tests may import.
 LIGHT = {
     "conformance",
     "conformance._files",
@@ -29,10 +29,10 @@ LIGHT = {
     "conformance.plugin.selection",
 }
 
-#: Plugins that are installed along with the suite and import much.
+#: Plugins installed as dependencies of the suite that import much.
 BROUGHT_ALONG = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:anyio")
 
-#: Runs a command, and prints its exit status and which modules it has imported, last of all.
+#: Runs a command, then prints its exit status and the imported modules.
 PROGRAM = """
 import json, runpy, sys
 sys.argv = sys.argv[1:]
@@ -47,7 +47,7 @@ print(json.dumps([status, sorted(sys.modules)]))
 
 
 def imported(folder: Path, *command: str) -> tuple[int, set[str]]:
-    """The exit status of `python -m COMMAND` in a folder, and the modules that it imported."""
+    """Returns the exit status of `python -m COMMAND` in a folder, and the modules that it imported."""
     done = executed([sys.executable, "-c", PROGRAM, *command], folder)
     status, modules = json.loads(done.stdout.splitlines()[-1])
     return int(status), set(modules)
@@ -67,7 +67,7 @@ def test_other_peoples_tests_import_little_of_the_suite(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A user's folder: the target file of a running server that breaks a rule, and a run's replay file."""
+    """A user's folder: the target file of a running faulty server, and a replay file of a run."""
     path = tmp_path_factory.mktemp("user")
 
     server, seeded = new_server(NoNonces())
@@ -122,5 +122,5 @@ def test_what_generates_requests_is_imported_for_them_alone(
     status, modules = imported(folder, *words)
     assert status == expected
     assert "conformance" in modules
-    # A replay imports every module that judges, the model of the resources among them.
+    # A replay imports all modules that judge, including the hypothesis model of the resources.
     assert not modules & ({"schemathesis"} if "replay" in command else {"schemathesis", "hypothesis"})

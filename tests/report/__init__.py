@@ -1,1 +1,1 @@
-"""Results, and the formats and commands made from them."""
+"""Results of a run, and the report formats and commands."""

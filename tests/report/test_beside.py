@@ -1,4 +1,4 @@
-"""The two exchanges that decide a finding, side by side."""
+"""Side-by-side view of the two exchanges that decide a finding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPLAY = ("idempotency.replay", "createAccount")
 
 
 def keyed(number: int, key: str, answer: bytes, sent: bytes = b'{"name": "A"}', **changes: Any) -> Exchange:
-    """A creation with an Idempotency-Key."""
+    """Returns the exchange of a creation with an Idempotency-Key."""
     headers = [
         ("Idempotency-Key", key),
         ("X-Signature", f"{number:064x}"),
@@ -25,7 +25,7 @@ def keyed(number: int, key: str, answer: bytes, sent: bytes = b'{"name": "A"}', 
 
 
 def pair(*exchanges: Exchange) -> dict[str, Any] | None:
-    """The part of a report on a finding with these exchanges, the decisive one first."""
+    """Returns the side-by-side part for a finding with these exchanges, the decisive one first."""
     results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[kept.number for kept in exchanges]))
     keep(results, *exchanges)
     made = document(results)
@@ -46,7 +46,7 @@ def test_a_replay_stands_beside_its_original() -> None:
     assert shown and shown["numbers"] == [3, 5]
     assert shown["words"] == "the requests are alike; 1 line of the answers differs"
     assert rows(shown, "received", "other") == [('  "id": "acc_1",', '  "id": "acc_2",')]
-    # Numbers stand as they were sent; what differs always is not there.
+    # Numbers are shown as sent; members that always differ are left out.
     assert any("1.50" in left for left, _ in rows(shown, "received", "same"))
     assert "X-Signature" not in str(shown)
 
@@ -71,7 +71,7 @@ def test_the_first_request_is_found_where_another_finding_kept_it() -> None:
 
 
 def test_a_first_request_that_decides_stands_beside_the_one_of_its_finding() -> None:
-    """A replay after a conflict: the conflict belongs to another finding."""
+    """In a replay after a conflict, the conflict belongs to another finding."""
     replayed = finding(*REPLAY, Verdict.FAILED, exchanges=[1, 3])
     conflict = finding("idempotency.conflict", "createAccount", Verdict.FAILED, exchanges=[2, 1])
     results = whole_run(None, replayed, conflict)

@@ -1,4 +1,4 @@
-"""Causes that violations have in common, and the consequences of each."""
+"""Grouping of violations by common cause, with their consequences."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
 def test_one_mistake_that_breaks_other_rules_on_other_operations_is_one_cause(
     rule: str, broken: dict[str, tuple[str, ...]]
 ) -> None:
-    """A total that each process counts once a minute: which rules of a list it breaks is chance."""
+    """The rules broken by a total cached for 60 s in each process vary from run to run."""
     cells = {(name, operation): Verdict.FAILED for name in broken for operation in broken[name]}
     [cause] = causes(whole_run(cells))
     assert (cause.rule, cause.operations) == (rule, broken[rule])
@@ -100,13 +100,13 @@ def test_a_rule_broken_wherever_a_narrowed_run_looked_explains_what_it_did_not_l
     assert [(cell.rule, cell.operation) for cell in cause.took_along] == [
         ("auth.signed-query", "listWallets")
     ]
-    # Once it held somewhere, or was looked at there, it explains nothing.
+    # A cell that passed or was inconclusive rules out the explanation.
     for verdict, operation in ((Verdict.PASSED, "createWallet"), (Verdict.INCONCLUSIVE, "listWallets")):
         assert len(causes(_seen(cells | {("auth.signature", operation): verdict}))) == 2
 
 
 def _seen(cells: dict[tuple[str, str], Verdict]) -> Ledger:
-    """A run that looked at these cases only."""
+    """Returns the ledger of a run that judged only these cells."""
     results = Ledger.of_catalogue(None)
     for (rule, operation), verdict in cells.items():
         if verdict is not Verdict.NOT_RUN:
@@ -187,7 +187,7 @@ def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> No
 
 
 class HalfSignaturesOfSpellings(HalfSignatures, SpellingsServed):
-    """The first 32 digits of a signature are compared, and other spellings of a path are served."""
+    """Compares only the first 32 digits of a signature, and serves alternative spellings of a path."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`conformance report`, `rules` and `explain` as a user calls them."""
+"""The commands `conformance report`, `rules` and `explain`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.report_samples import document, exchange, finding, keep, whol
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The report folder of a run."""
+    """The report folder of a run, as the current folder."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     results = whole_run(
         None, finding("list.walk", "listWallets", Verdict.FAILED, got="é \x00 \ud800 <b>", exchanges=[1])
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def failing(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """The one paragraph of a command that can not be carried out."""
+    """Returns the error message of a command that fails with usage status."""
     assert main(words) == 2
     captured = capsys.readouterr()
     assert not captured.out

@@ -1,4 +1,4 @@
-"""`conformance compare`: what broke, what was mended, where implementations choose differently."""
+"""`conformance compare`: regressions, fixes, and differing choices of implementations."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_hostile_server_is_words_in_both_formats() -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> list[str]:
-    """Two report folders: the second run broke something."""
+    """Two report folders, the second with a regression."""
     for name, verdicts in (("before", {}), ("after", {WALK: Verdict.FAILED})):
         written(tmp_path / name / "results.json", results(document(whole_run(verdicts))))
     return [str(tmp_path / "before"), str(tmp_path / "after" / "results.json")]

@@ -1,4 +1,4 @@
-"""JUnit, SARIF and Markdown as other programs read them."""
+"""JUnit, SARIF and Markdown, read by other programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE = "<script>alert(1)</script>]]>\x00\x1b[31m\ud800\ufffe & \"'` | @someon
 
 @pytest.fixture(scope="module")
 def made() -> Document:
-    """One cell of each verdict, one of them known, all texts hostile."""
+    """A document with one cell of each verdict, a known failure among them, and hostile texts."""
     results = whole_run(
         {("list.stable", "listWallets"): Verdict.NOT_RUN},
         finding(
@@ -59,9 +59,9 @@ def made() -> Document:
 def test_junit_states_the_numbers_that_a_reader_counts(made: Document) -> None:
     read = JUnitXml.fromstring(junit(made).encode())
     stated = [(one.tests, one.failures, one.errors, one.skipped) for one in read]
-    # As many as the run has: the verdict fails on its own only where nothing else does.
+    # One test for each cell, and one for the verdict, which fails only if no cell does.
     assert (read.tests, read.failures, read.errors) == (len(made.cells) + 1, made.verdict.failures, 1)
-    # junitparser has no types.
+    # junitparser has no type annotations.
     read.update_statistics()  # type: ignore[no-untyped-call]
     assert [(one.tests, one.failures, one.errors, one.skipped) for one in read] == stated
     assert (read.tests, read.failures, read.errors) == (len(made.cells) + 1, 1, 1)
@@ -114,7 +114,7 @@ def test_sarif_keeps_to_what_its_schema_cannot_say(made: Document) -> None:
     assert len({rule["name"] for rule in rules}) == len(rules)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        # Section 3.27.10: a level other than none only with kind fail.
+        # Section 3.27.10: kind fail if and only if a level other than none.
         assert (result["kind"] == "fail") == (result["level"] != "none")
         [location] = result["locations"]
         assert re.fullmatch(r"[A-Za-z0-9%/._~-]+", location["physicalLocation"]["artifactLocation"]["uri"])
@@ -148,7 +148,7 @@ PAGES = "list.pages"
 
 @pytest.fixture(scope="module")
 def caused() -> Document:
-    """list.pages broken on two operations, what follows from it, an inconclusive case, and no createPayin."""
+    """list.pages broken on two operations, with consequences, an inconclusive cell, and no createPayin."""
     results = whole_run(
         {
             (PAGES, "listAccounts"): Verdict.FAILED,
@@ -171,7 +171,7 @@ def test_sarif_is_valid_by_its_schema(name: str, request: pytest.FixtureRequest)
 @pytest.mark.parametrize("name", ["made", "caused"])
 def test_junit_is_valid_by_the_schema_of_jenkins(name: str, request: pytest.FixtureRequest) -> None:
     schema = etree.parse(SCHEMAS / "junit-10.xsd")
-    # GitLab reads one attribute more, as pytest's older form has it.
+    # GitLab reads one more attribute, from pytest's older format.
     case = schema.find(".//{*}element[@name='testcase']/{*}complexType")
     etree.SubElement(case, f"{{{etree.QName(case).namespace}}}attribute", name="file", type="xs:string")
     root = etree.fromstring(junit(request.getfixturevalue(name)).encode())

@@ -1,4 +1,4 @@
-"""The report page as text: what it must show of a run, and that it is valid HTML."""
+"""Content and HTML validity of the report page."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 
 
 def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), **how: Any) -> Any:
-    """The parsed page of a run."""
+    """Returns the parsed page of a run."""
     results = whole_run(verdicts, *findings)
     keep(results, *exchanges)
     return parser.fromstring(html(document(results, **how)))
 
 
 def text(element: Any) -> str:
-    """An element's words; different cells are apart."""
+    """Returns an element's text, with cells separated by spaces."""
     return " ".join(" ".join(element.itertext()).split())
 
 
@@ -168,7 +168,7 @@ def test_a_replay_file_is_named_from_where_the_run_was_started() -> None:
 
 
 def first_page(results: Document) -> str:
-    """The first page of the report."""
+    """Returns the part of the report that is printed on the first page."""
     return html(results).partition('<div class="first">')[2].partition('id="broken"')[0]
 
 

@@ -1,4 +1,4 @@
-"""The list of known failures: what it excuses, when it fails the run, and how it is written."""
+"""The list of known failures: what it excuses, when it fails the run, how it is written."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path
             for unfinished in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR)
             for operation in ("*", "listWallets")
         ),
-        # What the target file declares absent.
+        # Declared absent in the target file.
         (Verdict.PASSED, entry("auth.signature", "createPayin"), 0),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
     known = KnownFailures.load(path)
     assert decide(results, Level.IMPLIED, known).record.exit_status == 0
     assert {key for key, cell in ((cell.key, cell) for cell in results.cells) if cell.known} == broken
-    # One violation less makes its entry stale, or nothing if a wider entry covers it.
+    # With one violation less its entry is stale, unless a wider entry covers it.
     if broken:
         assert decide(whole_run(), Level.IMPLIED, known).record.exit_status == 1
 
@@ -203,7 +203,7 @@ def test_a_rule_that_fails_everywhere_is_written_as_one_entry(tmp_path: Path) ->
 
 
 def lacking(operation: str = "createWallet") -> Ledger:
-    """A run on a server without an operation, which two cases waited for."""
+    """Returns the ledger of a run on a server without an operation that two cells depend on."""
     results = whole_run({("create.echo", operation): Verdict.INCONCLUSIVE, WALK: Verdict.INCONCLUSIVE})
     for cell in (results.case("create.echo", operation), results.case(*WALK)):
         for found in cell.findings:
@@ -246,7 +246,7 @@ def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
     known = KnownFailures.load(write_known(results, tmp_path / "written.toml"))
     assert [(listed.rule, listed.operation) for listed in known.entries] == [(MISSING, "createWallet")]
     assert decide(results, Level.REQUIRED, known).record.exit_status == 0
-    # What the run says nothing about stays listed.
+    # Entries that the run did not judge stay listed.
     nothing = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
     assert [listed.operation for listed in nothing.entries] == ["createWallet"]
 

@@ -1,4 +1,4 @@
-"""The parts of a run, put together, say what the whole would have said."""
+"""Merged results of shards equal those of the whole run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RULES = ("--rule", "list.pages", "--rule", "list.echo", "--rule", "format.accoun
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The documents of a whole run and of its three parts, by folder."""
+    """The documents of a whole run and of its three shards, by folder."""
     folder = tmp_path_factory.mktemp("runs")
     server, tables = faulty(NoLastPage())
     with served(server) as url:
@@ -49,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def older(document: dict[str, Any], selection: str) -> Document:
-    """The results as format 1.1 had them."""
+    """Converts results to format 1.1."""
     document = json.loads(json.dumps(document))
     document["format"], document["run"]["selection"] = "1.1", selection
     del document["run"]["narrowed"]
@@ -118,13 +118,13 @@ def test_commands_of_the_whole_find_their_files(
 
 @pytest.fixture
 def part(runs: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """The part that has the failure: its folder and results."""
+    """Folder and results of the shard with the failure."""
     found: tuple[Path, dict[str, Any]] = next(runs[name] for name in "123" if findings(runs[name][1]))
     return found
 
 
 def test_files_are_numbered_by_part(runs: dict[str, Any], tmp_path: Path) -> None:
-    """Also those of parts that were merged before."""
+    """Including files of shards that were merged before."""
     once, twice = tmp_path / "once", tmp_path / "twice"
     main(["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(once)])
     main(["merge", str(once), str(once), "--report-dir", str(twice)])
@@ -214,7 +214,7 @@ def test_every_test_is_in_exactly_one_part(parts: int) -> None:
 
 def test_tests_that_share_set_up_stay_together() -> None:
     assert scope(NODES[0]) == scope(NODES[3]) != scope(NODES[1])
-    # Wherever the package is: a checkout, an installation, a machine with other folders.
+    # For any location of the package: a checkout, an installation, another machine.
     assert all(
         in_shard(node, (1, 2)) == in_shard(node.removeprefix("conformance/"), (1, 2)) for node in NODES
     )

@@ -1,4 +1,4 @@
-"""Pinned choices: what a server does where the specification is open, compared from run to run."""
+"""Pinned choices: open behaviour of a server, compared from run to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports: the same verdict in every format, and what each format owes its readers."""
+"""Verdict and content of the results document, equal in every report format."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_several_verdicts_come_to_the_most_severe() -> None:
 
 
 def test_what_a_check_of_the_rule_itself_found_is_shown_first() -> None:
-    """It takes the fewest steps to follow, and to repeat."""
+    """It takes the fewest steps to follow and to repeat."""
 
     class PaysAgain(Behaviour):
         def stored_answer(self, ctx: Context) -> Answer | None:
@@ -215,7 +215,7 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     made = document(results, options={"target": text}, interrupted=text)
     for name, (_, make) in {"json": ("results.json", results_json), **FORMATS}.items():
         shown = "".join(make(made))
-        # Not `in` alone: pytest would compare megabytes of text to explain it.
+        # A plain `in` would have pytest compare megabytes of text to explain a failure.
         assert shown.count(SECRET) == 0, name
         assert shown.count(API_KEY) == 0, name
 
@@ -270,7 +270,7 @@ def test_a_document_of_no_run_at_all_can_be_shown(tmp_path: Path) -> None:
 
 
 def test_every_member_of_the_results_is_described() -> None:
-    """Nobody has to read the code to read the results."""
+    """Users read the results without reading the code."""
     schema: Any = SCHEMA.schema
     records = {"": schema, **schema["$defs"]}
     undescribed = [

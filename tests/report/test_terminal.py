@@ -1,4 +1,4 @@
-"""The summary of a run on a terminal, and GitHub's annotations."""
+"""The terminal summary of a run, and GitHub annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each format is written whole, readable for all, and a problem with one loses no other."""
+"""Report files are written atomically and world-readable; an error in one format loses no other."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Conforming servers that choose otherwise than the reference server wherever the specification is open."""
+"""Conforming servers that choose otherwise than the reference server where the specification is open."""

@@ -1,4 +1,4 @@
-"""Differences of a thing from answer to answer: members of the server's own, precision, members left out."""
+"""Variation between answers: undocumented members, timestamp precision, null and absent members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .choice import choice
 
 @choice("http.extra-fields")
 class MembersThatChange(Behaviour):
-    """Every answer, errors and replays included, carries members that are never the same twice."""
+    """Adds members to every answer, errors and replays included, that differ each time."""
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         return {**super().shape(ctx, kind, document), "etag": uuid.uuid4().hex, "age": ctx.now}
@@ -38,7 +38,7 @@ class MembersThatChange(Behaviour):
 
 @choice("http.extra-fields")
 class MembersEverywhere(Behaviour):
-    """Every answer says which interface it is of and which environment it comes from, errors too."""
+    """Adds the interface and the environment to every answer, errors included."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
@@ -52,10 +52,10 @@ class MembersEverywhere(Behaviour):
 
 
 class _StoredCoarsely(Behaviour):
-    """A change is answered from memory, in microseconds, and read from a database that keeps milliseconds."""
+    """Answers a change in microseconds from memory, and reads it in milliseconds from the database."""
 
     def stored(self, instant: int) -> int:
-        """An instant as the database keeps it."""
+        """Returns a timestamp as the database stores it."""
         return instant
 
     def create(self, ctx: Context) -> None:
@@ -80,7 +80,7 @@ class _StoredCoarsely(Behaviour):
 
 @choice()
 class MillisecondsCut(_StoredCoarsely):
-    """The database cuts what is beyond milliseconds."""
+    """Truncates to milliseconds."""
 
     def stored(self, instant: int) -> int:
         return instant // 1000 * 1000
@@ -88,7 +88,7 @@ class MillisecondsCut(_StoredCoarsely):
 
 @choice()
 class MillisecondsRounded(_StoredCoarsely):
-    """The database rounds to milliseconds."""
+    """Rounds to milliseconds."""
 
     def stored(self, instant: int) -> int:
         return (instant + 500) // 1000 * 1000
@@ -96,7 +96,7 @@ class MillisecondsRounded(_StoredCoarsely):
 
 @choice()
 class DigitsByMethod(Behaviour):
-    """What a POST or PATCH answers shows whole seconds, a GET all digits."""
+    """Shows whole seconds in answers to POST and PATCH, microseconds in answers to GET."""
 
     def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
         text = super().timestamp_text(ctx, instant)
@@ -108,7 +108,7 @@ class DigitsByMethod(Behaviour):
 
 @choice()
 class NullBankDetails(Behaviour):
-    """Bank details that do not apply are null."""
+    """Shows inapplicable bank details as null."""
 
     def bank_details(self, ctx: Context) -> dict[str, Any]:
         names = ("ibans", "iban", "bic", "bank_name", "account_number", "routing_number")
@@ -117,7 +117,7 @@ class NullBankDetails(Behaviour):
 
 @choice()
 class ShortListItems(Behaviour):
-    """List items carry what has to be there and nothing else."""
+    """Shows only the required members in list items."""
 
     def item_fields(self, ctx: Context, kind: str) -> Sequence[str]:
         optional = {"account": {"object"}, "payout_destination": {"label", "network", "account_number_last4"}}
@@ -126,7 +126,7 @@ class ShortListItems(Behaviour):
 
 @choice()
 class EmbeddedListForm(Behaviour):
-    """The destinations in a beneficiary have the list form."""
+    """Shows the destinations in a beneficiary in the list form."""
 
     def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
         whole = super().destinations(ctx, record)
@@ -136,7 +136,7 @@ class EmbeddedListForm(Behaviour):
 
 @choice()
 class ScaledReplays(Behaviour):
-    """A repeated answer is made from the row, whose amounts have eight decimals."""
+    """Builds replayed answers from the row, whose amounts have eight decimals."""
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         response = super().replayed(ctx, answer)

@@ -1,4 +1,4 @@
-"""Choices of section 5 and 4.0: authentication, idempotency, tenancy."""
+"""Choices in sections 5 and 4.0: authentication, idempotency, tenancy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Step = Callable[[Context], None]
 
 
 def other(kind: str, status: int, type: str, code: str) -> Refusal:
-    """A refusal with status, type and code of the choice's own."""
+    """Returns a refusal with a status, type and code of the choice's own."""
     made = Refusal(kind, code=code)
     made.status, made.type = status, type
     return made
@@ -30,7 +30,7 @@ def other(kind: str, status: int, type: str, code: str) -> Refusal:
 
 @choice("auth.precedence", "auth.unspecified-codes")
 class SignatureBeforeTimestamp(Behaviour):
-    """The timestamp is looked at once the signature is known to be right."""
+    """Checks the timestamp after the signature."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
         return (
@@ -50,7 +50,7 @@ class SignatureBeforeTimestamp(Behaviour):
 
 @choice()
 class SignedTimestamps(Behaviour):
-    """A timestamp may have a plus sign, as the integers of Go, Java and C."""
+    """Accepts a timestamp with a plus sign, as the integer parsers of Go, Java and C do."""
 
     def parse_timestamp(self, ctx: Context, text: str) -> int:
         return super().parse_timestamp(ctx, text.removeprefix("+"))
@@ -58,7 +58,7 @@ class SignedTimestamps(Behaviour):
 
 @choice("auth.precedence", "auth.nonce-after-failure")
 class NonceBeforeSignature(Behaviour):
-    """Whoever names a nonce uses it up."""
+    """Claims the nonce before the signature is checked."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
         return (
@@ -73,7 +73,7 @@ class NonceBeforeSignature(Behaviour):
 
 @choice("auth.unspecified-codes")
 class UnspecifiedCodes(Behaviour):
-    """Empty headers and unknown keys are refused in other words."""
+    """Refuses empty headers and unknown keys with undocumented codes."""
 
     def check_headers_filled(self, ctx: Context) -> None:
         for name in self.required_headers(ctx):
@@ -86,7 +86,7 @@ class UnspecifiedCodes(Behaviour):
 
 @choice("auth.nonce-scope")
 class NoncesOfAll(Behaviour):
-    """A nonce is used up for all organizations."""
+    """Shares one nonce store between all organizations."""
 
     def nonce_scope(self, ctx: Context) -> str:
         return "everybody"
@@ -94,7 +94,7 @@ class NoncesOfAll(Behaviour):
 
 @choice("auth.nonce-form")
 class HexadecimalNonces(Behaviour):
-    """A nonce is 32 hexadecimal characters and nothing else."""
+    """Requires nonces of 32 hexadecimal characters."""
 
     def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
         return bool(re.fullmatch("[0-9a-fA-F]{32}", nonce))
@@ -102,7 +102,7 @@ class HexadecimalNonces(Behaviour):
 
 @choice("auth.signature-upper-case")
 class SignaturesInAnyCase(Behaviour):
-    """Upper-case hexadecimal is understood."""
+    """Accepts upper-case hexadecimal signatures."""
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
         return super().signatures_equal(ctx, expected, presented.lower())
@@ -110,7 +110,7 @@ class SignaturesInAnyCase(Behaviour):
 
 @choice("auth.body-on-get")
 class NoBodiesOnGet(Behaviour):
-    """The body of a GET is neither read nor signed."""
+    """Neither reads nor signs the body of a GET."""
 
     def signed_body(self, ctx: Context) -> bytes:
         return b"" if ctx.request.method == "GET" else super().signed_body(ctx)
@@ -118,7 +118,7 @@ class NoBodiesOnGet(Behaviour):
 
 @choice("auth.bearer-beside")
 class NoBearerBeside(Behaviour):
-    """An Authorization header is refused even beside a valid signature."""
+    """Refuses an Authorization header even beside a valid signature."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
         return (*super().authentication_steps(ctx), self.no_authorization)
@@ -130,7 +130,7 @@ class NoBearerBeside(Behaviour):
 
 @choice()
 class BearerNamed(Behaviour):
-    """A bearer token in the place of some of the headers is refused for what it is."""
+    """Refuses a bearer token with a code of its own if signature headers are missing."""
 
     def check_headers_present(self, ctx: Context) -> None:
         missing = [
@@ -155,7 +155,7 @@ class HeadersOfCgi(Behaviour):
 
 @choice("idempotency.key-forms")
 class AnyUuid(Behaviour):
-    """Whatever Python's uuid module reads is a key, braces, URN and all."""
+    """Accepts every notation of a key that Python's uuid module reads, such as braces and URNs."""
 
     def parse_key(self, ctx: Context, text: str) -> str | None:
         try:
@@ -166,7 +166,7 @@ class AnyUuid(Behaviour):
 
 @choice("idempotency.key-case")
 class KeysByTheirLetters(Behaviour):
-    """A key in the other letter case is another key."""
+    """Compares keys case-sensitively."""
 
     def parse_key(self, ctx: Context, text: str) -> str | None:
         super().parse_key(ctx, text)
@@ -175,7 +175,7 @@ class KeysByTheirLetters(Behaviour):
 
 @choice("idempotency.equivalent-body")
 class EqualJsonReplays(Behaviour):
-    """White space and the order of members do not make another body."""
+    """Ignores white space and member order when comparing bodies."""
 
     def fingerprint(self, ctx: Context) -> bytes:
         try:
@@ -187,7 +187,7 @@ class EqualJsonReplays(Behaviour):
 
 @choice("idempotency.other-path")
 class KeysOfOrganization(Behaviour):
-    """A key belongs to one request of the organization; on another path it is a conflict."""
+    """Scopes keys to the organization: another path with the same key is a conflict."""
 
     def answer_scope(self, ctx: Context) -> str:
         assert ctx.organization is not None
@@ -199,8 +199,8 @@ class KeysOfOrganization(Behaviour):
 
 @choice("idempotency.other-path")
 class KeysBeforeResources(Behaviour):
-    """A key belongs to one body of the organization, whatever the path, and is looked for before what the
-    path names."""
+    """Scopes keys to organization and body, whatever the path, and looks them up before the path is
+    resolved."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
         return (self.authenticate, self.replay, self.resolve, self.validate, self.check_state, self.act)
@@ -212,7 +212,7 @@ class KeysBeforeResources(Behaviour):
 
 @choice("idempotency.after-refusal")
 class RefusalsRemembered(Behaviour):
-    """A refused request uses up its key: the refusal is what it answers from then on."""
+    """Stores refusals, so that a repetition with the key gets the refusal again."""
 
     def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
         return refusal.kind not in ("invalid_idempotency_key", "idempotency_key_conflict")
@@ -220,7 +220,7 @@ class RefusalsRemembered(Behaviour):
 
 @choice("idempotency.key-elsewhere")
 class NoKeysElsewhere(Behaviour):
-    """A key on GET or PATCH is refused."""
+    """Refuses a key on GET or PATCH."""
 
     def replay(self, ctx: Context) -> Response | None:
         if not self.idempotent(ctx) and ctx.header(b"idempotency-key") is not None:
@@ -230,8 +230,7 @@ class NoKeysElsewhere(Behaviour):
 
 @choice(breaks=("idempotency.key-required",))
 class KeysOptional(Behaviour):
-    """A POST without a key is performed, but for payouts, of which the specification says that it is
-    required."""
+    """Performs a POST without a key, except for payouts, where the specification requires it."""
 
     def on_missing_key(self, ctx: Context) -> str | None:
         return super().on_missing_key(ctx) if ctx.operation == "createPayout" else None
@@ -242,7 +241,7 @@ class KeysOptional(Behaviour):
 
 @choice("tenancy.and-validation")
 class ValidatesFirst(Behaviour):
-    """The body is looked at before the resources that the path names."""
+    """Validates the body before it resolves the path."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
         return (self.authenticate, self.validate, self.resolve, self.replay, self.check_state, self.act)
@@ -250,7 +249,7 @@ class ValidatesFirst(Behaviour):
 
 @choice("tenancy.and-validation")
 class KeyFirst(Behaviour):
-    """The idempotency key is read before the path is resolved."""
+    """Reads the idempotency key before it resolves the path."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
         return (
@@ -274,7 +273,7 @@ class KeyFirst(Behaviour):
 
 @choice()
 class ForeignAccountForbidden(Behaviour):
-    """Another organization's account under the caller's customer is forbidden, not missing."""
+    """Answers 403 instead of 404 for another organization's account under the caller's customer."""
 
     def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
         if kind == "account" and not self.owned(ctx, record):
@@ -284,7 +283,7 @@ class ForeignAccountForbidden(Behaviour):
 
 @choice()
 class IdsOfAForm(Behaviour):
-    """An id of another kind of resource, or one with a space, is malformed, which is said first."""
+    """Refuses ids of another resource type, or with a space, as malformed before anything else."""
 
     def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
         self._check_form(kind, identifier)
@@ -302,7 +301,7 @@ class IdsOfAForm(Behaviour):
 
 @choice("auth.precedence", "auth.nonce-after-failure")
 class NonceFirst(Behaviour):
-    """The nonce is looked at before everything else, whoever sends it; the timestamp last."""
+    """Claims the nonce before all other checks, for any sender; checks the timestamp last."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
         return (

@@ -1,4 +1,4 @@
-"""Choices about request bodies: sections 4 and 8."""
+"""Choices about request bodies (sections 4 and 8)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.reference.seams.validation import FIELDS
 
 from .choice import choice
 
-#: Refusals whose body the specification does not show.
+#: Refusals whose response body is not specified.
 VALIDATION = (
     "invalid_field",
     "invalid_parameter",
@@ -32,7 +32,7 @@ VALIDATION = (
 
 @choice("http.validation-status")
 class ErrorsByField(Behaviour):
-    """Validation failures have status 400 and a list of what is wrong, in the manner of many frameworks."""
+    """Answers validation errors with 400 and a list of errors, as many frameworks do."""
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         return 400 if refusal.kind in VALIDATION else super().refusal_status(ctx, refusal)
@@ -47,7 +47,7 @@ class ErrorsByField(Behaviour):
 
 @choice("http.validation-status")
 class InvalidAsUnauthenticated(Behaviour):
-    """A body or query that is wrong is answered 401, as any 4xx will do."""
+    """Answers an invalid body or query with 401, since any 4xx is allowed."""
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         wrong = refusal.kind in VALIDATION and refusal.kind not in ("duplicate_wallet", "insufficient_funds")
@@ -56,7 +56,7 @@ class InvalidAsUnauthenticated(Behaviour):
 
 @choice("http.validation-status")
 class TerseErrors(Behaviour):
-    """Validation failures are answered with a bare JSON string and all refusals with other statuses."""
+    """Answers validation errors with a bare JSON string, and all refusals with other statuses."""
 
     other_statuses: ClassVar[dict[str, int]] = {
         "invalid_idempotency_key": 422,
@@ -75,7 +75,7 @@ class TerseErrors(Behaviour):
 
 @choice("body.unknown-fields")
 class NoUnknownFields(Behaviour):
-    """Unknown and server-owned fields are refused, on PATCH too."""
+    """Refuses unknown and server-owned fields, also on PATCH."""
 
     def check_together(self, ctx: Context) -> None:
         super().check_together(ctx)
@@ -93,7 +93,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @choice("body.legal-oddities")
 class StrictJson(Behaviour):
-    """Duplicate members, NUL, and numbers that no double holds are refused."""
+    """Refuses duplicate members, NUL, and numbers beyond the range of a double."""
 
     def parse_json(self, ctx: Context, text: str) -> Any:
         if "\\u0000" in text or re.search(
@@ -105,7 +105,7 @@ class StrictJson(Behaviour):
 
 @choice("body.legal-oddities")
 class SurrogatesReplaced(Behaviour):
-    """An unpaired surrogate is taken as the replacement character."""
+    """Replaces an unpaired surrogate by U+FFFD."""
 
     def parse_json(self, ctx: Context, text: str) -> Any:
         return _whole(super().parse_json(ctx, text))
@@ -123,7 +123,7 @@ def _whole(value: Any) -> Any:
 
 @choice("body.content-type")
 class JsonDeclared(Behaviour):
-    """A body has to be declared as JSON."""
+    """Requires a JSON content type."""
 
     def check_content_type(self, ctx: Context) -> None:
         declared = (ctx.header(b"content-type") or "").partition(";")[0].strip().lower()
@@ -135,7 +135,7 @@ class JsonDeclared(Behaviour):
 
 @choice("fields.lenient-values")
 class CodesInAnyCase(Behaviour):
-    """Lower-case codes are taken and turned into capitals."""
+    """Accepts lower-case codes and stores them in upper case."""
 
     def check_country(self, ctx: Context, field: Field, value: str) -> None:
         super().check_country(ctx, field, value.upper() if value.isascii() else value)
@@ -151,7 +151,7 @@ class CodesInAnyCase(Behaviour):
 
 @choice("fields.lenient-values")
 class SyntaxChecked(Behaviour):
-    """E-mail addresses and phone numbers have to look like some, and no text may be empty."""
+    """Validates the syntax of e-mail addresses and phone numbers, and refuses empty strings."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -175,7 +175,7 @@ class SyntaxChecked(Behaviour):
 
 @choice("fields.lenient-values")
 class SpacesTrimmed(Behaviour):
-    """Spaces around a text are dropped."""
+    """Trims spaces around a text."""
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
@@ -184,7 +184,7 @@ class SpacesTrimmed(Behaviour):
 
 @choice("fields.null-optional")
 class NoNulls(Behaviour):
-    """No field may be null."""
+    """Refuses null in every field."""
 
     def check_null(self, ctx: Context, field: Field) -> None:
         raise self.invalid(ctx, field, "null_field", "may not be null")
@@ -192,7 +192,7 @@ class NoNulls(Behaviour):
 
 @choice("beneficiary.update-no-body")
 class NoBodyIsEmpty(Behaviour):
-    """A PATCH without a body counts as one with an empty object."""
+    """Treats a PATCH without a body as an empty object."""
 
     def parse_body(self, ctx: Context) -> dict[str, Any]:
         if ctx.operation == "updateBeneficiary" and not ctx.request.body:
@@ -202,7 +202,7 @@ class NoBodyIsEmpty(Behaviour):
 
 @choice("fields.address-members")
 class AnyAddress(Behaviour):
-    """An address may have any members, or none, but for texts that are none; they are kept as they came."""
+    """Accepts any text members in an address, or none, and stores them unchanged."""
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         for name in field.members:
@@ -215,7 +215,7 @@ class AnyAddress(Behaviour):
 
 @choice("fields.max-length-astral")
 class LengthInUtf16(Behaviour):
-    """Characters beyond the basic plane count twice, as in Java and JavaScript."""
+    """Counts length in UTF-16 code units, as Java and JavaScript do."""
 
     def length(self, ctx: Context, value: str) -> int:
         return len(value.encode("utf-16-le", "surrogatepass")) // 2
@@ -223,7 +223,7 @@ class LengthInUtf16(Behaviour):
 
 @choice("fields.amount-odd")
 class AnyDecimal(Behaviour):
-    """Exponents, plus signs and missing digits are read as the numbers they stand for."""
+    """Accepts amounts with exponents, plus signs or missing digits as the number that they denote."""
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         number = re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", value)
@@ -239,7 +239,7 @@ class AnyDecimal(Behaviour):
 
 @choice("fields.amount-odd")
 class AmountsInCents(Behaviour):
-    """Amounts have at most fifteen digits and two decimals, and show as many."""
+    """Limits amounts to fifteen digits and two decimals, and always shows two decimals."""
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
@@ -252,7 +252,7 @@ class AmountsInCents(Behaviour):
 
 @choice(breaks=("fields.unassigned-code", "fields.currency-kind"))
 class UnassignedCodes(Behaviour):
-    """Codes are only looked at for their form."""
+    """Checks only the form of country and currency codes."""
 
     def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:
         assert assigned in (COUNTRIES, CURRENCIES)
@@ -260,7 +260,7 @@ class UnassignedCodes(Behaviour):
 
 @choice(breaks=("fields.optional-type",))
 class OptionalTypesIgnored(Behaviour):
-    """An optional field of another type is taken as not sent."""
+    """Ignores an optional field of another type."""
 
     def check_field(self, ctx: Context, field: Field) -> None:
         required = any(
@@ -275,7 +275,7 @@ class OptionalTypesIgnored(Behaviour):
 
 @choice("http.validation-status")
 class NullErrors(Behaviour):
-    """The body of a validation failure is null."""
+    """Answers a validation error with the body null."""
 
     def error_document(self, ctx: Context, refusal: Refusal) -> Any:
         return None if refusal.kind in VALIDATION else super().error_document(ctx, refusal)

@@ -1,4 +1,4 @@
-"""The conforming servers: which choices each makes, and what goes into its target file."""
+"""The conforming servers with their choices and the changes of their target file."""
 
 from __future__ import annotations
 

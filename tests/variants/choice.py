@@ -1,11 +1,11 @@
-"""Form of a choice: a mixin that overrides seams of the reference server.
+"""A choice: a mixin that overrides seams of the reference server.
 
     @choice("list.order")
     class NewestFirst(Behaviour):
         newest_first = True
 
-It names the open rules that it answers otherwise than the reference server. Every required rule, and unless
-`breaks` says otherwise every implied one, still holds.
+It names the open rules that it answers otherwise than the reference server. Every required rule still holds,
+and every implied one not listed in `breaks`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from collections.abc import Callable
 from conformance.contract.rules import RULES, Level
 from conformance.reference.behaviour import Behaviour
 
-#: Open rule -> the names of the choices that answer it otherwise than the reference server.
+#: Open rule -> names of the choices that answer it otherwise than the reference server.
 ANSWERED: dict[str, set[str]] = {}
 
-#: Name -> choice, in the order of definition.
+#: Name -> choice, in order of definition.
 CHOICES: dict[str, type[Behaviour]] = {}
 
-#: Choice -> the implied rules that it breaks.
+#: Choice -> implied rules that it breaks.
 BREAKS: dict[type[Behaviour], tuple[str, ...]] = {}
 
 
 def choice(*rules: str, breaks: tuple[str, ...] = ()) -> Callable[[type[Behaviour]], type[Behaviour]]:
-    """Registers a mixin as another answer to these open rules. Raises KeyError for an unknown rule and
-    ValueError for a level that does not fit."""
+    """Registers a mixin as another answer to these open rules. Raises KeyError for an unknown rule, and
+    ValueError for one of another level."""
 
     def register(mixin: type[Behaviour]) -> type[Behaviour]:
         for rule in rules:
@@ -45,6 +45,6 @@ def choice(*rules: str, breaks: tuple[str, ...] = ()) -> Callable[[type[Behaviou
 
 
 def compose(*mixins: type[Behaviour]) -> Behaviour:
-    """A server's behaviour that makes all these choices, the first having the last word."""
+    """Returns the behaviour of a server with all these choices; the first takes precedence."""
     composed: Behaviour = type("Composed", (*mixins, Behaviour), {})()
     return composed

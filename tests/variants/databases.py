@@ -1,4 +1,4 @@
-"""Databases: ids, instants, order, and rows that are there already."""
+"""Databases: ids, timestamps, order, and rows that exist already."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .choice import choice
 
 @choice()
 class SerialIds(Behaviour):
-    """Each table numbers its rows from 1."""
+    """Numbers the rows of each table from 1."""
 
     def new_id(self, ctx: Context, kind: str) -> str:
         rows = ctx.store.query("SELECT COUNT(*) FROM resources WHERE kind = ?", kind)
@@ -24,9 +24,9 @@ class SerialIds(Behaviour):
 
 
 class _DatabaseClock(Behaviour):
-    """Instants come from the database, whose clock is not that of the web server."""
+    """Takes timestamps from the database, whose clock differs from the web server's."""
 
-    #: Microseconds.
+    #: Offset in microseconds.
     ahead = 0
 
     def instant(self, ctx: Context) -> int:
@@ -35,21 +35,21 @@ class _DatabaseClock(Behaviour):
 
 @choice()
 class DatabaseAhead(_DatabaseClock):
-    """The database's clock is four minutes ahead."""
+    """Sets the database's clock four minutes ahead."""
 
     ahead = 240_000_000
 
 
 @choice()
 class DatabaseBehind(_DatabaseClock):
-    """The database's clock is four minutes slow."""
+    """Sets the database's clock four minutes behind."""
 
     ahead = -240_000_000
 
 
 @choice()
 class NanosecondsThenMicroseconds(Behaviour):
-    """The answer of a write shows nanoseconds, which the database rounds."""
+    """Answers a write in nanoseconds; the database rounds them to microseconds."""
 
     def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
         text = super().timestamp_text(ctx, instant)
@@ -60,11 +60,11 @@ class NanosecondsThenMicroseconds(Behaviour):
 
 
 class _Ordered(Behaviour, ABC):
-    """Lists have an order of their own."""
+    """Orders lists by a column."""
 
     @abstractmethod
     def order(self, record: Record) -> tuple[Any, ...]:
-        """Column by which the elements are ordered."""
+        """Returns the sort key of an element."""
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
         records = sorted(super().fetch(ctx, listing), key=self.order)
@@ -73,7 +73,7 @@ class _Ordered(Behaviour, ABC):
 
 @choice("list.order")
 class LastChangedFirst(_Ordered):
-    """Lists begin with what was changed last."""
+    """Lists the most recently updated elements first."""
 
     def order(self, record: Record) -> tuple[Any, ...]:
         return (-int(record["updated"]), record["id"])
@@ -81,7 +81,7 @@ class LastChangedFirst(_Ordered):
 
 @choice("list.order")
 class ByName(_Ordered):
-    """Lists are in the order of names and labels."""
+    """Orders lists by name or label."""
 
     def order(self, record: Record) -> tuple[Any, ...]:
         return (record.get("name") or record.get("label") or "", record["id"])
@@ -91,10 +91,10 @@ class ByName(_Ordered):
 
 
 class _Found(Behaviour):
-    """What is there already is answered again and not created."""
+    """Returns an existing equal resource instead of creating another."""
 
     def same(self, ctx: Context) -> Callable[[Record], bool] | None:
-        """Tells what is the same as the request asks for; None where everything is new."""
+        """Returns a predicate for resources equal to the requested one, or None to create it."""
         return None
 
     def create(self, ctx: Context) -> None:
@@ -113,7 +113,7 @@ def _equal(ctx: Context, *names: str) -> Callable[[Record], bool]:
 
 @choice()
 class AccountsFound(_Found):
-    """An account of a name that the customer has already is answered with the account that is there."""
+    """Returns the customer's existing account of the same name."""
 
     def same(self, ctx: Context) -> Callable[[Record], bool] | None:
         return _equal(ctx, "name") if ctx.operation == "createAccount" else super().same(ctx)
@@ -121,7 +121,7 @@ class AccountsFound(_Found):
 
 @choice()
 class PeopleFound(_Found):
-    """A beneficiary of an e-mail address that the account knows is answered with the one that is there."""
+    """Returns the account's existing beneficiary with the same e-mail address."""
 
     def same(self, ctx: Context) -> Callable[[Record], bool] | None:
         return _equal(ctx, "email") if ctx.operation == "createBeneficiary" else super().same(ctx)
@@ -129,7 +129,7 @@ class PeopleFound(_Found):
 
 @choice()
 class VirtualAccountsFound(_Found):
-    """A virtual account of the same currency and label is answered with the one that is there."""
+    """Returns the existing virtual account with the same currency and label."""
 
     def same(self, ctx: Context) -> Callable[[Record], bool] | None:
         created = ctx.operation == "createVirtualAccount"
@@ -141,7 +141,7 @@ class VirtualAccountsFound(_Found):
 
 @choice()
 class UnchangedStays(Behaviour):
-    """A PATCH that sends the values there are writes nothing: `updated` stays."""
+    """Leaves `updated` unchanged on a PATCH with the current values."""
 
     def update_beneficiary(self, ctx: Context) -> None:
         assert ctx.beneficiary is not None
@@ -153,7 +153,7 @@ class UnchangedStays(Behaviour):
 
 @choice("beneficiary.disable-twice")
 class DisabledStays(Behaviour):
-    """Disabling what is disabled writes nothing: `updated` stays."""
+    """Leaves `updated` unchanged on a second disable."""
 
     def disable_beneficiary(self, ctx: Context) -> None:
         assert ctx.beneficiary is not None
@@ -165,7 +165,7 @@ class DisabledStays(Behaviour):
 
 @choice("idempotency.key-elsewhere")
 class KeysEverywhere(Behaviour):
-    """A key on GET or PATCH is remembered as that of a POST is: its answer comes again."""
+    """Replays answers to GET and PATCH by idempotency key, as for POST."""
 
     def idempotent(self, ctx: Context) -> bool:
         return super().idempotent(ctx) or ctx.header(b"idempotency-key") is not None
@@ -173,7 +173,7 @@ class KeysEverywhere(Behaviour):
 
 @choice("idempotency.key-forms")
 class EmptyKeyIsNone(Behaviour):
-    """An empty key counts as none, and a request that carries one is performed."""
+    """Treats an empty idempotency key as none, and performs the request."""
 
     def parse_key(self, ctx: Context, text: str) -> str | None:
         return super().parse_key(ctx, text) if text.strip() else None

@@ -1,4 +1,4 @@
-"""Demands of a server beyond the specification: values that nobody else has, and one default only."""
+"""Constraints beyond the specification: unique values, forms of values, a single default."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .choice import choice
 
 
 class _UniqueValues(Behaviour):
-    """Refuses a value of some fields that another resource of the organization has."""
+    """Refuses a value that another resource of the organization already has in the field."""
 
     def __init__(self) -> None:
         super().__init__()
-        #: Organization, kind of resource, field and value -> the id of the resource that has it.
+        #: Organization, resource type, field and value -> id of the resource.
         self._taken: dict[tuple[Any, ...], str] = {}
 
     def unique_fields(self) -> frozenset[tuple[str, str]]:
-        """Kinds of resources, each with a field whose values are unique."""
+        """Returns the resource types with their unique fields."""
         return frozenset()
 
     def _claims(self, ctx: Context, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
@@ -52,7 +52,7 @@ class _UniqueValues(Behaviour):
 
 @choice()
 class UniqueNames(_UniqueValues):
-    """No two accounts have the same name."""
+    """Requires unique account names."""
 
     def unique_fields(self) -> frozenset[tuple[str, str]]:
         return super().unique_fields() | {("account", "name")}
@@ -60,7 +60,7 @@ class UniqueNames(_UniqueValues):
 
 @choice()
 class UniquePeople(_UniqueValues):
-    """No two beneficiaries have the same tax id, e-mail address or phone number."""
+    """Requires unique tax ids, e-mail addresses and phone numbers of beneficiaries."""
 
     def unique_fields(self) -> frozenset[tuple[str, str]]:
         people = {("beneficiary", name) for name in ("tax_id", "email", "phone")}
@@ -69,7 +69,7 @@ class UniquePeople(_UniqueValues):
 
 @choice()
 class UniqueBankAccounts(_UniqueValues):
-    """No bank account and no address of a wallet is entered twice."""
+    """Requires unique bank accounts and wallet addresses."""
 
     def unique_fields(self) -> frozenset[tuple[str, str]]:
         numbers = {("payout_destination", name) for name in ("account_number", "iban", "wallet_address")}
@@ -78,7 +78,7 @@ class UniqueBankAccounts(_UniqueValues):
 
 @choice()
 class UniqueLabels(_UniqueValues):
-    """No label is used twice for the same kind of thing."""
+    """Requires unique labels within a resource type."""
 
     def unique_fields(self) -> frozenset[tuple[str, str]]:
         kinds = ("payout_destination", "virtual_account", "wallet")
@@ -87,8 +87,7 @@ class UniqueLabels(_UniqueValues):
 
 @choice()
 class BankAccountsFound(Behaviour):
-    """A bank account or wallet address that the beneficiary has already is answered with the destination that
-    is there."""
+    """Returns the beneficiary's existing destination with the same bank account or wallet address."""
 
     def create_destination(self, ctx: Context) -> None:
         numbers = ("account_number", "iban", "wallet_address")
@@ -106,7 +105,7 @@ TITLES = ("Mr", "Mrs", "Ms", "Miss", "Mx", "Dr", "Prof")
 
 @choice()
 class TitlesListed(Behaviour):
-    """A title is one of a list."""
+    """Requires a title from a fixed list."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -116,7 +115,7 @@ class TitlesListed(Behaviour):
 
 @choice()
 class TaxIdsOfAForm(Behaviour):
-    """A tax id has up to 15 letters and digits."""
+    """Requires a tax id of at most 15 letters and digits."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -126,7 +125,7 @@ class TaxIdsOfAForm(Behaviour):
 
 @choice(breaks=("fields.other-scripts",))
 class LatinNames(Behaviour):
-    """Names are written in the characters of payment messages: letters, digits and signs of ASCII."""
+    """Limits names to the ASCII characters of payment messages."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -136,7 +135,7 @@ class LatinNames(Behaviour):
 
 @choice()
 class NamesWithoutDigits(Behaviour):
-    """No name of a person has a digit."""
+    """Refuses digits in the names of persons."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -147,7 +146,7 @@ class NamesWithoutDigits(Behaviour):
 
 @choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
 class EmailsInLowerCase(Behaviour):
-    """An e-mail address is kept in lower case."""
+    """Stores e-mail addresses in lower case."""
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
@@ -156,7 +155,7 @@ class EmailsInLowerCase(Behaviour):
 
 @choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
 class PhonesAsE164(Behaviour):
-    """A telephone number is kept in the form of E.164."""
+    """Stores phone numbers in E.164 format."""
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
@@ -175,7 +174,7 @@ def _default_there(behaviour: Behaviour, ctx: Context) -> bool:
 
 @choice("destination.second-default")
 class SecondDefaultRefused(Behaviour):
-    """A beneficiary that has a default destination gets no other one."""
+    """Refuses a second default destination."""
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
@@ -186,7 +185,7 @@ class SecondDefaultRefused(Behaviour):
 
 @choice("destination.second-default")
 class FirstDefaultStays(Behaviour):
-    """The first default destination stays the only one; whoever asks for another is not refused."""
+    """Keeps the first default destination, and creates a second one as non-default."""
 
     def create_destination(self, ctx: Context) -> None:
         if ctx.values.get("is_default") and _default_there(self, ctx):
@@ -196,7 +195,7 @@ class FirstDefaultStays(Behaviour):
 
 @choice()
 class BritainOnly(Behaviour):
-    """Takes British countries, pounds and three kinds of wallets only; the amount has a minimum."""
+    """Accepts only British countries, pounds and three kinds of wallets, with a minimum amount."""
 
     def check_country(self, ctx: Context, field: Field, value: str) -> None:
         super().check_country(ctx, field, value)

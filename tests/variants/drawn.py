@@ -1,4 +1,4 @@
-"""Conforming servers drawn at random: several choices, and what may stand between client and server."""
+"""Conforming servers with randomly drawn choices and proxies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .surroundings import (
 from .target_files import british, payee, payins_off, style, within_ten_seconds
 from .variant import Tables, Variant, Wrap
 
-#: Choices, and things that stand between, of which a server can have one only.
+#: Groups of choices and proxies of which a server can have only one.
 EXCLUSIVE = (
     {
         "WholeSeconds",
@@ -68,21 +68,21 @@ EXCLUSIVE = (
     {"UuidIds", "NumericIds", "UlidIds", "LongOddIds", "SerialIds"},
     {"NewestFirst", "OrderOfHashes", "LastChangedFirst", "ByName"},
     {"StatusesWithCommas", "StatusesInBrackets"},
-    # Authentication in another order, and bodies of errors in another form.
+    # Different orders of authentication, and different error bodies.
     {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
     {"ErrorsByField", "InvalidAsUnauthenticated", "TerseErrors", "NullErrors"},
-    # Two limits of a rate in a row leave no rate that the suite could find.
+    # Behind two rate limiters the suite cannot measure the rate.
     {"LimitedBehindAuthentication", "limited in front", "limited without a word", "rate limited"},
-    # Ignored as malformed, or refused.
+    # Malformed filters are ignored by one and refused by the other.
     {"OddFiltersMatchNothing", "DatesInUtc"},
     {"OddFiltersMatchNothing", "UnknownStatusesPassedOver"},
-    # The payee that somebody has verified lives outside Britain.
+    # The verified payee of the target file is outside Britain.
     {"BritainOnly", "VettedPayees"},
-    # Stages in another order.
+    # Different orders of the stages.
     {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
 )
 
-#: Choice -> the change of the target file that goes with it.
+#: Choice -> change of the target file that it needs.
 DECLARED = {
     "StatusesWithCommas": style("comma"),
     "StatusesInBrackets": style("brackets"),
@@ -91,7 +91,7 @@ DECLARED = {
     "BritainOnly": british,
 }
 
-#: Wrappers that may stand between the suite and a drawn server.
+#: Proxies that may stand between the suite and a drawn server.
 BETWEEN: dict[str, Wrap] = {
     **networks.BETWEEN,
     "folded": Folded,
@@ -103,7 +103,7 @@ BETWEEN: dict[str, Wrap] = {
 
 
 def drawn(seed: int) -> Variant:
-    """A server that makes three to eight choices at random, behind up to two things that stand between."""
+    """Draws a server with three to eight choices, behind up to two proxies."""
     source = random.Random(seed)
     names = {*CHOICES, *BETWEEN}
     for group in EXCLUSIVE:

@@ -1,4 +1,4 @@
-"""Waiting that takes no time: what a server shows later comes at once, without a test that sleeps."""
+"""Fake clock for tests of eventual consistency."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unittest import mock
 
 @contextlib.contextmanager
 def hurried() -> Iterator[None]:
-    """While this is held, `time.sleep` only moves the clocks of this process forward, for all threads."""
+    """Makes `time.sleep` advance the clocks of this process, for all threads, instead of waiting."""
     lock = threading.Lock()
     ahead = 0.0
     real = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter", "time_ns")}

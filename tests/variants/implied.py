@@ -1,4 +1,4 @@
-"""Choices against what the specification only implies: each earns a warning of its rule, and no violation."""
+"""Choices against implied rules: each earns a warning of its rule, and no failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .choice import choice
 
 @choice(breaks=("auth.missing-header-status", "auth.unknown-key-status"))
 class UnauthenticatedOtherwise(Behaviour):
-    """A missing header is a bad request, an unknown key forbidden."""
+    """Answers a missing header with 400 and an unknown key with 403."""
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         others = {"missing_headers": 400, "unknown_key": 403}
@@ -28,7 +28,7 @@ class UnauthenticatedOtherwise(Behaviour):
 
 @choice(breaks=("auth.signature-hidden",))
 class SignatureShown(Behaviour):
-    """The refusal of a signature shows the right one, for debugging."""
+    """Shows the expected signature when refusing a wrong one, for debugging."""
 
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
         message = super().error_message(ctx, refusal)
@@ -39,7 +39,7 @@ class SignatureShown(Behaviour):
 
 @choice(breaks=("idempotency.key-other-uuids",))
 class RandomUuidsOnly(Behaviour):
-    """A key is a UUID of version 4 in lower case."""
+    """Requires version 4 UUIDs in lower case as keys."""
 
     def parse_key(self, ctx: Context, text: str) -> str | None:
         key = super().parse_key(ctx, text)
@@ -53,7 +53,7 @@ class RandomUuidsOnly(Behaviour):
     breaks=("idempotency.conflict-equivalent", "idempotency.conflict-no-body"),
 )
 class ParsedBodiesCompared(Behaviour):
-    """The body of a repeated key is compared by the values of its known fields, nulls left out."""
+    """Compares the bodies of a repeated key by the values of known fields, without nulls."""
 
     def fingerprint(self, ctx: Context) -> bytes:
         known = [field.name for field in FIELDS.get(ctx.operation, ())]
@@ -67,7 +67,7 @@ class ParsedBodiesCompared(Behaviour):
 
 @choice(breaks=("tenancy.payout-references-status",))
 class ReferencesInvalid(Behaviour):
-    """A payout to nobody has an invalid field."""
+    """Answers a payout to an unknown payee as a validation error."""
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         named = refusal.kind in ("payout_beneficiary", "payout_destination", "payout_destination_owner")
@@ -76,7 +76,7 @@ class ReferencesInvalid(Behaviour):
 
 @choice(breaks=("tenancy.payout-destination-owner",))
 class AnyDestinationOfTheAccount(Behaviour):
-    """A payout may name a destination of another beneficiary of the account."""
+    """Accepts a destination of another beneficiary of the account in a payout."""
 
     def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
         return None
@@ -84,7 +84,7 @@ class AnyDestinationOfTheAccount(Behaviour):
 
 @choice(breaks=("fields.payin-amount-positive",))
 class PayinsOfAnyAmount(Behaviour):
-    """A payin of zero is taken."""
+    """Accepts a payin of zero."""
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         if ctx.operation != "createPayin" or not re.fullmatch(r"0+(\.0+)?", value):
@@ -93,7 +93,7 @@ class PayinsOfAnyAmount(Behaviour):
 
 @choice(breaks=("payout.amount-in-usd",))
 class NoRatesYet(Behaviour):
-    """amount_in_usd is zero until somebody has looked up the rate."""
+    """Shows zero as amount_in_usd until an exchange rate is available."""
 
     def amount_in_usd(self, ctx: Context) -> str:
         return "0.00"
@@ -101,7 +101,7 @@ class NoRatesYet(Behaviour):
 
 @choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
 class TextsComposed(Behaviour):
-    """Texts are kept in normal form C."""
+    """Normalizes texts to NFC."""
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
@@ -110,7 +110,7 @@ class TextsComposed(Behaviour):
 
 @choice("fields.max-length-astral", breaks=("create.text-exact",))
 class BasicPlaneOnly(Behaviour):
-    """The database takes no character that has four bytes in UTF-8."""
+    """Refuses characters outside the Basic Multilingual Plane."""
 
     def check_characters(self, ctx: Context, field: Field, value: str) -> None:
         super().check_characters(ctx, field, value)
@@ -120,7 +120,7 @@ class BasicPlaneOnly(Behaviour):
 
 @choice(breaks=("beneficiary.update-moves-updated",))
 class UpdatedStays(Behaviour):
-    """Only disabling moves `updated`."""
+    """Updates `updated` only on disable."""
 
     def patched(self, ctx: Context, record: Record) -> Record:
         return {**super().patched(ctx, record), "updated": record["updated"]}
@@ -128,7 +128,7 @@ class UpdatedStays(Behaviour):
 
 @choice("beneficiary.update-no-body", breaks=("beneficiary.update-empty",))
 class EmptyPatchRefused(Behaviour):
-    """A PATCH has to name a field."""
+    """Refuses a PATCH without fields."""
 
     def check_together(self, ctx: Context) -> None:
         super().check_together(ctx)
@@ -138,7 +138,7 @@ class EmptyPatchRefused(Behaviour):
 
 @choice("tenancy.and-validation", breaks=("beneficiary.update-empty",))
 class EmptyPatchRefusedFirst(Behaviour):
-    """A PATCH has to name a field, which is looked at before its path."""
+    """Refuses a PATCH without fields before it resolves the path."""
 
     def resolve(self, ctx: Context) -> None:
         if ctx.operation == "updateBeneficiary" and ctx.request.body == b"{}":
@@ -148,7 +148,7 @@ class EmptyPatchRefusedFirst(Behaviour):
 
 @choice(breaks=("beneficiary.update-company-name",))
 class BusinessWithoutName(Behaviour):
-    """A PATCH may take the company name from a business."""
+    """Lets a PATCH remove the company name of a business."""
 
     def check_company_name(self, ctx: Context, fields: Record) -> None:
         if ctx.operation != "updateBeneficiary":
@@ -157,7 +157,7 @@ class BusinessWithoutName(Behaviour):
 
 @choice(breaks=("http.charset-parameter",))
 class PlainContentTypeOnly(Behaviour):
-    """A body is declared as `application/json` without a parameter."""
+    """Requires the content type `application/json` without parameters."""
 
     def check_content_type(self, ctx: Context) -> None:
         super().check_content_type(ctx)
@@ -169,7 +169,7 @@ class PlainContentTypeOnly(Behaviour):
 
 @choice(breaks=("http.chunked-body",))
 class LengthRequired(Behaviour):
-    """A body comes with its length (RFC 9110, 15.5.12)."""
+    """Requires Content-Length for a body (RFC 9110, 15.5.12)."""
 
     def authenticate(self, ctx: Context) -> None:
         super().authenticate(ctx)
@@ -181,7 +181,7 @@ class LengthRequired(Behaviour):
 
 @choice(breaks=("destination.masked-enough",))
 class HalfMasked(Behaviour):
-    """Masks hide half of the value."""
+    """Masks only half of a value."""
 
     def masked(self, ctx: Context, value: Any) -> str | None:
         if value is None:

@@ -1,4 +1,4 @@
-"""Events on a live server beside the requests: settlement, verification, reviews, and other clients."""
+"""Concurrent events: settlement, verification, reviews, and other clients."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from .choice import choice
 
 @choice()
 class BalancesSettle(Behaviour):
-    """Whenever anybody looks, earlier payouts have been carried out, another client has paid, and a payin has
-    come."""
+    """Settles earlier payouts, and adds a payout and a payin of others, at each read of balances."""
 
     paid, received = Decimal("7.31"), Decimal("12.50")
 
@@ -38,8 +37,8 @@ class BalancesSettle(Behaviour):
 
 @choice()
 class OthersPay(Behaviour):
-    """Whenever anybody looks at balances, another client has paid from the account: never twice the same in
-    a row, once in a while as a sample of the suite would."""
+    """Adds a payout of another client at each read of balances: never the same amount twice in a row,
+    sometimes an amount that the suite uses as a sample."""
 
     amounts = tuple(Decimal(amount) for amount in ("1.37", "120.00", "1.52", "3.11", "1.37", "0.08", "45.50"))
 
@@ -61,7 +60,7 @@ class OthersPay(Behaviour):
 
 @choice()
 class OtherClients(Behaviour):
-    """Other clients create accounts of the same customer, one for every 29 requests about it."""
+    """Creates an account of the same customer for another client at every 29th request about it."""
 
     created_every = 29
 
@@ -96,14 +95,14 @@ class OtherClients(Behaviour):
 
 @choice()
 class OtherClientsSeldom(OtherClients):
-    """Other clients create one for every 37 requests: in some walks of a list none at all."""
+    """Creates one at every 37th request only, so that some walks of a list see none."""
 
     created_every = 37
 
 
 @choice()
 class JobsVerify(Behaviour):
-    """A job verifies each beneficiary some time after it was made: seen for the third time, it is."""
+    """Verifies a beneficiary when it is read for the third time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,8 +122,8 @@ class JobsVerify(Behaviour):
 
 @choice()
 class StatusesReviewed(Behaviour):
-    """Every third account, destination, virtual account and wallet is taken out of use for a review as soon
-    as it was made."""
+    """Puts every third account, destination, virtual account and wallet under review immediately after
+    creation."""
 
     reviewed = ("account", "payout_destination", "virtual_account", "wallet")
 
@@ -142,7 +141,7 @@ class StatusesReviewed(Behaviour):
 
 @choice()
 class StatusesMove(Behaviour):
-    """With every fifth list that is read, one of the elements it showed is put to use or out of it."""
+    """Toggles the status of one listed element with every fifth list request."""
 
     moved_every = 5
 
@@ -162,7 +161,7 @@ class StatusesMove(Behaviour):
 
 @choice()
 class RowsTouched(Behaviour):
-    """Jobs touch every row all the time: `updated` is never the same twice."""
+    """Shows another `updated` in every answer."""
 
     def stamps(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
         reads = not ctx.operation.startswith("create")
@@ -171,11 +170,11 @@ class RowsTouched(Behaviour):
 
 @choice("read.delay")
 class DefaultsMovedLater(Behaviour):
-    """A job takes the default from an earlier destination: done by the second request after that."""
+    """Moves the default from an earlier destination with a job, which is done by the second request after."""
 
     def __init__(self) -> None:
         super().__init__()
-        #: Requests until each job, and the destination that it is about.
+        #: Remaining requests until each job, and its destination.
         self._jobs: list[tuple[int, str]] = []
 
     def clear_default(self, ctx: Context) -> None:
@@ -194,14 +193,14 @@ class DefaultsMovedLater(Behaviour):
         return super().resolve(ctx)
 
 
-# ---------------------------------------------------------------------- what accounts come with
+# ---------------------------------------------------------------------- pre-populated accounts
 
 
 class _Furnished(Behaviour):
-    """Accounts come with something of the server's own."""
+    """Creates accounts with resources of the server's own."""
 
     def furnish(self, ctx: Context, account: Record, kind: str, **shown: Any) -> None:
-        """Puts a resource of a kind into an account."""
+        """Creates a resource of this type in the account."""
         self_made = {
             "id": self.new_id(ctx, kind),
             "organization": account["organization"],
@@ -214,7 +213,7 @@ class _Furnished(Behaviour):
         ctx.store.insert(kind, {**self_made, **shown})
 
     def furnish_virtual_account(self, ctx: Context, account: Record) -> None:
-        """Puts a virtual account into an account."""
+        """Creates a virtual account in the account."""
         self.furnish(
             ctx,
             account,
@@ -228,7 +227,7 @@ class _Furnished(Behaviour):
 
 @choice()
 class AccountsFurnished(_Furnished):
-    """A new account has a virtual account and a wallet from the start."""
+    """Creates accounts with a virtual account and a wallet."""
 
     def create(self, ctx: Context) -> None:
         super().create(ctx)
@@ -247,7 +246,7 @@ class AccountsFurnished(_Furnished):
 
 @choice()
 class AccountsFurnishedLater(_Furnished):
-    """A job puts a virtual account into each account when it is asked about for the fourth time."""
+    """Creates a virtual account in each account at the fourth request about it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from conformance.world.run_context import RunContext
 from .hurry import hurried
 from .variant import Variant
 
-#: A verdict that no conforming server may get.
+#: Verdicts that no conforming server may get.
 BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
 
 
@@ -27,9 +27,9 @@ BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
 class Judged:
     """Verdicts of the suite on a server.
 
-    `blamed` are the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
-    them without a remedy on operations that the server has; `verdicts` by rule and operation, `requests` by
-    check and operation, `sent` all requests.
+    `blamed` has the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
+    them without a remedy on implemented operations; `verdicts` are by rule and operation, `requests` by check
+    and operation, `sent` is the number of all requests.
     """
 
     blamed: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Judged:
 
 
 def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> RunContext:
-    """A run against a new server of a variant, with another clock if one is given."""
+    """Returns a run against a new server of a variant."""
     server, seeded = new_server(variant.behaviour(), clock or variant.clock)
     variant.fill(server.store, seeded)
     transport = InProcessTransport(server)
@@ -51,7 +51,7 @@ def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> RunCont
 
 
 def parts() -> list[tuple[str, str]]:
-    """Every exploration with each of its parts."""
+    """Returns each part of every exploration."""
     load_tests()  # Registers them.
     return [(name, part) for name, exploration in sorted(EXPLORATIONS.items()) for part in exploration.parts]
 
@@ -62,7 +62,7 @@ def judge(
     explored: Iterable[tuple[str, str]] = (),
     settings: FuzzSettings | None = None,
 ) -> Judged:
-    """Verdicts of the given checks, and parts of explorations, on a variant."""
+    """Runs checks, and parts of explorations, on a variant."""
     with hurried():
         run = new_run(variant)
         results = Ledger.of_catalogue(run.target)

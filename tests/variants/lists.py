@@ -1,4 +1,4 @@
-"""Choices about lists: section 8."""
+"""Choices about lists (section 8)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .choice import choice
 
 @choice("list.order")
 class NewestFirst(Behaviour):
-    """Lists begin with the newest element."""
+    """Lists the newest elements first."""
 
     newest_first = True
 
 
 @choice("list.pages-empty")
 class OnePageAtLeast(Behaviour):
-    """An empty list has one page."""
+    """Shows one page for an empty list."""
 
     def pages(self, ctx: Context, listing: Listing) -> int:
         return super().pages(ctx, listing) or 1
@@ -32,7 +32,7 @@ class OnePageAtLeast(Behaviour):
 
 @choice("list.out-of-range")
 class BroughtIntoRange(Behaviour):
-    """A page or size out of range, or no number, is the nearest or the default one."""
+    """Replaces a page or size out of range by the nearest valid one, and a non-number by the default."""
 
     def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
         return max(1, value if highest is None else min(value, highest))
@@ -43,7 +43,7 @@ class BroughtIntoRange(Behaviour):
 
 @choice("list.out-of-range")
 class PagesBeyondRefused(Behaviour):
-    """A page that does not exist is refused."""
+    """Refuses a page beyond the last."""
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
         if listing.page > max(1, self.pages(ctx, listing)):
@@ -53,7 +53,7 @@ class PagesBeyondRefused(Behaviour):
 
 @choice("list.several-statuses")
 class OneStatusOnly(Behaviour):
-    """Several statuses are refused, however they are sent."""
+    """Refuses several statuses in any style."""
 
     def statuses(self, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
         found = super().statuses(ctx, query)
@@ -64,14 +64,14 @@ class OneStatusOnly(Behaviour):
 
 @choice("list.several-statuses")
 class StatusesWithCommas(Behaviour):
-    """Several statuses are separated by commas."""
+    """Expects several statuses separated by commas."""
 
     array_style = "comma"
 
 
 @choice("list.several-statuses")
 class StatusesInBrackets(Behaviour):
-    """Several statuses are sent as statuses[]."""
+    """Expects several statuses as statuses[]."""
 
     array_style = "brackets"
 
@@ -81,7 +81,7 @@ class StatusesInBrackets(Behaviour):
 
 @choice("list.odd-filters")
 class OddFiltersMatchNothing(Behaviour):
-    """An unknown status or currency matches nothing; a malformed date is not looked at."""
+    """Matches nothing for an unknown status or currency; ignores a malformed date."""
 
     def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
         return Condition("status", "IN", sorted({*statuses} or {"-"}))
@@ -99,7 +99,7 @@ class OddFiltersMatchNothing(Behaviour):
 
 @choice("list.odd-filters")
 class UnknownStatusesPassedOver(Behaviour):
-    """A status that no element can have is passed over; with none left, there is no filter."""
+    """Ignores a status that no element can have; without a remaining status there is no filter."""
 
     def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
         known = []
@@ -112,7 +112,7 @@ class UnknownStatusesPassedOver(Behaviour):
 
 @choice()
 class DocumentedParametersOnly(Behaviour):
-    """A parameter that the list does not have is refused."""
+    """Refuses undocumented parameters."""
 
     def query(self, ctx: Context) -> Mapping[str, list[str]]:
         given = super().query(ctx)
@@ -125,7 +125,7 @@ class DocumentedParametersOnly(Behaviour):
 
 @choice()
 class FirstParameterCounts(Behaviour):
-    """A parameter that is given twice counts once."""
+    """Uses the first value of a repeated parameter."""
 
     def parameter(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> str | None:
         values = query.get(name)
@@ -134,7 +134,7 @@ class FirstParameterCounts(Behaviour):
 
 @choice()
 class DatesInUtc(Behaviour):
-    """A date in a filter is written with Z or without a time; one with an offset is refused."""
+    """Requires filter dates in UTC or without a time; refuses other offsets."""
 
     def date(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> int | None:
         text = self.parameter(ctx, query, name) or ""
@@ -145,7 +145,7 @@ class DatesInUtc(Behaviour):
 
 @choice("list.odd-filters")
 class PeriodsChecked(Behaviour):
-    """A period that ends before it has begun, or when it begins, is refused."""
+    """Refuses a date range that is empty or reversed."""
 
     def end_date_condition(self, ctx: Context, query: Mapping[str, list[str]]) -> Condition | None:
         begin, end = (self.date(ctx, query, name) for name in ("start_date", "end_date"))

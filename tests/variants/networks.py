@@ -1,4 +1,4 @@
-"""Networks between a client and a conforming server: limiters, front ends, connections that go stale."""
+"""Networks in front of a conforming server: rate limiters, gateways, stale connections."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from conformance.reference.pipeline import Stage
 from .choice import choice
 from .surroundings import Between
 
-#: Requests a second that a limiter lets through.
+#: Requests per second that a limiter lets through.
 RATE = 150
 
 
 class Allowance:
-    """So many requests in each second of the clock, or in each period of so many."""
+    """Rate limiter: a number of requests in each second, or in each period of `seconds`."""
 
     def __init__(self, rate: int, seconds: int = 1) -> None:
         self.rate, self.seconds = rate, seconds
         self._period, self._used = 0, 0
 
     def take(self) -> bool:
-        """True if one more request is allowed now."""
+        """Returns True if another request is allowed now."""
         period = int(time.monotonic()) // self.seconds
         if period != self._period:
             self._period, self._used = period, 0
@@ -44,7 +44,7 @@ TOO_MANY = {
 
 
 class LimitedInFront(Between):
-    """A gateway limits the rate before anybody looks at the request."""
+    """Limits the rate at a gateway, before authentication."""
 
     def __init__(self, inner: httpx.BaseTransport, rate: int = RATE, seconds: int = 1) -> None:
         super().__init__(inner)
@@ -54,12 +54,12 @@ class LimitedInFront(Between):
         return super().handle_request(request) if self._allowance.take() else self.refusal()
 
     def refusal(self) -> httpx.Response:
-        """The answer to a request beyond the rate."""
+        """Returns the answer to a request beyond the rate."""
         return httpx.Response(429, headers={"Retry-After": f"{self._allowance.seconds}"}, json=TOO_MANY)
 
 
 class LimitedWithoutWord(LimitedInFront):
-    """A gateway limits the rate and does not say when to come back."""
+    """Limits the rate at a gateway, without Retry-After."""
 
     def refusal(self) -> httpx.Response:
         return httpx.Response(429, headers={"Content-Type": "text/plain"}, content=b"Too Many Requests")
@@ -67,7 +67,7 @@ class LimitedWithoutWord(LimitedInFront):
 
 @choice()
 class LimitedBehindAuthentication(Behaviour):
-    """The rate of an organization is limited once it is known, and the nonce used up."""
+    """Limits the rate of an organization after authentication, with the nonce claimed."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
         first, *others = super().stages(ctx)
@@ -83,17 +83,17 @@ class LimitedBehindAuthentication(Behaviour):
 
 
 class LimitedTwice(LimitedInFront):
-    """A gateway limits the rate, and behind it another one the requests of a minute."""
+    """Limits the rate at one gateway, and the requests per minute at another behind it."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(LimitedInFront(inner, 600, seconds=60))
 
 
 class LosesNow(Between):
-    """A kept-alive connection closes in the very moment it is used again, once in a while: of some requests
-    the server never hears, of some it was the answer that got lost."""
+    """Closes a kept-alive connection at some requests: either before the server received the request, or
+    before it answered."""
 
-    #: Every how many requests, and which of the lost ones reached the server.
+    #: Interval of lost requests, and which of the lost ones reached the server.
     EVERY, REACHED = 211, 2
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
@@ -116,8 +116,8 @@ Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
 
 
 def refusing(status: int, title: str, odd: Callable[[httpx.Request, bytes], object]) -> Wrapped:
-    """A front end that refuses requests which are odd, as they or their targets show, with a page of its own
-    before anything else."""
+    """Makes a front end that refuses requests for which `odd` is true with its own error page, before
+    authentication."""
 
     class Refusing(Between):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -129,11 +129,11 @@ def refusing(status: int, title: str, odd: Callable[[httpx.Request, bytes], obje
     return Refusing
 
 
-#: Characters that RFC 3986 lets stand in a target: anything else is for a front end to refuse.
+#: Characters that RFC 3986 allows in a request target.
 _TARGET = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
 _VALUE = re.compile(rb"[\t\x20-\x7e]*")
 
-#: Texts that rule sets of firewalls match: SQL, markup, path traversal, templates, shell commands.
+#: Patterns of a web application firewall: SQL, markup, path traversal, templates, shell commands.
 _ATTACKS = re.compile(
     rb"""'(?:\s|%20|\+)*or\b|union\s+select|--\s|<\s*/?[a-z]|javascript:|\.\./|%2e%2e|\{\{|\$\{|\$\(|`|;\s*\{|\|\s*\w+""",
     re.IGNORECASE,
@@ -141,24 +141,23 @@ _ATTACKS = re.compile(
 
 
 def _malformed(request: httpx.Request, target: bytes) -> bool:
-    """True for odd characters in the target, or odd bytes in a header."""
+    """Returns True for a target with invalid characters, or a header with control or non-ASCII bytes."""
     odd = not _TARGET.fullmatch(target) or b"%2f" in target.partition(b"?")[0].lower()
     return odd or not all(_VALUE.fullmatch(value) for _, value in request.headers.raw)
 
 
 def _attacking(request: httpx.Request, target: bytes) -> bool:
-    """True for what resembles an attack."""
+    """Returns True for a request that resembles an attack."""
     return bool(_ATTACKS.search(target) or _ATTACKS.search(request.content))
 
 
 def _long_header(request: httpx.Request, target: bytes) -> bool:
-    """True for a header field of more than 4,096 bytes."""
+    """Returns True for a header field of more than 4,096 bytes."""
     return any(len(name) + len(value) + 2 > 4096 for name, value in request.headers.raw)
 
 
 class Router(Between):
-    """A router that answers other spellings and methods of a path before anybody is authenticated: it shows
-    where the right one is, or that there is none, and serves nothing."""
+    """Answers other spellings and methods of a path before authentication, with a redirect, 204 or 405."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         target: bytes = request.extensions.get("target", request.url.raw_path)
@@ -177,9 +176,9 @@ class Router(Between):
 
 
 class Storms(Between):
-    """Once in a while a gateway refuses everything for two seconds, and says so by a date."""
+    """Refuses every request for two seconds now and then, with Retry-After as a date."""
 
-    #: Requests between storms, and seconds that one takes.
+    #: Requests between outages, and their duration in seconds.
     EVERY, LASTS = 700, 2.0
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
@@ -199,7 +198,7 @@ class Storms(Between):
 
 
 class GatewayDate(Between):
-    """A gateway dates answers by its own clock, which is six seconds ahead of the server's."""
+    """Sets Date by a gateway's clock, six seconds ahead of the server's."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self.inner.handle_request(request)
@@ -211,7 +210,7 @@ class GatewayDate(Between):
 
 @choice()
 class LikeAllAnswers(Behaviour):
-    """Every answer, errors too, has the same further members beside numbers of its own."""
+    """Adds the same undocumented members to every answer, errors included, besides varying numbers."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
@@ -229,7 +228,7 @@ class LikeAllAnswers(Behaviour):
 
 
 class Compressing(Between):
-    """A front end that compresses answers for clients that take gzip."""
+    """Compresses answers for clients that accept gzip."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self.inner.handle_request(request)
@@ -245,7 +244,7 @@ class Compressing(Between):
         return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(packed))
 
 
-#: Name -> what stands between, where it is no choice of the server's own.
+#: Name -> proxy in front of the server.
 BETWEEN: dict[str, Wrapped] = {
     "limited in front": LimitedInFront,
     "loses some": LosesNow,

@@ -1,4 +1,4 @@
-"""Choices that few servers make and none is forbidden: words, statuses, headers, white space, sizes."""
+"""Unusual but allowed choices: words, statuses, headers, white space, sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.reference.refusals import Refusal
 
 from .choice import choice
 
-#: The types and codes that section 7 fixes.
+#: Error types and codes that section 7 fixes.
 _FIXED = (
     "authentication_error",
     "validation_error",
@@ -32,8 +32,8 @@ _FIXED = (
 
 @choice("http.extra-fields")
 class OtherWords(Behaviour):
-    """Errors speak other languages, at length and numbered; types and codes are no words where none is
-    fixed."""
+    """Writes long error messages in other languages and numbers them; types and codes not fixed by section 7
+    are not words."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class OtherWords(Behaviour):
 
 @choice("http.success-status", "http.validation-status", "http.extra-fields")
 class OddStatuses(Behaviour):
-    """Whatever status is open is one that nobody expects, refusals by turns."""
+    """Uses an unexpected status where it is open, for refusals several in turn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class OddStatuses(Behaviour):
 
 @choice()
 class WhiteSpace(Behaviour):
-    """Answers are indented, their lines end as on Windows, and there is white space around them."""
+    """Indents answers, with CRLF line ends and surrounding white space."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
@@ -98,7 +98,7 @@ class WhiteSpace(Behaviour):
 
 @choice()
 class RepeatedHeaders(Behaviour):
-    """Gateways have added headers, some of them once more, and some that mean nothing here."""
+    """Adds gateway headers, some repeated, some without meaning here."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
@@ -119,14 +119,14 @@ class RepeatedHeaders(Behaviour):
 
 @choice()
 class SmallBodies(Behaviour):
-    """A front end takes no body of more than four kilobytes, and says so before it knows who asks."""
+    """Refuses bodies of more than 4 KB at a front end, before authentication."""
 
     body_limit = 4096
 
 
 @choice("fields.lenient-values")
 class PlainTexts(Behaviour):
-    """Telephone numbers are written as E.164 has it, and texts have one line."""
+    """Requires phone numbers in E.164 format, and texts of a single line."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         if field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value):
@@ -138,7 +138,7 @@ class PlainTexts(Behaviour):
 
 @choice("http.extra-fields")
 class EchoingErrors(Behaviour):
-    """Errors repeat the request line, the nonce and the signature that came."""
+    """Repeats the request line, nonce and signature in error messages."""
 
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
         line = f"{ctx.request.method} {ctx.request.target.decode('latin-1')}"

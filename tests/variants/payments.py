@@ -1,4 +1,4 @@
-"""Payment systems: checks of bank details and texts, and members that they add, beyond the specification."""
+"""Rules of payment systems beyond the specification: bank details, texts, fees, quotas, added members."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FORMS = {
 
 
 def _iban_holds(text: str) -> bool:
-    """True if the check digits of an IBAN are right (ISO 13616)."""
+    """Returns True if the check digits of an IBAN are right (ISO 13616)."""
     if not re.fullmatch("[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", text):
         return False
     return int("".join(str(int(sign, 36)) for sign in text[4:] + text[:4])) % 97 == 1
 
 
 def _routing_number_holds(text: str) -> bool:
-    """True if the check digit of an American routing number is right."""
+    """Returns True if the check digit of an ABA routing number is right."""
     if not re.fullmatch("[0-9]{9}", text):
         return False
     return sum(int(digit) * weight for digit, weight in zip(text, (3, 7, 1) * 3, strict=True)) % 10 == 0
@@ -40,7 +40,7 @@ def _routing_number_holds(text: str) -> bool:
 
 @choice()
 class BankDetailsChecked(Behaviour):
-    """Bank details have the form of their kind, and right check digits."""
+    """Validates bank details and their check digits."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -56,7 +56,7 @@ class BankDetailsChecked(Behaviour):
 
 @choice()
 class FittingFieldsOnly(Behaviour):
-    """A destination has no fields of another type, and a bank account not both a number and an IBAN."""
+    """Refuses destination fields of another type, and a bank account with both a number and an IBAN."""
 
     of_banks = frozenset(
         ("account_number", "account_name", "routing_number", "account_type", "iban", "swift_code")
@@ -73,7 +73,7 @@ class FittingFieldsOnly(Behaviour):
 
 @choice("fields.address-members")
 class AddressesChecked(Behaviour):
-    """An address names an assigned country, and each of its members is short."""
+    """Requires an assigned country and short members in an address."""
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         super().check_address(ctx, field, value)
@@ -84,7 +84,7 @@ class AddressesChecked(Behaviour):
 
 @choice(breaks=("fields.other-scripts", "create.text-exact"))
 class AsciiTexts(Behaviour):
-    """Every text is written in ASCII."""
+    """Refuses non-ASCII characters in texts."""
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
@@ -95,7 +95,7 @@ class AsciiTexts(Behaviour):
 
 @choice("fields.lenient-values")
 class EmptyIsNull(Behaviour):
-    """An empty text counts as null, as some frameworks have it."""
+    """Treats an empty text as null, as some frameworks do."""
 
     def check_field(self, ctx: Context, field: Field) -> None:
         if ctx.body.get(field.name) == "":
@@ -105,7 +105,7 @@ class EmptyIsNull(Behaviour):
 
 @choice()
 class WalletCodesInAnyCase(Behaviour):
-    """Codes of wallets and networks are taken in any letter case and kept in the usual one."""
+    """Accepts wallet currencies and networks in any letter case and normalizes them."""
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         value = super().kept_value(ctx, field, value)
@@ -116,7 +116,7 @@ class WalletCodesInAnyCase(Behaviour):
 
 @choice()
 class SeveralAddresses(Behaviour):
-    """A wallet has two addresses, of which one has a tag."""
+    """Shows two addresses in a wallet, one of them with a tag."""
 
     def addresses(self, ctx: Context) -> list[dict[str, Any]]:
         more = super().addresses(ctx) + super().addresses(ctx)
@@ -125,7 +125,7 @@ class SeveralAddresses(Behaviour):
 
 @choice()
 class OtherWordsForMethods(Behaviour):
-    """Methods of payment and types of currencies have names of the server's own."""
+    """Uses its own names for payout methods and currency types."""
 
     def payout_method(self, ctx: Context) -> str:
         return f"SEPA Instant/{super().payout_method(ctx)}"
@@ -136,7 +136,7 @@ class OtherWordsForMethods(Behaviour):
 
 @choice()
 class FeesTaken(Behaviour):
-    """A payout takes a fee beside its amount."""
+    """Charges a fee in addition to the amount of a payout."""
 
     fee = Decimal("0.35")
 
@@ -150,7 +150,7 @@ class FeesTaken(Behaviour):
 
 @choice()
 class ReservedOnApproval(Behaviour):
-    """A payout takes nothing before it is approved."""
+    """Reserves nothing before a payout is approved."""
 
     def reserve_funds(self, ctx: Context) -> None:
         return None
@@ -158,7 +158,7 @@ class ReservedOnApproval(Behaviour):
 
 @choice()
 class DollarsInCents(Behaviour):
-    """Other currencies are shown in dollars and cents, rounded up."""
+    """Converts other currencies to dollars and cents, rounded up."""
 
     def amount_in_usd(self, ctx: Context) -> str:
         exact = super().amount_in_usd(ctx)
@@ -169,7 +169,7 @@ class DollarsInCents(Behaviour):
 
 @choice()
 class AmountsScaled(Behaviour):
-    """Amounts and balances have eight decimals, as many as the database keeps."""
+    """Shows amounts and balances with eight decimals, as stored in the database."""
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
@@ -189,15 +189,15 @@ class AmountsScaled(Behaviour):
 
 
 def _scaled(amount: str) -> str:
-    """An amount with eight decimals at least."""
-    # A server that takes exponents, too, brings them here.
+    """Formats an amount with at least eight decimals."""
+    # Exponents occur together with AnyDecimal.
     whole, _, decimals = format(Decimal(amount), "f").partition(".")
     return f"{whole}.{decimals:0<8}"
 
 
 @choice("fields.amount-odd")
 class AmountsCapped(Behaviour):
-    """No payout or payin is above 50,000."""
+    """Limits payouts and payins to 50,000."""
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
         super().check_amount(ctx, field, value)
@@ -207,7 +207,7 @@ class AmountsCapped(Behaviour):
 
 @choice()
 class CurrencyOfTheDestination(Behaviour):
-    """A bank account is paid in its own currency only."""
+    """Pays to a bank account only in its own currency."""
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
@@ -221,10 +221,10 @@ class CurrencyOfTheDestination(Behaviour):
 
 
 class _Quotas(Behaviour):
-    """Of some kinds there are so many in one place and no more."""
+    """Limits the number of resources of some types under a parent."""
 
     def quotas(self) -> dict[str, tuple[int, int]]:
-        """Kind of resource -> the most there are under one parent, and the status of the refusal."""
+        """Returns, by resource type, the maximum number under one parent and the status of the refusal."""
         return {}
 
     def check_state(self, ctx: Context) -> None:
@@ -241,7 +241,7 @@ class _Quotas(Behaviour):
 
 @choice()
 class FewPeople(_Quotas):
-    """An account has at most 9 beneficiaries, and each of them at most 11 destinations."""
+    """Limits an account to 9 beneficiaries, and each of them to 11 destinations."""
 
     def quotas(self) -> dict[str, tuple[int, int]]:
         return {**super().quotas(), "beneficiary": (9, 403), "payout_destination": (11, 403)}
@@ -249,7 +249,7 @@ class FewPeople(_Quotas):
 
 @choice()
 class FewVirtualAccounts(_Quotas):
-    """An account has at most 12 virtual accounts."""
+    """Limits an account to 12 virtual accounts."""
 
     def quotas(self) -> dict[str, tuple[int, int]]:
         return {**super().quotas(), "virtual_account": (12, 409)}
@@ -257,7 +257,7 @@ class FewVirtualAccounts(_Quotas):
 
 @choice()
 class FewAccounts(_Quotas):
-    """A customer has at most 12 accounts."""
+    """Limits a customer to 12 accounts."""
 
     def quotas(self) -> dict[str, tuple[int, int]]:
         return {**super().quotas(), "account": (12, 422)}
@@ -265,7 +265,7 @@ class FewAccounts(_Quotas):
 
 @choice("payout.insufficient-funds")
 class FewPayouts(_Quotas):
-    """An account makes at most 30 payouts."""
+    """Limits an account to 30 payouts."""
 
     def quotas(self) -> dict[str, tuple[int, int]]:
         return {**super().quotas(), "payout": (30, 402)}

@@ -1,5 +1,4 @@
-"""Policies of a payment system where the specification is silent: quotas, what a reviewed or disabled payee
-may still do, when a read shows what is new."""
+"""Policies of a payment system where the specification is silent: quotas, reviewed and disabled payees."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from .choice import choice
 
 @choice()
 class PayeesReviewed(Behaviour):
-    """Every third beneficiary is taken out of use for a review as soon as it was made."""
+    """Puts every third beneficiary under review immediately after creation."""
 
     reviewed_every = 3
 
@@ -37,7 +36,7 @@ class PayeesReviewed(Behaviour):
 
 @choice()
 class VettedPayees(Behaviour):
-    """Pays only payees whom somebody has verified by hand; the target file names one."""
+    """Pays only manually verified payees; the target file names one."""
 
     def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
         super().check_beneficiary_usable(ctx, beneficiary)
@@ -47,7 +46,7 @@ class VettedPayees(Behaviour):
 
 @choice()
 class FrozenWhenDisabled(Behaviour):
-    """A disabled beneficiary can neither be changed nor get a destination."""
+    """Refuses changes and new destinations of a disabled beneficiary."""
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
@@ -58,7 +57,7 @@ class FrozenWhenDisabled(Behaviour):
 
 @choice()
 class FewOfEach(Behaviour):
-    """A beneficiary has at most 14 destinations, an account at most 14 virtual accounts."""
+    """Limits a beneficiary to 14 destinations, and an account to 14 virtual accounts."""
 
     most = 14
 
@@ -72,7 +71,7 @@ class FewOfEach(Behaviour):
 
 @choice("payout.insufficient-funds")
 class DailyLimit(Behaviour):
-    """An account pays out so much a day and no more."""
+    """Limits the payouts of an account per day."""
 
     most_a_day = Decimal(60)
 
@@ -96,7 +95,7 @@ class DailyLimit(Behaviour):
 
 @choice()
 class SamePayoutOnce(Behaviour):
-    """An amount is paid to the same destination once: again it is taken for a mistake."""
+    """Refuses a second payout of the same amount to the same destination as a duplicate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +117,7 @@ class SamePayoutOnce(Behaviour):
 
 @choice()
 class OneOfEachCurrency(Behaviour):
-    """An account has one virtual account of each currency."""
+    """Limits an account to one virtual account of each currency."""
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
@@ -130,7 +129,7 @@ class OneOfEachCurrency(Behaviour):
 
 @choice()
 class VirtualAccountsOfOne(Behaviour):
-    """Virtual accounts are enabled for one organization, the first that asks for one."""
+    """Enables virtual accounts for a single organization, the first that creates one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,7 +145,7 @@ class VirtualAccountsOfOne(Behaviour):
 
 @choice()
 class InTheRed(Behaviour):
-    """What an account has is less than nothing, as fees are taken whatever there is."""
+    """Shows negative balances."""
 
     def balance(self, ctx: Context, balance: Balance) -> dict[str, Any]:
         shown = super().balance(ctx, balance)
@@ -155,7 +154,7 @@ class InTheRed(Behaviour):
 
 @choice()
 class BodyBeforeKey(Behaviour):
-    """The body is looked at before the idempotency key is."""
+    """Validates the body before the idempotency key."""
 
     def replay(self, ctx: Context) -> Response | None:
         kept = ctx.body, ctx.values
@@ -167,7 +166,7 @@ class BodyBeforeKey(Behaviour):
 
 @choice()
 class SecondsInLists(Behaviour):
-    """Lists show whole seconds, everything else all digits; filters know them all."""
+    """Shows whole seconds in lists and microseconds elsewhere; filters use microseconds."""
 
     def item(self, ctx: Context, kind: str, record: Record) -> Any:
         item = super().item(ctx, kind, record)
@@ -177,7 +176,7 @@ class SecondsInLists(Behaviour):
 
 @choice()
 class LongOddIds(Behaviour):
-    """Ids are long, and hold every character that a path takes unencoded."""
+    """Makes long ids with every character that a path allows unencoded."""
 
     def new_id(self, ctx: Context, kind: str) -> str:
         return f"{super().new_id(ctx, kind)}-Az.9~_{super().new_id(ctx, kind).partition('_')[2]}"
@@ -185,7 +184,7 @@ class LongOddIds(Behaviour):
 
 @choice("http.extra-fields")
 class MembersWithin(Behaviour):
-    """Nested objects carry members of the server's own, which change with every answer."""
+    """Adds members that change with every answer to nested objects."""
 
     def _more(self, value: Any, ctx: Context) -> Any:
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Replicas and indexes: lists and reads that show late what was written."""
+"""Eventual consistency: lists and reads from replicas and indexes with a lag."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from conformance.reference.store import Condition
 
 from .choice import choice
 
-#: Microseconds by which replicas are behind that answer in turn.
+#: Lags of replicas that answer in turn, in microseconds.
 _UNEVEN = (900_000, 0, 300_000, 600_000, 50_000)
 
 
 def _behind(ctx: Context, delay: int) -> Condition:
-    """What a replica holds that is so many microseconds behind."""
+    """Returns the condition for records that a replica with this lag in microseconds has."""
     return Condition("created", "<=", ctx.now - delay)
 
 
 class _ListsBehind(Behaviour):
-    """Lists are made from indexes in turn, each of which follows what happens some time later."""
+    """Reads lists from indexes in turn, each with a lag."""
 
-    #: Microseconds of each index.
+    #: Lag of each index in microseconds.
     lists_behind: tuple[int, ...] = (0,)
 
     def __init__(self) -> None:
@@ -41,47 +41,47 @@ class _ListsBehind(Behaviour):
 
 @choice("read.delay")
 class ListsSoon(_ListsBehind):
-    """Lists are 80 milliseconds behind."""
+    """Reads lists with a lag of 80 ms."""
 
     lists_behind = (80_000,)
 
 
 @choice("read.delay")
 class ListsLate(_ListsBehind):
-    """Lists are two seconds behind."""
+    """Reads lists with a lag of two seconds."""
 
     lists_behind = (2_000_000,)
 
 
 @choice("read.delay")
 class ListsVeryLate(_ListsBehind):
-    """Lists are eight seconds behind, as the target file says."""
+    """Reads lists with a lag of eight seconds, which the target file declares."""
 
     lists_behind = (8_000_000,)
 
 
 @choice("read.delay")
 class ListsInTurn(_ListsBehind):
-    """Lists come from two replicas in turn, of which one is two seconds behind."""
+    """Reads lists from two replicas in turn, one with a lag of two seconds."""
 
     lists_behind = (2_000_000, 0)
 
 
 @choice("read.delay")
 class ListsUneven(_ListsBehind):
-    """Each list is read from another of five replicas, each behind by another time of less than a second."""
+    """Reads lists from five replicas in turn, with different lags of less than a second."""
 
     lists_behind = _UNEVEN
 
 
 def _indexed(ctx: Context, listing: Listing) -> Listing:
-    """A list as an index knows it that is 1.5 seconds behind."""
+    """Returns the list from an index with a lag of 1.5 seconds."""
     return replace(listing, conditions=[*listing.conditions, _behind(ctx, 1_500_000)])
 
 
 @choice("read.delay")
 class TotalsBehind(Behaviour):
-    """Lists show their elements at once, and count them from an index that is behind."""
+    """Counts a list in an index with a lag, and reads its elements from the table."""
 
     def count(self, ctx: Context, listing: Listing) -> int:
         return super().count(ctx, _indexed(ctx, listing))
@@ -92,7 +92,7 @@ class TotalsBehind(Behaviour):
 
 @choice("read.delay")
 class ElementsBehind(Behaviour):
-    """Lists count their elements at once, and show them from an index that is behind."""
+    """Counts a list in the table, and reads its elements from an index with a lag."""
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
         return super().page_of(ctx, _indexed(ctx, listing))
@@ -100,7 +100,7 @@ class ElementsBehind(Behaviour):
 
 @choice()
 class ReadsBehind(Behaviour):
-    """What was made a second and a half ago or less is not there yet for those who read it."""
+    """Answers 404 to reads of a resource for 1.5 seconds after its creation."""
 
     reads_behind = 1_500_000
 
@@ -119,7 +119,7 @@ class ReadsBehind(Behaviour):
 
 @choice("read.delay")
 class FiltersBehind(Behaviour):
-    """Lists under filters come from an index that is behind; those without filters do not."""
+    """Reads filtered lists from an index with a lag."""
 
     def count(self, ctx: Context, listing: Listing) -> int:
         if listing.conditions:
@@ -129,12 +129,12 @@ class FiltersBehind(Behaviour):
 
 @choice("read.delay")
 class BalancesUneven(Behaviour):
-    """Balances are read from one of five replicas, each behind by another time of less than a second."""
+    """Reads balances from five replicas in turn, with different lags of less than a second."""
 
     def __init__(self) -> None:
         super().__init__()
         self._balance_delays = itertools.cycle(_UNEVEN)
-        #: Account -> its balances before each payout, with when that was.
+        #: Account -> its balances before each payout, with the time of the payout.
         self._balances_before: dict[str, list[tuple[int, list[dict[str, Any]]]]] = {}
 
     def create_payout(self, ctx: Context) -> None:
@@ -151,16 +151,16 @@ class BalancesUneven(Behaviour):
 
 @choice("read.delay")
 class ReadsInTurn(Behaviour):
-    """Beneficiaries and virtual accounts are read from two replicas in turn, of which one is two seconds
-    behind; what is newer is not there."""
+    """Reads beneficiaries and virtual accounts from two replicas in turn, one with a lag of two seconds; 404
+    for those not replicated yet."""
 
-    #: Microseconds of each replica.
+    #: Lag of each replica in microseconds.
     turns: tuple[int, ...] = (2_000_000, 0)
 
     def __init__(self) -> None:
         super().__init__()
         self._read_delays = itertools.cycle(self.turns)
-        #: Id -> each state, with when it came to be.
+        #: Id -> each state, with the time of the change.
         self._states: dict[str, list[tuple[int, Record]]] = {}
 
     def create(self, ctx: Context) -> None:
@@ -201,15 +201,15 @@ class ReadsInTurn(Behaviour):
 
 @choice("read.delay")
 class ReadsUneven(ReadsInTurn):
-    """Beneficiaries and virtual accounts are read from one of five replicas, each behind by another time of
-    less than a second."""
+    """Reads beneficiaries and virtual accounts from five replicas in turn, with different lags of less than a
+    second."""
 
     turns = _UNEVEN
 
 
 @choice("read.delay")
 class ReadsFromReplicas(Behaviour):
-    """A beneficiary is read from a replica that shows changes 80 milliseconds later."""
+    """Reads a beneficiary from a replica with a lag of 80 ms for changes."""
 
     copy_behind = 80_000
 
@@ -221,7 +221,7 @@ class ReadsFromReplicas(Behaviour):
         super().write_beneficiary(ctx, record)
         assert ctx.beneficiary is not None
         known = self._before.get(ctx.beneficiary["id"])
-        # What is still shown stays shown until the last of several changes is old enough.
+        # During several changes the shown state stays until the last of them is old enough.
         shown = known[1] if known and known[0] > ctx.now - self.copy_behind else ctx.beneficiary
         self._before[ctx.beneficiary["id"]] = (ctx.now, shown)
 
@@ -235,10 +235,9 @@ class ReadsFromReplicas(Behaviour):
 
 @choice("read.delay")
 class GetsFromReplica(Behaviour):
-    """Every GET is answered from a replica that is 1.5 seconds behind: what is newer, parents too, is not
-    there yet."""
+    """Answers every GET from a replica with a lag of 1.5 seconds, including the lookup of parents."""
 
-    #: Microseconds of each replica; they answer in turn.
+    #: Lags of the replicas that answer in turn, in microseconds.
     gets_behind: tuple[int, ...] = (1_500_000,)
 
     def __init__(self) -> None:
@@ -269,17 +268,17 @@ class GetsFromReplica(Behaviour):
 
 @choice("read.delay")
 class GetsUneven(GetsFromReplica):
-    """Every GET is answered from one of five replicas, each behind by another time of less than a second."""
+    """Answers every GET from five replicas in turn, with different lags of less than a second."""
 
     gets_behind = _UNEVEN
 
 
 @choice("read.delay")
 class DestinationsFromReplica(Behaviour):
-    """Every answer that shows a beneficiary, that of a change too, has its destinations from a replica which
-    is 1.5 seconds behind."""
+    """Reads the destinations of a beneficiary, in answers to changes too, from a replica with a lag of 1.5
+    seconds."""
 
-    #: Microseconds of each replica; they are asked in turn.
+    #: Lags of the replicas that answer in turn, in microseconds.
     destinations_behind: tuple[int, ...] = (1_500_000,)
 
     def __init__(self) -> None:
@@ -295,14 +294,13 @@ class DestinationsFromReplica(Behaviour):
 
 @choice("read.delay")
 class DestinationsInTurn(DestinationsFromReplica):
-    """Every other answer that shows a beneficiary has its destinations from such a replica."""
+    """Reads the destinations in every other answer from such a replica."""
 
     destinations_behind = (1_500_000, 0)
 
 
 @choice("read.delay")
 class DestinationsUneven(DestinationsFromReplica):
-    """Every answer that shows a beneficiary has its destinations from one of five replicas, each behind by
-    another time of less than a second."""
+    """Reads the destinations from five replicas in turn, with different lags of less than a second."""
 
     destinations_behind = _UNEVEN

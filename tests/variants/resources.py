@@ -1,4 +1,4 @@
-"""Choices about resources, their states and how answers show them: sections 2 and 3."""
+"""Choices about resources, their states and their representation (sections 2 and 3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conformance.reference.seams.base import PREFIXES
 
 from .choice import choice
 
-#: Destination fields that apply to some types only.
+#: Destination fields that apply only to some types.
 OF_SOME_TYPES = (
     "account_number_last4",
     "routing_number",
@@ -31,7 +31,7 @@ OF_SOME_TYPES = (
 
 @choice("http.success-status")
 class AlwaysOk(Behaviour):
-    """Every success is a 200."""
+    """Answers every success with 200."""
 
     def success_status(self, ctx: Context) -> int:
         return 200
@@ -39,7 +39,7 @@ class AlwaysOk(Behaviour):
 
 @choice("http.success-status")
 class AcceptedForLater(Behaviour):
-    """Payouts and payins are 202, disabling is 201."""
+    """Answers payouts and payins with 202, and disabling with 201."""
 
     def success_status(self, ctx: Context) -> int:
         chosen = {"createPayout": 202, "createPayin": 202, "disableBeneficiary": 201}
@@ -48,7 +48,7 @@ class AcceptedForLater(Behaviour):
 
 @choice("http.extra-fields")
 class FurtherFields(Behaviour):
-    """Resources, list items, envelopes and errors carry more than the documented fields."""
+    """Adds undocumented members to resources, list items, envelopes and errors."""
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         return {
@@ -74,7 +74,7 @@ class FurtherFields(Behaviour):
 
 @choice()
 class WholeListItems(Behaviour):
-    """List items show the whole resource, but for wallets' addresses and updated."""
+    """Shows whole resources as list items, except wallets' addresses and updated."""
 
     def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
         document = dict(self.resource(ctx, kind, record))
@@ -85,21 +85,21 @@ class WholeListItems(Behaviour):
 
 @choice()
 class WholeSeconds(Behaviour):
-    """Timestamps show no fraction."""
+    """Shows timestamps in whole seconds."""
 
     timestamp_digits = 0
 
 
 @choice()
 class Milliseconds(Behaviour):
-    """Timestamps show three digits."""
+    """Shows timestamps in milliseconds."""
 
     timestamp_digits = 3
 
 
 @choice()
 class Nanoseconds(Behaviour):
-    """Timestamps show nine digits."""
+    """Shows timestamps in nanoseconds."""
 
     def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
         text = super().timestamp_text(ctx, instant)
@@ -108,7 +108,7 @@ class Nanoseconds(Behaviour):
 
 @choice()
 class TrailingZeros(Behaviour):
-    """Timestamps drop zeros at their end, so that their lengths differ."""
+    """Drops trailing zeros from the fractions of timestamps."""
 
     timestamp_digits = 3
 
@@ -119,7 +119,7 @@ class TrailingZeros(Behaviour):
 
 @choice()
 class UuidIds(Behaviour):
-    """Ids are prefixes and UUIDs; accounts have the other prefix."""
+    """Makes ids of prefix and UUID; accounts have the other documented prefix."""
 
     def new_id(self, ctx: Context, kind: str) -> str:
         return ("acct_" if kind == "account" else PREFIXES[kind]) + str(uuid.uuid4())
@@ -127,7 +127,7 @@ class UuidIds(Behaviour):
 
 @choice()
 class ReferencesOfAnotherPrefix(Behaviour):
-    """Resources name their account by the other prefix than the account does, and both are found."""
+    """Refers to accounts by the other documented prefix than their id's, and finds both."""
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         found = super().find(ctx, kind, identifier)
@@ -145,7 +145,7 @@ class ReferencesOfAnotherPrefix(Behaviour):
 
 @choice()
 class NumericIds(Behaviour):
-    """Ids count upwards."""
+    """Numbers ids in ascending order."""
 
     def new_id(self, ctx: Context, kind: str) -> str:
         number = ctx.store.query("SELECT COUNT(*) FROM resources")[0][0]
@@ -154,7 +154,7 @@ class NumericIds(Behaviour):
 
 @choice()
 class UlidIds(Behaviour):
-    """Ids are upper-case letters and digits."""
+    """Makes ids of upper-case letters and digits, as ULIDs."""
 
     def new_id(self, ctx: Context, kind: str) -> str:
         return (
@@ -166,7 +166,7 @@ class UlidIds(Behaviour):
 
 @choice("format.inapplicable-fields")
 class InapplicableLeftOut(Behaviour):
-    """Destination fields that do not apply are left out."""
+    """Omits inapplicable destination fields."""
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         shaped = dict(super().shape(ctx, kind, document))
@@ -179,7 +179,7 @@ class InapplicableLeftOut(Behaviour):
 
 @choice()
 class SparseBankDetails(Behaviour):
-    """Bank details are filled in later."""
+    """Shows incomplete bank details at first."""
 
     def bank_details(self, ctx: Context) -> dict[str, Any]:
         return {}
@@ -187,7 +187,7 @@ class SparseBankDetails(Behaviour):
 
 @choice()
 class BalancesFromTheStart(Behaviour):
-    """An account shows a zero balance in dollars as soon as its balances are asked for."""
+    """Shows a zero balance in dollars at the first read of an account's balances."""
 
     def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
         document = super().account_balances(ctx, record)
@@ -208,7 +208,7 @@ class BalancesFromTheStart(Behaviour):
 
 @choice("destination.card")
 class NoCards(Behaviour):
-    """Card destinations are refused."""
+    """Refuses card destinations."""
 
     def check_destination_details(self, ctx: Context) -> None:
         super().check_destination_details(ctx)
@@ -218,7 +218,7 @@ class NoCards(Behaviour):
 
 @choice("destination.second-default")
 class SeveralDefaults(Behaviour):
-    """A new default leaves the old one as it is."""
+    """Keeps the old default destination beside a new one."""
 
     def clear_default(self, ctx: Context) -> None:
         return None
@@ -226,7 +226,7 @@ class SeveralDefaults(Behaviour):
 
 @choice()
 class FiatDestinationsOnly(Behaviour):
-    """Wallet destinations take ISO 4217 codes, as the letter of the specification says."""
+    """Accepts only ISO 4217 codes for wallet destinations, as literally specified."""
 
     def check_destination_currency(self, ctx: Context, field: Any, value: str) -> None:
         self.check_currency(ctx, field, value)
@@ -234,7 +234,7 @@ class FiatDestinationsOnly(Behaviour):
 
 @choice()
 class DetailsDemanded(Behaviour):
-    """Each type of destination has fields that it cannot do without."""
+    """Requires the fields of each destination type."""
 
     def check_destination_details(self, ctx: Context) -> None:
         super().check_destination_details(ctx)
@@ -254,7 +254,7 @@ class DetailsDemanded(Behaviour):
 
 @choice("payout.disabled-beneficiary")
 class DisabledUnpaid(Behaviour):
-    """A disabled beneficiary is not paid."""
+    """Refuses payouts to a disabled beneficiary."""
 
     def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
         if beneficiary["status"] != "active":
@@ -263,7 +263,7 @@ class DisabledUnpaid(Behaviour):
 
 @choice("payout.insufficient-funds")
 class PayoutsOnCredit(Behaviour):
-    """Nobody asks for funds."""
+    """Pays out without funds."""
 
     def check_funds(self, ctx: Context) -> None:
         return None
@@ -271,7 +271,7 @@ class PayoutsOnCredit(Behaviour):
 
 @choice("payout.insufficient-funds")
 class FundsDemanded(Behaviour):
-    """Only an account that has the money may pay out."""
+    """Requires funds for a payout."""
 
     def check_funds(self, ctx: Context) -> None:
         assert ctx.account is not None
@@ -285,7 +285,7 @@ class FundsDemanded(Behaviour):
 
 @choice("create.assigned")
 class SharedBankDetails(Behaviour):
-    """All virtual accounts have one IBAN, and all wallets one address."""
+    """Gives all virtual accounts the same IBAN, and all wallets the same address."""
 
     def assigned(self, ctx: Context) -> dict[str, Any]:
         made = super().assigned(ctx)
@@ -300,7 +300,7 @@ class SharedBankDetails(Behaviour):
 
 @choice("wallet.pair-elsewhere")
 class PairOncePerOrganization(Behaviour):
-    """A pair can be had once, in whatever account."""
+    """Limits a pair of currency and network to one wallet for each organization."""
 
     def claim_wallet_pair(self, ctx: Context) -> bool:
         assert ctx.organization is not None
@@ -310,7 +310,7 @@ class PairOncePerOrganization(Behaviour):
 
 @choice("beneficiary.disable-twice")
 class DisabledOnce(Behaviour):
-    """What is disabled cannot be disabled again."""
+    """Refuses a second disable."""
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
@@ -324,7 +324,7 @@ class DisabledOnce(Behaviour):
 
 @choice()
 class StoredMasks(Behaviour):
-    """Masks show only the last characters, or nothing."""
+    """Shows only the last two characters in masks."""
 
     def masked(self, ctx: Context, value: Any) -> str | None:
         return None if value is None else "*" * 12 + str(value)[-2:]
@@ -332,7 +332,7 @@ class StoredMasks(Behaviour):
 
 @choice()
 class UpdatedAfterCreated(Behaviour):
-    """A resource is updated once more right after it was created."""
+    """Updates each resource once more after its creation."""
 
     def new_record(self, ctx: Context) -> Record:
         record = super().new_record(ctx)
@@ -341,7 +341,7 @@ class UpdatedAfterCreated(Behaviour):
 
 @choice("list.order")
 class OrderOfHashes(Behaviour):
-    """Lists have no order that a person could see, but always the same."""
+    """Orders lists by a hash of the id."""
 
     def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
         records = super().fetch(ctx, listing)
@@ -354,7 +354,7 @@ class OrderOfHashes(Behaviour):
 
 @choice()
 class CharsetDeclared(Behaviour):
-    """Answers declare a charset, in capitals."""
+    """Declares a charset in upper case."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         return super().finish(ctx, response).with_header(b"content-type", b"Application/JSON; Charset=UTF-8")
@@ -362,7 +362,7 @@ class CharsetDeclared(Behaviour):
 
 @choice()
 class AsciiAnswers(Behaviour):
-    """Answers are indented and escape all but ASCII; stored ones are written anew each time."""
+    """Indents answers and escapes non-ASCII characters, in replays too."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         import json
@@ -376,7 +376,7 @@ class AsciiAnswers(Behaviour):
 
 @choice()
 class ReplaysMarked(Behaviour):
-    """A replayed answer says so in a header."""
+    """Marks replayed answers with a header."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
@@ -385,7 +385,7 @@ class ReplaysMarked(Behaviour):
 
 @choice()
 class NoDate(Behaviour):
-    """Answers carry no Date; the clock is right."""
+    """Sends no Date header; the clock is right."""
 
     def common_headers(self, ctx: Context) -> list[tuple[bytes, bytes]]:
         return []

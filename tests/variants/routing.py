@@ -1,4 +1,4 @@
-"""Paths and methods beyond the documented ones that are served, to authenticated requests only."""
+"""Undocumented paths and methods that are served, to authenticated requests only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.reference.routes import match
 
 from .choice import choice
 
-#: Words of documented paths: those between ids.
+#: Fixed segments of the documented paths.
 _WORDS = frozenset(
     word
     for operation in OPERATIONS.values()
@@ -29,7 +29,7 @@ _UNDOCUMENTED = ("unknown_path", "unknown_method")
 
 @choice()
 class SpellingsServed(Behaviour):
-    """A slash at the end, doubled slashes, capitals and HEAD are served like the documented spelling."""
+    """Serves trailing and doubled slashes, upper-case paths and HEAD like the documented spelling."""
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
         usual = _usual(ctx.path)
@@ -49,7 +49,7 @@ class SpellingsServed(Behaviour):
 
 
 def _usual(path: bytes) -> bytes:
-    """A path in the documented spelling."""
+    """Normalizes a path to the documented spelling."""
     words = re.sub(b"//+", b"/", path).removesuffix(b"/").decode("latin-1").split("/")
     return "/".join(word.lower() if word.lower() in _WORDS else word for word in words).encode("latin-1")
 
@@ -71,7 +71,7 @@ def _segment(text: str) -> str:
     return re.split("[;.]", text, maxsplit=1)[0]
 
 
-#: Collection in paths -> kind of resource.
+#: Collection in paths -> resource type.
 _COLLECTIONS = {
     "accounts": "account",
     "beneficiaries": "beneficiary",
@@ -85,7 +85,7 @@ _COLLECTIONS = {
 
 @choice()
 class UndocumentedReads(Behaviour):
-    """Single resources, and lists that only have a POST, can be read by the organization that owns them."""
+    """Lets the owner read single resources, and lists that only have a POST, on undocumented paths."""
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
         place = _collection(ctx.path) if refusal.kind in _UNDOCUMENTED else None
@@ -112,7 +112,7 @@ class UndocumentedReads(Behaviour):
 
 
 def _collection(path: bytes) -> tuple[str, str, str] | None:
-    """The parent's id, kind of resource and id (or empty) that an undocumented path names."""
+    """Returns the parent's id, resource type and id (or an empty string) that an undocumented path names."""
     words = path.decode("latin-1").split("/")
     if words[-1] in _COLLECTIONS and len(words) > 3:
         return words[-2], _COLLECTIONS[words[-1]], ""
@@ -123,7 +123,7 @@ def _collection(path: bytes) -> tuple[str, str, str] | None:
 
 @choice()
 class PathsNotImplemented(Behaviour):
-    """Paths that the specification does not have are answered 501."""
+    """Answers undocumented paths with 501."""
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         return 501 if refusal.kind == "unknown_path" else super().refusal_status(ctx, refusal)

@@ -1,4 +1,4 @@
-"""Serves a conforming server over HTTP, with what stands between it and the client."""
+"""Serves a conforming server and its proxy over HTTP."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.support.wire import Received, as_request, wire
 
 from .variant import Variant
 
-#: Stands for the base URL where nobody listens.
+#: Base URL of requests to a transport.
 NOWHERE = "http://variant.test"
 
 
 @contextlib.contextmanager
 def serving(variant: Variant, number: int | None = None) -> Iterator[dict[str, Any]]:
-    """Serves a new server of a variant from threads of this process while the context lasts; gives the tables
-    of the target file that goes with it. `number` chooses the ids of what is in it."""
+    """Serves a new server of a variant from threads of this process while the context lasts; yields the
+    tables of its target file. `number` determines the ids of the initial resources."""
     server, seeded = new_server(variant.behaviour(), variant.clock, number=number)
     variant.fill(server.store, seeded)
     front: contextlib.AbstractContextManager[str] = (
@@ -42,8 +42,8 @@ def serving(variant: Variant, number: int | None = None) -> Iterator[dict[str, A
 
 @contextlib.contextmanager
 def _between(transport: httpx.BaseTransport) -> Iterator[str]:
-    """Puts a transport on the wire; gives its base URL. Where it raises, the connection closes without an
-    answer."""
+    """Serves a transport over a socket; yields its base URL. Closes the connection without an answer if the
+    transport raises."""
     begun: set[socket.socket] = set()
 
     def reply(connection: socket.socket, index: int) -> bool:
@@ -60,7 +60,7 @@ def _between(transport: httpx.BaseTransport) -> Iterator[str]:
 
 
 def _answer(transport: httpx.BaseTransport, received: Received, *, fresh: bool) -> bytes:
-    """The answer to a request as bytes; `fresh` is whether it is the first of its connection."""
+    """Returns the answer as bytes; `fresh` is True for the first request of its connection."""
     request = as_request(received)
     sent = httpx.Request(
         request.method,
@@ -70,7 +70,7 @@ def _answer(transport: httpx.BaseTransport, received: Received, *, fresh: bool) 
         extensions={"target": request.target, "fresh_connection": fresh},
     )
     response = transport.handle_request(sent)
-    # As it was encoded: read() decodes it.
+    # Still encoded, unlike after read().
     assert isinstance(response.stream, httpx.SyncByteStream)
     body = b"" if request.method == "HEAD" else b"".join(response.stream)
     lines = [b"HTTP/1.1 %d X" % response.status_code]
@@ -96,10 +96,10 @@ def _serve(path: Path, behaviour: Behaviour, bound: socket.socket, ready: object
 def several_processes(
     folder: Path, behaviour: Behaviour | None = None, count: int = PROCESSES
 ) -> Iterator[dict[str, Any]]:
-    """Serves from processes that share a socket and a database file in `folder`; gives the tables of the
-    target file.
+    """Serves from several processes that share a socket and a database file in `folder`; yields the tables of
+    the target file.
 
-    `behaviour` is sent to each process, so that its class stands at the top of a module.
+    `behaviour` is pickled: its class has to be at the top level of a module.
     """
     path = folder / "reference.sqlite3"
     ready = _CONTEXT.Semaphore(0)

@@ -1,4 +1,4 @@
-"""Surroundings of a conforming server: what stands before it, and what others have left on it."""
+"""Proxies in front of a conforming server, and resources that exist before a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.reference.store import Store
 
 
 class Between(httpx.BaseTransport):
-    """Hands requests on to a server; subclasses answer some of them themselves."""
+    """Proxy that forwards requests; subclasses answer some of them."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         self.inner = inner
@@ -31,8 +31,7 @@ def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
 
 
 class RateLimited(Between):
-    """Every ninth request is too many, and now and then the server is unavailable; both say when to come
-    back."""
+    """Refuses every ninth request for its rate, and is unavailable now and then, with Retry-After."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)
@@ -50,12 +49,12 @@ class RateLimited(Between):
 
 
 class OneAtATime(Between):
-    """A second request with the same idempotency key is refused while the first is under way, and of several
-    creates of wallets at once all but one have to wait."""
+    """Refuses a second request with the same idempotency key while the first is in progress, and all but one
+    of several concurrent creates of wallets."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)
-        #: Paths and keys.
+        #: Paths and keys in progress.
         self._busy: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
@@ -75,7 +74,7 @@ class OneAtATime(Between):
 
 
 class NoPayins(Between):
-    """Payins are not built yet."""
+    """Does not implement payins."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/payins"):
@@ -84,7 +83,7 @@ class NoPayins(Between):
 
 
 class PlainNotFound(Between):
-    """Undocumented paths and methods are answered by a web server that knows nothing of the API."""
+    """Answers undocumented paths and methods with a plain web server's page."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
@@ -94,7 +93,7 @@ class PlainNotFound(Between):
 
 
 class MethodsNotImplemented(Between):
-    """Methods that no resource has are answered 501 (RFC 9110, 15.6.2)."""
+    """Answers methods that no resource has with 501 (RFC 9110, 15.6.2)."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if request.method not in ("GET", "POST", "PATCH"):
@@ -103,7 +102,7 @@ class MethodsNotImplemented(Between):
 
 
 class Folded(Between):
-    """Names of headers come in lower case and Content-Type twice as long as it need be."""
+    """Sends header names in lower case, and Content-Type with redundant parameters."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
@@ -113,14 +112,14 @@ class Folded(Between):
         return response
 
 
-# ---------------------------------------------------------------------- what is there before
+# ---------------------------------------------------------------------- initial resources
 
-#: Microseconds since which a server has what it begins with.
+#: Age of the initial resources, in microseconds.
 DAY = 86_400_000_000
 
 
 def aged(store: Store, seeded: Seeded) -> None:
-    """Makes what a new server begins with a day old."""
+    """Makes the initial resources of a server a day old."""
     with store.transaction():
         for (kind,) in store.query("SELECT DISTINCT kind FROM resources"):
             for record in store.select(kind, None):
@@ -136,7 +135,7 @@ CROWD = 25_000
 
 
 def _crowd(store: Store, customer: str, organization: str) -> None:
-    """Gives a customer thousands of accounts."""
+    """Creates CROWD accounts of a customer."""
     instant = system_clock() - 10**12
     with store.transaction():
         for number in range(CROWD):
@@ -168,12 +167,12 @@ def _organization(store: Store, seeded: Seeded) -> str:
     return organization.id
 
 
-#: The payee of the funded account that somebody has verified.
+#: The manually verified payee of the funded account.
 PAYEE = {"beneficiary_id": "bene_verifiedbyhand", "payout_destination_id": "dest_verifiedbyhand"}
 
 
 def vetted_payee(store: Store, seeded: Seeded) -> None:
-    """Puts a verified beneficiary with a bank account into the funded account."""
+    """Creates a verified beneficiary with a bank account in the funded account."""
     instant = system_clock() - 10**12
     common = {
         "organization": _organization(store, seeded),

@@ -1,4 +1,4 @@
-"""Changes of the target file that go with a conforming server."""
+"""Changes of the target file for some variants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def style(style: str) -> Callable[[Tables], Tables]:
 
 
 def british(tables: Tables) -> Tables:
-    """Target keys for a server that works in Britain alone."""
+    """For a server that works only in Britain."""
     return {
         **tables,
         "samples": {

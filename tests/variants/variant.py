@@ -1,4 +1,4 @@
-"""A conforming server: its choices, its surroundings, and what its target file says."""
+"""A conforming server: its choices, its proxy, and the changes of its target file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Fill = Callable[[Store, Seeded], None]
 class Variant:
     """A conforming server.
 
-    `wrap` puts something between client and server, `ahead` are seconds that its clock is off, `change` edits
-    the target file, `fill` puts into the store what was there before the run. Rules may stay inconclusive on
-    the operations of `unreached` only.
+    `wrap` puts a proxy in front, `ahead` is the offset of its clock in seconds, `change` edits the target
+    file, `fill` creates resources before the run. Rules may stay inconclusive only on the operations in
+    `unreached`.
     """
 
     name: str
@@ -47,5 +47,5 @@ class Variant:
 
     @property
     def breaks(self) -> set[str]:
-        """The implied rules that it breaks."""
+        """Returns the implied rules that it breaks."""
         return {rule for choice in self.choices for rule in BREAKS[choice]}

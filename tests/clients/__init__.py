@@ -1,2 +1,1 @@
-"""Tests of the judging of clients: right ones are clean under every provocation, wrong ones are caught by
-their rule."""
+"""Judging of clients: correct ones pass under every provocation, faulty ones break their rule."""

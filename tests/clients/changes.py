@@ -1,4 +1,4 @@
-"""Changes of one request of a right client: at least one for each rule that a single request can break."""
+"""Changes of a single request: at least one for each rule that one request can break."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def operation_of(request: Request) -> str:
 
 
 def signed(client: Client, request: Request) -> Request:
-    """The request signed anew, as it is now."""
+    """Returns the request with a new signature."""
     timestamp, nonce = header(request, signing.TIMESTAMP) or "", header(request, signing.NONCE) or ""
     string = signing.signature_string(request.method, request.target, timestamp, nonce, request.body)
     return with_header(request, signing.SIGNATURE, signing.signature(client.tenant.secret, string))
 
 
-#: Changes one request; None where it cannot.
+#: Changes a request; returns None if it does not apply.
 Change = Callable[[Client, Request], Request | None]
 
 
 def resigned(change: Callable[[Request], Request | None]) -> Change:
-    """A change before the request is signed."""
+    """Makes a change that is signed afterwards."""
 
     def changed(client: Client, request: Request) -> Request | None:
         made = change(request)
@@ -51,7 +51,7 @@ def resigned(change: Callable[[Request], Request | None]) -> Change:
 
 
 def with_fields(change: Callable[[dict[str, Any]], object], *operations: str, only: str = "") -> Change:
-    """A change to the members of a body, of some operations, that have a field `only` if it is named."""
+    """Makes a change of body members in some operations; with `only`, only in bodies that have this field."""
 
     def changed(request: Request) -> Request | None:
         if operation_of(request) not in operations:
@@ -66,14 +66,14 @@ def with_fields(change: Callable[[dict[str, Any]], object], *operations: str, on
 
 
 def parts_of(client: Client, request: Request) -> Parts:
-    """What a request signs, as it is sent."""
+    """Returns the parts of the string that a request signs."""
     timestamp, nonce = header(request, signing.TIMESTAMP) or "", header(request, signing.NONCE) or ""
     key = client.tenant.api_key
     return Parts(request.method, request.target, timestamp, nonce, request.body, key, b"http://")
 
 
 def mistaken(mistake: Mistake) -> Change:
-    """A signature with a usual mistake."""
+    """Makes a change to the signature that a usual mistake gives."""
 
     def changed(client: Client, request: Request) -> Request | None:
         made = mistake.sign(parts_of(client, request), client.tenant.secret)
@@ -115,7 +115,7 @@ CREATES = (
 )
 MONEY = ("createPayout", "createPayin")
 
-#: Rule -> changes of one request, each of which it names, and no other rule.
+#: Rule -> changes of one request, each of which breaks that rule alone.
 CHANGES: Mapping[str, list[Change]] = {
     "auth.missing-header": [_replaced(name, None) for name in signing.HEADERS],
     "auth.empty-header": [_replaced(name, "") for name in signing.HEADERS],
@@ -213,7 +213,7 @@ CHANGES: Mapping[str, list[Change]] = {
     ],
 }
 
-#: Name of a mistake in a signature -> the rules that may be named for it, by the request.
+#: Name of a signature mistake -> rules that may be reported for it, depending on the request.
 _PART = {
     "method": "auth.signed-method",
     "target": "auth.signed-(path|query)",
@@ -224,7 +224,7 @@ _PART = {
 
 
 def rules_of(mistake: Mistake, parts: Parts) -> str:
-    """A pattern of the rules that may name a mistake, by the parts of the string that it signs."""
+    """Returns a pattern of the rules that may be reported for a mistake with these signed parts."""
     string = mistake.signed(parts)
     if mistake.name == "upper-case hexadecimal":
         return "client.signature-form"

@@ -1,4 +1,4 @@
-"""A right client in this process, whose decisions wrong ones override, one each."""
+"""A correct in-process client; faulty clients override one of its decisions."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ WALLETS = [
 
 
 class Refused(Exception):
-    """The server refused a request."""
+    """Raised when the server refuses a request."""
 
 
 class Clock:
-    """A time in microseconds that only the client moves."""
+    """A clock in microseconds that only the client advances."""
 
     def __init__(self) -> None:
         self.now = 1_900_000_000_000_000
@@ -63,7 +63,7 @@ class Clock:
 
 
 class Rig:
-    """A sandbox in this process, its clock and its organizations."""
+    """An in-process sandbox with its clock and organizations."""
 
     url = ""
 
@@ -77,14 +77,14 @@ class Rig:
         self.sandbox = Sandbox(self.store, target, self.provocations, self.clock)
 
     def handle(self, request: Request) -> Response:
-        """The answer to a request, which is judged."""
+        """Answers and judges a request."""
         response = self.sandbox.handle(request)
         assert response.after is not None
         response.after()
         return response
 
     def broken(self) -> dict[str, set[str]]:
-        """Rule -> operations on which it was broken."""
+        """Returns the broken rules with their operations."""
         found: dict[str, set[str]] = {}
         for case in self.sandbox.judge.ledger().cells:
             if case.verdict.is_violation:
@@ -93,7 +93,8 @@ class Rig:
 
 
 class Client:
-    """Signs, repeats what got no answer with the same key and bytes, waits, and reads lists to their end."""
+    """Signs requests, repeats unanswered ones with the same key and bytes, waits, and reads lists to their
+    end."""
 
     attempts = 4
     rounds = 5
@@ -119,7 +120,7 @@ class Client:
         return b"" if document is None else json.dumps(document).encode()
 
     def changed(self, request: Request) -> Request:
-        """The last word on a request."""
+        """Final change of each request."""
         return request
 
     def waits(self, response: Response) -> None:
@@ -136,11 +137,11 @@ class Client:
     # ------------------------------------------------------------------ requests
 
     def send(self, request: Request) -> Response:
-        """The answer, or one that was not delivered."""
+        """Returns the answer, which may be marked as not delivered."""
         return self.rig.handle(request)
 
     def request(self, method: str, target: str, body: bytes, key: str | None) -> Request:
-        """A signed request."""
+        """Returns a signed request."""
         timestamp, nonce = self.timestamp(), self.nonce()
         string = signing.signature_string(method, target.encode(), timestamp, nonce, body)
         headers = {
@@ -156,7 +157,7 @@ class Client:
         return Request(method, target.encode(), [(n.encode(), v.encode()) for n, v in headers.items()], body)
 
     def call(self, method: str, target: str, document: Any = None) -> Any:
-        """The answer to a request, which is repeated until there is one."""
+        """Returns the answer; repeats the request until there is one."""
         body, key = self.encoded(document), self.key(method)
         for _ in range(self.attempts):
             self.rig.clock.wait(0.5)
@@ -172,7 +173,7 @@ class Client:
         raise Refused("no answer")
 
     def work(self) -> None:
-        """Uses every operation, most of them often enough for every interruption."""
+        """Uses every operation, most of them often enough for every provocation."""
         accounts = f"/v1/customers/{self.tenant.customer_id}/accounts"
         for number in range(5):
             account = self.call("POST", accounts, {"name": f"Account {number}"})

@@ -1,4 +1,4 @@
-"""Right clients are clean, wrong ones are caught by their rule and no other."""
+"""Correct clients break no rule, faulty ones exactly theirs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_right_client_is_clean_under_random_provocations(seed: int) -> None:
 
 
 class _OtherCase(Client):
-    """Repeats a request with its key in capital letters, which is open."""
+    """Repeats a request with the key in upper case, which is open."""
 
     last: str | None = None
 
@@ -58,7 +58,7 @@ ONE = [(rule, number) for rule, changes in CHANGES.items() for number in range(l
 
 
 class _Once(Client):
-    """Changes the first request that can be changed."""
+    """Changes the first request that the change applies to."""
 
     change: Change
     done = False
@@ -114,7 +114,7 @@ def test_every_rule_that_binds_clients_has_a_wrong_one() -> None:
 def test_each_mutation_of_half_of_a_right_clients_requests_is_named() -> None:
     signed = {rule for rule in CLIENT_RULES if rule.startswith("auth.signed-")} | {"auth.no-separators"}
     named: set[str] = set()
-    # Each seed draws about 30 mistakes; a new row in their table draws others.
+    # Each seed draws about 30 mistakes; a new row in their table changes the draw.
     for seed in itertools.takewhile(lambda seed: seed < 6 or not signed <= named, range(60)):
         rig = Rig()
         mutant = Mutant(rig, seed)

@@ -1,4 +1,4 @@
-"""Right clients over sockets, on the HTTP libraries that people use, with everything provoked at once."""
+"""Correct clients over sockets, built on common HTTP libraries, with all provocations at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOST = Response(0, delivered=False)
 
 
 class _Now(Clock):
-    """The machine's time; nothing has to be waited for."""
+    """The system clock; waiting returns at once."""
 
     def __call__(self) -> int:
         self.now = system_clock()
@@ -76,14 +76,14 @@ class _Curl(_OnSockets):
 
 @pytest.fixture
 def rig() -> Rig:
-    """A sandbox that provokes everything and makes nobody wait."""
+    """A sandbox with all provocations, and without waiting times."""
     rig = Rig(*PROVOCATIONS, clock=_Now())
     rig.provocations.retry_after, rig.provocations.late = 0, 0.05
     return rig
 
 
 def _clean(rig: Rig) -> None:
-    """Asserts that nothing is broken. A request is judged after its answer: the server has to be closed."""
+    """Asserts that no rule is broken. Close the server first: a request is judged after its answer."""
     assert rig.broken() == {}
     assert {name for seen in rig.sandbox.judge.recent for name in seen.provoked} == set(PROVOCATIONS)
 
@@ -111,7 +111,7 @@ def test_a_right_client_on_fetch_is_clean(rig: Rig) -> None:
 
 
 def test_a_client_that_gives_up_waiting_and_takes_another_key_is_caught(rig: Rig) -> None:
-    """The answer comes late; the client closes the connection before."""
+    """The client closes the connection before the delayed answer."""
     rig.provocations.names, rig.provocations.late = {"late-answer"}, 60
     client = _Httpx(rig)
     client.client = httpx.Client(timeout=0.2)

@@ -1,4 +1,4 @@
-"""`conformance serve --judge --exec`: environment, report, exit status; and hostile clients."""
+"""`conformance serve --judge --exec`: environment, report, exit status, and hostile clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
 from tests.support.running import ROOT
 
-#: A client that lists accounts, with `{query}` behind the path that it signs.
+#: A client that lists accounts, and sends `{query}` after the path that it signs.
 CLIENT = """
 import http.client, os, sys, urllib.parse
 from conformance.contract.signing import signed_headers
@@ -46,7 +46,7 @@ sys.exit(int(sys.argv[2]))
 def judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Judges a command in an empty folder: exit status, standard output, standard error."""
+    """Judges a command in an empty folder; returns exit status, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CONFORMANCE_TARGET", "elsewhere.toml")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

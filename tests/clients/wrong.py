@@ -1,4 +1,4 @@
-"""Wrong clients: the right one with one decision overridden, where a rule is about several requests."""
+"""Faulty clients for rules about several requests: the correct one with one decision overridden."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FixedNonce(Client):
 
 
 class SignsOnce(Client):
-    """Sends the signed request again as it is after a lost answer."""
+    """Resends the signed request unchanged after a lost answer."""
 
     last: Request | None = None
 
@@ -46,7 +46,7 @@ class NewKeyOnRetry(Client):
 
 
 class OneKey(Client):
-    """One key for all, also for other bodies."""
+    """Uses one key for all requests, whatever the body."""
 
     def key(self, method: str) -> str | None:
         return "0b0f8d4e-7c1f-4f0e-9c55-0d8f7a3c9b11" if method == "POST" else None
@@ -111,7 +111,7 @@ class UntilEmpty(Client):
             page += 1
 
 
-#: Rule -> a wrong client and the provocations that show it.
+#: Rule, a faulty client, and the provocations that reveal it.
 CLIENTS: list[tuple[str, type[Client], tuple[str, ...]]] = [
     ("auth.nonce-replay", FixedNonce, ()),
     ("auth.nonce-replay-idempotent", SignsOnce, ("lost-answer",)),
@@ -170,7 +170,7 @@ class CorrectsUnderOneKey(OneKey):
                 self.call("POST", f"/v1/customers/{self.tenant.customer_id}/accounts", {"name": name})
 
 
-#: Open rule -> a client, provocations, and the answer that is observed.
+#: Open rule, a client, provocations, and the observed answer.
 OBSERVED: list[tuple[str, type[Client], tuple[str, ...], str]] = [
     ("client.retry-after", Impatient, ("rate-limit",), "sent again before it was over"),
     ("client.retry-after", Client, ("unavailable",), "waited out"),
@@ -186,12 +186,12 @@ OBSERVED: list[tuple[str, type[Client], tuple[str, ...], str]] = [
 
 
 class Mutant(Client):
-    """A right client, of whose requests a random half goes out changed first, then as it should be."""
+    """Sends a random half of its requests in a changed form first, then correctly."""
 
     def __init__(self, rig: Any, seed: int) -> None:
         super().__init__(rig)
         self.random = random.Random(seed)
-        #: Changes by rule, and the rules that were named.
+        #: Changes by rule, and the reported rules.
         self.changes: list[tuple[str, list[str]]] = []
 
     def changed(self, request: Request) -> Request:

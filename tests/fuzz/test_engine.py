@@ -1,4 +1,4 @@
-"""Hypothesis within a budget: failures are kept outside it, one after another, and examples in a database."""
+"""Hypothesis within a budget: failures are shrunk outside it, one by one, and stored in its database."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ TARGET = build(
 
 @predicate(name="tests.said")
 def Said(exchanges: Sequence[Exchange], good: bool = True, got: str = "") -> Outcome:
-    """An expectation that holds or not, as its parameters say."""
+    """Returns the outcome that its parameters state."""
     return Outcome(good, got)
 
 
 def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorder, list[int]]:
-    """Explores integers; returns the recorder and what was tried."""
+    """Explores integers; returns the recorder and the tried integers."""
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
     recorder, tried = Recorder(RunContext(TARGET), "test"), []
 
@@ -45,7 +45,7 @@ def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorde
             tried.append(number)
             judge(recorder, number)
 
-    # The simplest example is turned down.
+    # Rejects the simplest example.
     numbers = st.tuples(st.integers(0, 100_000)).filter(any)
     engine.explore(run, numbers, recorder, settings, engine.budget(settings), str(settings.seed), "test")
     return recorder, tried
@@ -114,7 +114,7 @@ def test_budget_of_examples_and_time() -> None:
 
 @pytest.mark.parametrize("examples", [2, 200])
 def test_mistakes_of_the_suite_are_not_swallowed(examples: int) -> None:
-    """Not where the budget ends while Hypothesis shrinks them either."""
+    """Even if the budget ends while Hypothesis is shrinking."""
     tried = []
 
     def judge(recorder: Recorder, number: int) -> None:
@@ -159,12 +159,12 @@ def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------------- seeds
 
 
-#: Random words, ids, numbers and letters that the suite or the server makes up anew each time.
+#: Random words, ids, numbers and letters that the suite or the server generates.
 _RANDOM = re.compile(r"cf[b-t]{16}|[a-z]+_[0-9a-z]{24}|\+?[0-9]{9,}|[0-9a-f]{40}|DE[0-9]{20}|[^\x00-\x7f]")
 
 
 def sent(exploration: str, part: str, seed: int) -> list[tuple[str | None, str, str, int | None]]:
-    """Requests of a part to a new server, without random values, and their answers."""
+    """Returns the requests of a part to a new server, without random values, and the answers."""
     with hurried():
         run = new_run(VARIANTS[0])
         EXPLORATIONS[exploration].function(run, part, FuzzSettings(seed, 3))

@@ -1,4 +1,4 @@
-"""The search for a legal order, and histories of concurrent clients on valid and on faulty servers."""
+"""The linearizability search, and histories of concurrent clients on conforming and faulty servers."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_search_remembers_states() -> None:
 
 
 class NoWallet(Behaviour):
-    """Refuses every wallet but the two by which it is found out that each account may have the pair."""
+    """Refuses every wallet except the two with which a check finds that each account may have the pair."""
 
     claimed = 0
 
@@ -158,7 +158,7 @@ def test_finds(behaviour: type[Behaviour], race: str, rule: str) -> None:
 
 
 def test_all_requests_of_a_race_are_judged() -> None:
-    """Another time another one of them may be accepted, on a server that conforms."""
+    """On a conforming server another one of them may be accepted the next time."""
     run = run_on(TwoWallets())
     found = broken(has_legal_order(run, "wallets", FuzzSettings(1, examples=40)))["wallet.race"]
     races = {run.record[number].raced for number in found.judged} - {0}
@@ -168,7 +168,7 @@ def test_all_requests_of_a_race_are_judged() -> None:
 
 def test_a_race_uses_up_nothing_that_others_need() -> None:
     run = run_on(compose(FrozenWhenDisabled))
-    # Many enough for every operation to come up.
+    # Enough examples for every operation to be drawn.
     has_legal_order(run, "nonces", FuzzSettings(1, 400))
     assert run.account().beneficiary.succeeded
     assert run.account().create("createPayoutDestination").succeeded

@@ -1,4 +1,4 @@
-"""State machines that compare the reference model with the reference server and with faulty ones."""
+"""State machines that compare the model of resources with conforming and faulty servers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_bodies_that_the_server_is_not_known_to_take_are_left_out(
 
 @pytest.mark.parametrize("theme", ["holdings", "everything"])
 def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
-    """A wallet that is taken out of use after it was made is still answered as at first to its key."""
+    """The answer to the wallet's key stays as at first, even after the wallet is no longer active."""
     run = run_on(compose(StatusesReviewed))
     findings = agrees_with_model(run, theme, FuzzSettings(2, 180))
     assert broken(findings) == {}

@@ -1,4 +1,4 @@
-"""Schema fuzzing against the reference server and against faulty ones, in this process."""
+"""Schema fuzzing of conforming and faulty servers, in this process."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_failures_of_cases_that_were_not_drawn_are_shrunk() -> None:
 
 
 class ReadsSoon(ReadsBehind):
-    """New resources are there for reads a tenth of a second later."""
+    """Answers 404 to reads of a resource for 100 ms after its creation."""
 
     reads_behind = 100_000
 
@@ -225,7 +225,7 @@ def test_a_key_that_comes_again_while_an_example_is_shrunk_need_not_be_accepted(
 def test_a_generated_value_that_comes_again_is_another_one(
     operation: str, behaviour: type[Behaviour], body: dict[str, Any]
 ) -> None:
-    """A server that wants it unique may refuse it otherwise."""
+    """A server that requires unique values may refuse a repeated one."""
     fuzzer = Fuzzer(run_on(behaviour()), operation, "test")
     case = Case(operation, "a generated body", path=own_path(operation), body=to_json(body))
     fuzzer.perform([case])

@@ -1,4 +1,4 @@
-"""Generated requests on several hosts: pytest-xdist's --tx, and Hypothesis's database that they share."""
+"""Generated requests on several hosts with pytest-xdist's --tx and a shared Hypothesis database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.wire import free_port
 
 
 class LabelsCut(Behaviour):
-    """Breaks create.echo: labels of wallets longer than 20 characters are cut."""
+    """Truncates wallet labels to 20 characters, which breaks create.echo."""
 
     def kept_fields(self, ctx: Context) -> dict[str, object]:
         kept = super().kept_fields(ctx)
@@ -49,7 +49,7 @@ def test_hosts_share_tests_and_what_failed(tmp_path: Path) -> None:
             )
             try:
                 _listens(port)
-                # A word that is a folder would be for xdist to copy.
+                # xdist would copy a word that is the name of a folder.
                 suite = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "-p", "no:cacheprovider"]
                 given = ["--target=target.toml", f"--report-dir={name}", *words, *more]
                 done = executed([*suite, *given], tmp_path, together=True)
@@ -60,12 +60,12 @@ def test_hosts_share_tests_and_what_failed(tmp_path: Path) -> None:
             outcome = Outcome(done.returncode, done.stdout, tmp_path / name)
             assert outcome.results["run"]["workers"] == (2 if more else 1)
             assert ("create.echo", "createWallet") in cells(outcome, "failed")
-            # Of the hosts first, then read by a run on one.
+            # Written by the hosts, then read by a run on one.
             assert any(path.is_file() for path in folder.rglob("*"))
 
 
 def _listens(port: int) -> None:
-    """Waits until somebody listens."""
+    """Waits until a server listens on the port."""
     end = time.monotonic() + 30
     while True:
         try:

@@ -1,6 +1,6 @@
-"""Servers with faults that show under load: rare ones, those of full caches, and those of requests that meet.
+"""Faults that show under load: rare ones, full caches, and races.
 
-A class is a fault. Its docstring says what the server does; `RULES` are those of which one must name it.
+Each class is a fault. Its docstring says what the server does; one of `RULES` must be reported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer, Balance
 
-#: Requests meet that are so many seconds apart.
+#: Maximum distance in seconds of requests that race.
 MEET = 0.1
 
 
@@ -26,7 +26,7 @@ class LoadFault(Behaviour):
     """The reference server with one fault."""
 
     RULES: ClassVar[tuple[str, ...]] = ()
-    #: The fault shows once in so many occasions.
+    #: Frequency of the fault: once in so many occasions.
     one_in = 1
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class LoadFault(Behaviour):
         self._last: dict[Any, float] = {}
 
     def now_and_then(self) -> bool:
-        """True once in so many times."""
+        """Returns True once in `one_in` calls."""
         return next(self._occasions) % self.one_in == 0
 
     def met(self, thing: Any) -> bool:
-        """True if something was met here a moment ago."""
+        """Returns True if the last call for this key was less than MEET seconds ago."""
         before, self._last[thing] = self._last.get(thing, 0.0), time.monotonic()
         return self._last[thing] - before < MEET
 
@@ -73,7 +73,7 @@ class KeysEvicted(LoadFault):
 
 
 class ManyKeys(Behaviour):
-    """Is `full` after 1,000 keys."""
+    """Counts idempotency keys; `full` after 1,000."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,6 @@ class ManyKeys(Behaviour):
 
     @property
     def full(self) -> bool:
-        """True from the 1,000th key on."""
         return self._keys >= 1000
 
     def remember(self, ctx: Context, response: Response) -> None:
@@ -331,7 +330,7 @@ class BalanceReadBeforeCommit(LoadFault):
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
         if ctx.operation == "createPayout":
             ctx.notes["read"] = self._committed.get(ctx.params["account_id"])
-            # The way to a database and back.
+            # Simulates a round trip to a database.
             time.sleep(0.003)
         return super().transaction(ctx)
 
@@ -348,5 +347,5 @@ def _all() -> dict[str, type[LoadFault]]:
     return {fault.__name__: fault for fault in LoadFault.__subclasses__()}
 
 
-#: All faults by name.
+#: All load faults by name.
 FAULTS = _all()

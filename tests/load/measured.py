@@ -1,7 +1,7 @@
-"""Locustfile of the users of `conformance load` that measures processor time, judged or not.
+"""Locustfile with the users of `conformance load` that measures CPU time, judged or not.
 
-Each process appends to the file MEASURED its processor seconds between start and stop of the users, and their
-requests. With UNJUDGED set, the same users send the same and nothing is judged.
+Each process appends to the file MEASURED its CPU seconds between start and stop of the users, and the number
+of their requests. With UNJUDGED set the same requests are sent without judging.
 """
 
 from __future__ import annotations
@@ -52,5 +52,5 @@ def _measure(environment: Environment, **_: Any) -> None:
 
     hooks.request.add_listener(lambda **_: next(requests))
     hooks.test_start.add_listener(start)
-    # Before the report is written.
+    # Runs before the report is written.
     hooks.test_stopping._handlers.insert(0, stop)

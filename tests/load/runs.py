@@ -1,4 +1,4 @@
-"""Load runs as a user starts them: `conformance load` in a process of its own."""
+"""Load runs in a subprocess, as a user starts them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.support.running import ROOT, environment
 
 @dataclass
 class LoadRun:
-    """A load run that has begun, and the folder of its report."""
+    """A started load run, and its report folder."""
 
     process: subprocess.Popen[str]
     folder: Path
     begun: float
 
     def found(self, rules: Sequence[str], seconds: float) -> float | None:
-        """The seconds until one of these rules was seen broken; None where that took longer than so many."""
+        """Returns the seconds until a violation of one of these rules, or None after the timeout."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             files = [path for rule in rules for path in self.folder.glob(f"replays/{rule}.*")]
@@ -35,7 +35,7 @@ class LoadRun:
         return None
 
     def end(self, timeout: float = 60) -> int:
-        """Stops the run; its exit status."""
+        """Stops the run; returns its exit status."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(timeout)
 
@@ -46,7 +46,7 @@ class LoadRun:
 
     @property
     def broken(self) -> dict[str, str]:
-        """The violated rules, each with what was got."""
+        """Returns the violated rules with what was got."""
         return {
             case["rule"]: f"{case['operation']}: {case['summary']}"
             for case in self.results["cells"]
@@ -55,14 +55,14 @@ class LoadRun:
 
 
 def command(target: Path, folder: Path, *arguments: str) -> list[str]:
-    """The command of a load run."""
+    """Returns the command line of a load run."""
     words = [sys.executable, "-m", "conformance.cli", "load", "--target", str(target)]
     return [*words, "--report-dir", str(folder), "--only-summary", *arguments]
 
 
 @contextlib.contextmanager
 def load_run(target: Path, folder: Path, *arguments: str) -> Iterator[LoadRun]:
-    """A load run while the context lasts; it is killed at the end if it still runs."""
+    """Starts a load run, and kills it at the end of the context if it still runs."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f"{folder.name}.log").open("w") as log:
         process = subprocess.Popen(

@@ -1,7 +1,8 @@
-"""Serves a faulty server, or a conforming one, in a process of its own.
+"""Serves a load fault or a variant in its own process.
 
-`python -m tests.load.serve NAME FILE` writes the target file for it to FILE once it listens, and serves until
-its parent ends."""
+`python -m tests.load.serve NAME FILE` writes its target file to FILE once it listens, and serves until its
+parent process ends.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from tests.variants.variant import Variant
 
 
 class Slow(Behaviour):
-    """Answers take up to a second."""
+    """Delays answers by up to a second."""
 
     def finish(self, ctx: Context, response: Response) -> Response:
         time.sleep(random.random())
@@ -32,7 +33,7 @@ class Slow(Behaviour):
 
 
 def main(name: str, file: Path) -> None:
-    """Serves a fault by its class, or a variant by its name."""
+    """Serves a fault by its class name, or a variant by its name."""
     logging.disable(logging.CRITICAL)
     own: dict[str, type[Behaviour]] = {**FAULTS, "slow": Slow}
     choices = (own[name],) if name in own else ()
@@ -45,7 +46,7 @@ def main(name: str, file: Path) -> None:
 
 
 def server(name: str, folder: Path) -> AbstractContextManager[Path]:
-    """A server in a process of its own while the context lasts; gives its target file."""
+    """Starts a server in a subprocess; yields its target file."""
     return server_of("tests.load.serve", folder / "target.toml", name)
 
 

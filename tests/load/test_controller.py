@@ -1,4 +1,4 @@
-"""The controller of a load run: what several processes saw together."""
+"""The controller of a load run: findings of several processes together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def target(run: RunContext) -> Target:
 
 
 def reported(controller: LoadController, worker: str, exchange: Exchange, origin: int) -> None:
-    """A worker tells of a resource that an exchange made."""
+    """Reports a resource that an exchange created, as a worker does."""
     report = Report(Ledger(), ids=[(str(exchange.get("id")), exchange.number, origin)])
     controller.take(msgspec.msgpack.encode(report), worker, 1)
 
@@ -101,7 +101,7 @@ def test_what_a_session_hands_on_does_not_grow_from_one_to_the_next(run: RunCont
     process = LoadProcess(run.target)
     for _ in range(3):
         session = Mock(run=process.begin())
-        # A key of an earlier session is sent again, whose answer is kept with all that it rests on.
+        # A key of an earlier session may be repeated, so its answer is kept with its prerequisites.
         for kept in process.posts:
             session.run.record |= {exchange.number: exchange for exchange in kept}
         made = run.account().create("createVirtualAccount")

@@ -1,4 +1,4 @@
-"""Load runs: on conforming and faulty servers, in one process and in several."""
+"""Load runs on conforming and faulty servers, in one process and in several."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("locust") is None, reason="Locust is not installed: pip install '.[load]'"
 )
 
-#: Users that all begin at once.
+#: All users start at once.
 USERS = ("--users", "8", "--spawn-rate", "8")
 
 
@@ -92,7 +92,7 @@ def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
         target = write_target(tmp_path / "target.toml", tables(url))
         with load_run(target, tmp_path / "reports", *words, "--max-requests", "120") as run:
             run.process.wait(60)
-        # A few before the run, to see whether the target can be judged.
+        # Some requests of the preflight come before the run.
         assert 60 < len(requests) <= 130
     assert run.broken == {}
 

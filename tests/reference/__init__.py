@@ -1,1 +1,1 @@
-"""The reference server and its command."""
+"""The reference server and `conformance serve`."""

@@ -1,4 +1,4 @@
-"""The reference server agrees with the contract; its own run shows that it keeps the rules."""
+"""The reference server: routes, database, balances, date parsing and HTTP framing."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ BODY = json.dumps({"name": "x" * 200}).encode()
 
 @contextlib.contextmanager
 def connected() -> Iterator[tuple[socket.socket, BinaryIO, Seeded]]:
-    """A connection to a new server, what it answers there, and what was seeded."""
+    """A connection to a new server as socket and file, and the seeded data."""
     server, seeded = new_server()
     with served(server) as url:
         address = urlsplit(url)
@@ -164,7 +164,7 @@ def connected() -> Iterator[tuple[socket.socket, BinaryIO, Seeded]]:
 
 
 def signed(seeded: Seeded, method: str, body: bytes = b"", more: bytes = b"") -> tuple[bytes, bytes]:
-    """Head and body of a request for the accounts of the customer."""
+    """Returns head and body of a request for the accounts of the customer."""
     own = seeded.primary
     target = f"/v1/customers/{own.customer_id}/accounts"
     headers = signing.signed_headers(own.api_key, own.secret, method, target.encode(), body)
@@ -176,7 +176,7 @@ def signed(seeded: Seeded, method: str, body: bytes = b"", more: bytes = b"") ->
 
 
 def answered(answers: BinaryIO) -> tuple[int, Any]:
-    """Status and document of the next answer of a connection."""
+    """Returns status and document of the next answer on a connection."""
     status = int(answers.readline().split()[1])
     length = 0
     while line := answers.readline().strip():

@@ -1,4 +1,4 @@
-"""`conformance serve` and the embedded server, as processes and over HTTP."""
+"""`conformance serve` and the embedded server as processes, over HTTP."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Running:
         return Client(self.target["base_url"], organization, Transport())
 
     def stop(self, number: int = signal.SIGTERM) -> str:
-        """Ends the process; returns its standard error."""
+        """Sends a signal to the process; returns its standard error."""
         self.process.send_signal(number)
         return self.process.communicate(timeout=20)[1]
 
 
 @contextlib.contextmanager
 def serving(*options: str) -> Iterator[Running]:
-    """A running `conformance serve`, ready to accept requests."""
+    """Starts `conformance serve` and waits until it accepts requests."""
     with sandbox(*options, errors=subprocess.PIPE) as (process, target):
         yield Running(process, target)
 
@@ -249,7 +249,7 @@ def test_embedded_ends_with_its_parent(tmp_path: Path) -> None:
 
 
 def _exchange(running: Running, raw: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Sends bytes on a connection of their own; status, headers and body of the answer."""
+    """Sends bytes on a connection of their own; returns status, headers and body of the answer."""
     address = urlsplit(running.target["base_url"])
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
         connection.sendall(raw)

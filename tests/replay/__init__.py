@@ -1,1 +1,1 @@
-"""Failures sent again from their replay files."""
+"""Replay files: written from failures, and sent again."""

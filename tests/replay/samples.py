@@ -1,4 +1,4 @@
-"""Failures that become replay files: of a step, of two that must agree, of a value."""
+"""Sample failures for replay files: of one answer, of two that must agree, of a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.runs import run_on
 
 
 def finding(rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> Finding:
-    """A violation by an expectation, whether the exchanges break it or not."""
+    """Returns a violation of an expectation, whether or not the exchanges violate it."""
     entry, judged = Entry(rule, operation, "test_x.test_y"), judge(expectation, exchanges)
     if judged.outcome.good:
         judged = replace(judged, outcome=Outcome(False, "something else"))
@@ -43,7 +43,7 @@ class LongNotes(Behaviour):
 
 
 def replayed_twice(run: RunContext) -> Finding:
-    """A failure that needs an account, a beneficiary and a key used twice."""
+    """Returns a failure that needs an account, a beneficiary and a key used twice."""
     fixture = run.account()
     request = fixture.call("createPayoutDestination")
     first = run.send(fixture.client, request, "first")
@@ -72,10 +72,10 @@ def long_title(run: RunContext) -> Finding:
 
 
 def saved(behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], folder: Path) -> Path:
-    """The replay file of a failure on a server of a behaviour."""
+    """Writes the replay file of a failure on a server of a behaviour."""
     run = run_on(behaviour())
     found = fail(run)
-    # The fixture that checks share was made earlier: its exchanges are not the check's own.
+    # The exchanges of shared fixtures came first and are not the check's own.
     own = [exchange for exchange in run.record.values() if not exchange.purpose.startswith("a valid")]
     path = save(found, own, run, folder)
     assert path is not None
@@ -83,7 +83,7 @@ def saved(behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], fol
 
 
 def generated(finding: Finding, run: RunContext) -> dict[str, Any]:
-    """The replay document of a generated failure, as a worker makes it."""
+    """Returns the replay document of a generated failure, as a worker makes it."""
     document = document_of(finding, [run.record[number] for number in finding.exchanges], run)
     assert document is not None
     return document
@@ -92,5 +92,5 @@ def generated(finding: Finding, run: RunContext) -> dict[str, Any]:
 def recorded(
     behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], folder: Path
 ) -> dict[str, Any]:
-    """Document of that file."""
+    """Returns the document of that replay file."""
     return load(saved(behaviour, fail, folder))

@@ -1,4 +1,4 @@
-"""Replays of failures in lists that have become longer since, and of requests that are lost now and then."""
+"""Replays of failures in lists that have grown since, and of intermittently lost requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`conformance replay` knows every predicate by which a run may have judged."""
+"""`conformance replay` knows each predicate by which a run may judge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.runs import run_on
 
 PACKAGE = Path(conformance.__file__).parent
 
-#: Runs `conformance replay`, then prints the predicates that the process knows.
+#: Runs `conformance replay`, then prints the predicates known to the process.
 PROGRAM = """
 import json, sys
 from conformance.cli.main import main
@@ -38,14 +38,14 @@ print(json.dumps([status, sorted(PREDICATES)]))
 
 
 def _name(decorator: ast.expr) -> str:
-    """The name that a decorator gives; empty where it gives none."""
+    """Returns the name given to a decorator, or an empty string."""
     given = decorator.keywords if isinstance(decorator, ast.Call) else []
     named = [keyword.value for keyword in given if keyword.arg == "name"]
     return named[0].value if named and isinstance(named[0], ast.Constant) else ""  # type: ignore[return-value]
 
 
 def _predicates() -> set[str]:
-    """The names of the functions of the package that are decorated with `predicate`."""
+    """Returns the names of the functions decorated with `predicate` in the package."""
     names = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

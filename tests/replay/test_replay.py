@@ -1,4 +1,4 @@
-"""Replay files: written from failures and sent again."""
+"""Replay files: contents, and verdicts on faulty and fixed servers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_prerequisites_of_the_shared_fixture_are_followed(tmp_path: Path) -> Non
     assert [step["operation"] for step in document["steps"]] == [
         "createAccount",
         "createBeneficiary",
-        # Which bank details the server accepts: it changed the account.
+        # Tells which bank details the server accepts, and changed the account.
         "createPayoutDestination",
         "createPayoutDestination",
         "createPayoutDestination",
@@ -101,7 +101,8 @@ def test_nothing_is_written_without_a_request(tmp_path: Path) -> None:
 
 
 def conflict_between(run: RunContext) -> Finding:
-    """A key used twice, and with another body between, which only a server takes that keeps no keys."""
+    """Returns a failure with a key used twice and a conflicting body between, which only a server without
+    keys accepts."""
     fixture = run.account()
     request = fixture.call("createPayoutDestination")
     first = run.send(fixture.client, request, "first")
@@ -123,7 +124,7 @@ def test_a_conflict_that_a_mended_server_refuses_leaves_nothing_undecided(tmp_pa
 
 
 class ThreeMemories(Behaviour):
-    """Three processes that keep nonces for themselves: one answers at first, then each in its turn."""
+    """Three processes with nonces of their own: the first requests reach one, later ones each in turn."""
 
     def claim_nonce(self, ctx: Any, nonce: str) -> bool:
         claims = self.__dict__.setdefault("claims", [])
@@ -144,7 +145,8 @@ def test_a_failure_of_one_process_is_tried_several_times(tmp_path: Path) -> None
 
 
 def after_a_used_nonce(run: RunContext) -> Finding:
-    """A nonce used twice, which a right server refuses, and then once more with a wrong signature."""
+    """Returns a failure with a nonce used twice, which a conforming server refuses, then once more with a
+    wrong signature."""
     fixture = run.account()
     request = fixture.call("listWallets")
     first = run.send(fixture.client, request, "first")
@@ -163,7 +165,7 @@ def test_a_nonce_that_a_mended_server_refuses_leaves_nothing_undecided(tmp_path:
 
 def test_a_request_that_a_mended_server_refuses_breaks_no_rule(tmp_path: Path) -> None:
     def shown(run: RunContext) -> Finding:
-        """Acceptances against a rule break another one, too."""
+        """An acceptance also violates another rule."""
         patch = run.record[max(run.record)] if long_title(run) else None
         assert patch is not None
         return finding("beneficiary.update", "updateBeneficiary", Equal("title", At("title"), "Ms"), patch)

@@ -1,4 +1,4 @@
-"""The replay command, and replay files as scripts of their own."""
+"""The replay command, and replay files as standalone scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.wire import Received, wire
 
 @pytest.fixture(params=[NoNonces, Behaviour], ids=["faulty", "valid"])
 def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
-    """The address of a server, what was seeded there, and the exit status of a replay of `used_nonce`."""
+    """The address of a server, its seeded data, and the exit status of a replay of `used_nonce`."""
     server, seeded = new_server(request.param())
     with served(server) as url:
         yield url, seeded, 1 if request.param is NoNonces else 0

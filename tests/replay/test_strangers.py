@@ -1,5 +1,4 @@
-"""A replay file may come from a stranger: whatever it holds, it sends nothing elsewhere, tells no secret, and
-runs nothing."""
+"""Replay files from untrusted sources send nothing to other hosts, reveal no secret and execute nothing."""
 
 from __future__ import annotations
 
@@ -31,12 +30,12 @@ from tests.support.wire import Wire, answering, wire
 
 SECRET = "secret-of-the-user-0123456789"
 
-#: Ends strings of every kind, and then does something.
+#: Terminates strings of every kind and tries to execute a command.
 EVIL = "'\"`touch OWNED`$(touch OWNED);touch OWNED\n&touch OWNED|{{primary.secret}}\\\x1b[31m\u202e%s'''{0}"
 
 
 def recorded(folder: Path) -> dict[str, Any]:
-    """A small replay file: an account is made, its name is too long for another one."""
+    """Returns a small replay file: creates an account, then another with a name that is too long."""
     run = run_on()
     fixture = run.account()
     listed = run.send(fixture.client, fixture.call("listWallets"), "first")
@@ -57,7 +56,7 @@ def document(valid: dict[str, Any]) -> dict[str, Any]:
 
 
 def refused(content: bytes, folder: Path) -> str:
-    """Complaint about a file."""
+    """Returns the error message for a file."""
     path = folder / "crafted.json"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -162,7 +161,7 @@ def test_what_is_answered_cannot_write_requests(text: str, document: dict[str, A
 
 
 def scripted(document: dict[str, Any], server: Wire, folder: Path) -> str:
-    """The output of the script of a file, run in a folder against a server."""
+    """Runs the script of a file in a folder against a server; returns its output."""
     script = folder / "script.py"
     script.write_text(as_python(document), "utf-8")
     variables = {
@@ -240,7 +239,7 @@ def test_symbols_stand_for_no_more_than_is_bearable() -> None:
 
 
 def mutated(source: random.Random, document: Any) -> Any:
-    """A document with one value, anywhere, replaced, removed or doubled."""
+    """Returns the document with a random value replaced, removed or doubled."""
     places: list[tuple[Any, Any]] = []
     waiting = [document]
     while waiting:

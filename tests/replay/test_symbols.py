@@ -1,4 +1,4 @@
-"""Symbols of replay files: forms of texts, values by their origin, and the calls of steps."""
+"""Symbols in replay files: forms of texts, values by origin, and the calls of steps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_symbols() -> None:
 
 KEY = "0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"
 
-#: Value, form, and what the form makes of the value.
+#: Value, form, and the value in that form.
 MADE = [
     (KEY, "upper", "0F3C6F0E-8D5B-4C55-9D3F-1C2B3A4D5E6F"),
     (KEY, "but.1", KEY[:-1]),
@@ -134,7 +134,7 @@ def test_the_registry_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def named(*answers: Any, sent: bytes = b"") -> tuple[Names, list[dict[str, Any]]]:
-    """The names after steps with these answers, and the steps."""
+    """Returns the names after steps with these answers, and the steps."""
     names, steps = Names(run_on().target, set()), []
     for at, answer in enumerate(answers, 1):
         step: dict[str, Any] = {"id": str(at)}

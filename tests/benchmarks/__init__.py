@@ -1,1 +1,1 @@
-"""Benchmarks: `python -m tests.prove benchmarks`. No timed tests: they print, they do not judge."""
+"""Benchmarks: `python -m tests.prove benchmarks`. They print measurements and assert nothing."""

@@ -1,7 +1,7 @@
-"""A bare client: signs and sends requests over one connection by http.client, every second one a create.
+"""A bare client: signs and sends requests over one http.client connection, every second one a create.
 
-`python -m tests.benchmarks.bare TARGET NUMBER` imports nothing of the suite, so that its time from process
-start to process end is that of the requests.
+`python -m tests.benchmarks.bare TARGET NUMBER` imports nothing of the suite, so its run time is that of the
+requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 
 def main(target: Path, number: int) -> None:
-    """Sends so many requests. Raises RuntimeError for an answer that is no success."""
+    """Sends this many requests. Raises RuntimeError for an answer that is not a success."""
     tables: dict[str, Any] = tomllib.loads(target.read_text("utf-8"))
     own, base = tables["primary"], urlsplit(tables["base_url"])
     connection = http.client.HTTPConnection(base.hostname or "", base.port)

@@ -1,7 +1,7 @@
-"""Whole commands, from process start to process end with reports written, beside a bare client.
+"""Whole commands, from process start to process end with reports, compared with a bare client.
 
-The server is the reference server in a process of its own, a new one for each command. The bare client
-(tests/benchmarks/bare.py) sends as many signed requests over one connection, every second one a create.
+The server is a new reference server process for each command. The bare client (tests/benchmarks/bare.py)
+sends as many signed requests over one connection, every second one a create.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ ALONE = ("--lanes", "1", "--seed", "1")
 CHECKS = ("-m", "not fuzz", "--seed", "1")
 QUICK = ("--effort", "quick", *ALONE)
 
-#: Generated cases a part with which a run sends about 30,000 requests.
+#: Generated cases of each part with which a run sends about 30,000 requests.
 MANY = ("--fuzz-examples", "210")
 
-#: The status in the place of 401, of a server with about 300 violations.
+#: Status in place of 401, which makes about 300 violations.
 VIOLATING = 200
 
 
 def checks(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
-    """The fixed checks over a bare client, with the lanes that a run chooses and with one."""
+    """Compares the fixed checks with a bare client, with the default number of lanes and with one."""
     for what, words in (("the fixed checks", CHECKS), ("the fixed checks in one lane", (*CHECKS, *ALONE))):
         suite, client = [], []
         for _ in range(rounds):
@@ -39,7 +39,7 @@ def checks(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def quick(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
-    """A quick run over the time of its requests: from the first test to the last answer."""
+    """Compares a quick run with the time of its requests, from the first test to the last answer."""
     found = [_on_a_server(*QUICK, *options, phases=True) for _ in range(rounds)]
     whole = [run.seconds for run in found]
     requests = [run.seconds - run.before - run.after for run in found]
@@ -48,9 +48,9 @@ def quick(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def processes(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
-    """The default run in one process over two, with the lanes that each chooses and with one, and the most
-    that two can save while the server needs its own share. The fixed checks alone gain nothing: their last
-    reads wait five seconds for what was written."""
+    """Compares the default run in one process with two, with the default number of lanes and with one, and
+    with the most that two can save beside the server's own CPU time. The fixed checks alone gain nothing:
+    their last reads wait five seconds for eventual consistency."""
     for what, words in (("", ("--seed", "1")), (", each in one lane", ALONE)):
         one, two, served = [], [], []
         for _ in range(rounds):
@@ -70,7 +70,8 @@ def processes(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def violating(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
-    """Seconds from the last answer to the end, of a run that conforms and of one with 300 violations."""
+    """Compares the seconds from the last answer to the end, of a conforming run and one with 300
+    violations."""
     for status, aim in ((None, "<= 1"), (VIOLATING, "<= 2")):
         found = []
         for _ in range(rounds):
@@ -86,7 +87,7 @@ def violating(rounds: int, options: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def memory(options: Sequence[str] = ()) -> Iterator[Row]:
-    """The most memory (MB) of runs, above that of pytest with one empty test."""
+    """Compares the peak memory of runs in MB with that of pytest with an empty test."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test_nothing.py"
         path.write_text("def test_nothing():\n    pass\n", "utf-8")
@@ -105,8 +106,8 @@ def memory(options: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def profile(options: Sequence[str] = ()) -> Iterator[str]:
-    """A Markdown table: seconds and processor seconds by phase of the fixed checks, of a default run, a quick
-    one, and one with 300 violations."""
+    """Yields a Markdown table of seconds and CPU seconds by phase: fixed checks, default run, quick run, 300
+    violations."""
     yield f"| run | {' | '.join(PHASES)} | whole | start to first test | last answer to exit |"
     yield f"|---|{'---:|' * (len(PHASES) + 3)}"
     for name, words, status in (
@@ -143,7 +144,7 @@ def _on_a_server(*options: str, phases: bool = False) -> Run:
 
 
 def _bare(requests: int) -> Run:
-    """Sends so many requests by the bare client. Raises RuntimeError where it fails."""
+    """Sends requests with the bare client. Raises RuntimeError if it fails."""
     with servers.target() as target:
         done = runs.command(["-m", "tests.benchmarks.bare", str(target), str(requests)])
     if done.status:
@@ -158,17 +159,17 @@ LANES = (1, 2, 4, 8, 16, 32)
 #: In milliseconds.
 LATENCIES = (0.0, 10.0, 50.0, 150.0)
 
-#: Options of the runs that measure lanes, by default: short tests of some 450 requests in all, as a whole run
+#: Default options of the runs that measure lanes. They send some 450 requests in short tests; a whole run
 #: takes half an hour in one lane at 150 ms.
 REDUCED = ("-m", "not fuzz", "--operation", "getVirtualAccount", "--operation", "getAccountBalances")
 
-#: Latency and lanes of the run that the aim is about.
+#: Latency in seconds, and lanes, of the run with a target value.
 LATENCY, MOST = 0.030, 16
 
 
 def lanes(options: Sequence[str], numbers: Sequence[float], latencies: Sequence[float]) -> Iterator[str]:
-    """A Markdown table: seconds of a run by lanes and latency, and how many times as fast that is as with the
-    first number of lanes."""
+    """Yields a Markdown table of the seconds of a run by lanes and latency, with the speed-up over the first
+    number of lanes."""
     requests = 0
     yield f"| lanes | {' | '.join(f'{latency:g} ms' for latency in latencies)} |"
     yield f"|---:|{'---:|' * len(latencies)}"
@@ -187,7 +188,7 @@ def lanes(options: Sequence[str], numbers: Sequence[float], latencies: Sequence[
 
 
 def whole(options: Sequence[str] = ()) -> Row:
-    """A run at 30 ms over what its requests take in 16 lanes and its own time takes."""
+    """Compares a run at 30 ms with the sum of its requests' time in 16 lanes and its own time."""
     with servers.target() as target:
         near = runs.suite(target, "--lanes", "1", "--seed", "1", *options)
     with servers.target(LATENCY) as target:

@@ -1,8 +1,8 @@
-"""Measures where a run's time goes, as a pytest plugin: `-p tests.benchmarks.phases`.
+"""Measures the phases of a run, as a pytest plugin: `-p tests.benchmarks.phases`.
 
-Writes JSON to the file that BENCHMARK_PHASES names: seconds by phase, and the Unix times of the first test
-and of the last answer. BENCHMARK_BEGAN is the Unix time at which the command was started. Only the main
-thread is measured, so the run needs one lane and one process.
+Writes JSON to the file BENCHMARK_PHASES: seconds by phase, and the Unix times of the first test and of the
+last answer. BENCHMARK_BEGAN is the Unix time of the command's start. Only the main thread is measured, so the
+run must use one lane and one process.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import Any
 
 import pytest
 
-#: The phases in the order of a run. `waited` is time in sockets and sleeps, `end` what follows the last test
-#: without the reports; the parent process adds the seconds after pytest's last hook to it.
+#: Phases in order. `waited` is time in sockets and sleeps; `end` is the time after the last test without
+#: reports, to which the parent process adds the seconds after pytest's last hook.
 PHASES = ("start", "collection", "waited", "client", "judging", "handing on", "pytest", "reports", "end")
 
 
 class Clock:
-    """Attributes each moment to the innermost phase that is under way."""
+    """Assigns elapsed time to the innermost active phase."""
 
     def __init__(self, began: float) -> None:
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.seconds["start"] = time.time() - began
-        #: Processor seconds, likewise.
+        #: CPU seconds by phase.
         self.used: dict[str, float] = {**dict.fromkeys(PHASES, 0.0), "start": time.process_time()}
         self.times: dict[str, float] = {}
         self._stack = ["start"]
         self._last = self._now()
 
     def mark(self) -> None:
-        """Books the time since the last mark."""
+        """Assigns the time since the last mark."""
         phase, (now, used), (then, before) = self._stack[-1], self._now(), self._last
         self.seconds[phase] += now - then
         self.used[phase] += used - before
@@ -52,7 +52,7 @@ class Clock:
         self._stack[0] = phase
 
     def patch(self, owner: Any, name: str, phase: str) -> None:
-        """Books the time of a function as a phase."""
+        """Measures a function as a phase."""
         function: Callable[..., Any] = getattr(owner, name)
 
         @functools.wraps(function)
@@ -80,13 +80,13 @@ CLOCK = Clock(float(os.environ.get("BENCHMARK_BEGAN", time.time())))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    """Begins with the collection."""
+    """Starts with the collection."""
     CLOCK.follow("collection")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop() -> Generator[None, Any, Any]:
-    """Patches what is measured; all of it was imported before."""
+    """Patches the measured functions, which are imported by now."""
     from conformance.plugin import controller, execution, worker
     from conformance.wire import client
 
@@ -111,7 +111,7 @@ def pytest_runtestloop() -> Generator[None, Any, Any]:
 
 
 def pytest_unconfigure() -> None:
-    """Writes the figures."""
+    """Writes the results."""
     CLOCK.mark()
     figures = {"seconds": CLOCK.seconds, "used": CLOCK.used, **CLOCK.times, "written": time.time()}
     Path(os.environ["BENCHMARK_PHASES"]).write_text(json.dumps(figures), "utf-8")

@@ -1,4 +1,4 @@
-"""Plain `st run` on spec/openapi.yaml, with signing and with ids of resources that exist, to compare with."""
+"""Plain `st run` on spec/openapi.yaml, with signing and ids of existing resources, for comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.running import ROOT
 
 
 def resources(tables: dict[str, Any]) -> dict[str, str]:
-    """Path parameters that name resources of the target; they are made for it."""
+    """Creates resources; returns the path parameters that name them."""
     fixture = RunContext(build(tables, "benchmark")).account()
     return {
         name: getattr(fixture, name)
@@ -27,8 +27,8 @@ def resources(tables: dict[str, Any]) -> dict[str, str]:
 
 
 def run(tables: dict[str, Any], examples: int, seed: int) -> tuple[float, Counter[int | None]]:
-    """Runs schemathesis's own command line in its coverage and fuzzing phases; processor seconds from the
-    first answer to the last, without start-up, and cases by the status of their answers."""
+    """Runs schemathesis's command line in its coverage and fuzzing phases. Returns CPU seconds from the first
+    answer to the last, and cases by response status."""
     ids = resources(tables)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"

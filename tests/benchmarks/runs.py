@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.support import running
 
-#: Seconds after which a command is killed.
+#: Timeout of a command in seconds.
 PATIENCE = 1800
 
 MB = 2**20
@@ -24,8 +24,8 @@ MB = 2**20
 
 @dataclass(frozen=True)
 class Run:
-    """One command: seconds, processor seconds of all its processes, and the most memory (bytes) that one of
-    them took. Of a run of the suite its requests and violations, and seconds by phase if they were measured.
+    """Seconds, CPU seconds of all processes, and peak memory of the largest in bytes. For a run of the suite
+    also its requests and violations, and seconds by phase if measured.
     """
 
     seconds: float
@@ -35,16 +35,16 @@ class Run:
     output: str = ""
     requests: int = 0
     violations: int = 0
-    #: Phase -> seconds, and phase -> processor seconds.
+    #: Phase -> seconds, and phase -> CPU seconds.
     phases: dict[str, float] = field(default_factory=dict)
     used: dict[str, float] = field(default_factory=dict)
-    #: From the start to the first test, and from the last answer to the end.
+    #: Seconds from the start to the first test, and from the last answer to the end.
     before: float = 0.0
     after: float = 0.0
 
 
 def command(arguments: Sequence[str], folder: Path = running.ROOT, **variables: str) -> Run:
-    """Runs this Python with arguments in a folder."""
+    """Runs this Python interpreter with arguments in a folder."""
     with tempfile.TemporaryFile() as output:
         begin = time.perf_counter()
         process = subprocess.Popen(
@@ -57,7 +57,7 @@ def command(arguments: Sequence[str], folder: Path = running.ROOT, **variables: 
         )
         watch = threading.Timer(PATIENCE, process.kill)
         watch.start()
-        # Popen.wait says nothing of what the process used.
+        # Popen.wait does not return the resource usage.
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begin
         watch.cancel()
@@ -73,8 +73,8 @@ def command(arguments: Sequence[str], folder: Path = running.ROOT, **variables: 
 
 
 def suite(target: Path | str, *options: str, phases: bool = False) -> Run:
-    """Runs the suite on a target; `phases` measures where its time goes, which costs a little. Raises
-    RuntimeError where the run does not come to a verdict."""
+    """Runs the suite on a target; `phases` measures them, at a small cost. Raises RuntimeError if the run has
+    no verdict."""
     with tempfile.TemporaryDirectory() as folder:
         report, figures = Path(folder) / "reports", Path(folder) / "phases.json"
         words = [f"--target={target}", *options, *(["-p", "tests.benchmarks.phases"] if phases else [])]
@@ -83,7 +83,7 @@ def suite(target: Path | str, *options: str, phases: bool = False) -> Run:
             running.suite(report, words)[1:],
             BENCHMARK_PHASES=str(figures),
             BENCHMARK_BEGAN=str(began),
-            # As in a job of a CI, where hypothesis has remembered nothing.
+            # As in a CI job, without a database of earlier examples.
             HYPOTHESIS_STORAGE_DIRECTORY=str(Path(folder) / ".hypothesis"),
         )
         ended = time.time()

@@ -1,4 +1,4 @@
-"""Requests a second of the sandbox, with and without --judge."""
+"""Requests per second of the sandbox, with and without --judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REQUESTS = 3000
 
 
 def seconds(*options: str) -> float:
-    """The time of a bare client for REQUESTS on one connection, every second one a create."""
+    """Returns the seconds of a bare client for REQUESTS on one connection, every second one a create."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running.sandbox(*options, "--report-dir", folder) as started,
@@ -27,7 +27,7 @@ def seconds(*options: str) -> float:
 
 
 def report(rounds: int) -> Row:
-    """The ratio of a bare client's times."""
+    """Compares the bare client's times."""
     judged, plain = in_turns(rounds, lambda: seconds("--judge"), seconds)
     return Row(
         "requests to the sandbox with --judge over those without",

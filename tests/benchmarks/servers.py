@@ -1,4 +1,4 @@
-"""Reference servers in processes of their own, near and far."""
+"""Reference servers in subprocesses, with and without latency."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.support.running import server_of, write_target
 
 
 class Measured(Application):
-    """Answers `latency` seconds late, any number of requests at once, as a long way to a server does; with
-    the status `unauthorized` in the place of 401."""
+    """Delays answers by `latency` seconds, concurrently, like a distant server; sends the status
+    `unauthorized` instead of 401."""
 
     latency = 0.0
     unauthorized = 401
@@ -45,7 +45,7 @@ class Measured(Application):
 
 @contextlib.contextmanager
 def near() -> Iterator[dict[str, Any]]:
-    """The embedded server; gives the tables of the target file that goes with it."""
+    """Starts the embedded server; yields the tables of its target file."""
     with tempfile.TemporaryDirectory() as folder:
         server = EmbeddedServer(Path(folder))
         try:
@@ -56,8 +56,7 @@ def near() -> Iterator[dict[str, Any]]:
 
 @contextlib.contextmanager
 def target(latency: float = 0.0, unauthorized: int | None = None) -> Iterator[Path]:
-    """The target file of a new server that answers so many seconds late, with a status in the place of
-    401."""
+    """Starts a new server with this latency in seconds and status instead of 401; yields its target file."""
     with tempfile.TemporaryDirectory() as folder:
         words = (str(latency), str(unauthorized or 401))
         with server_of("tests.benchmarks.servers", Path(folder) / "target.toml", *words) as path:
@@ -65,14 +64,14 @@ def target(latency: float = 0.0, unauthorized: int | None = None) -> Iterator[Pa
 
 
 def processor_seconds(target: Path) -> float:
-    """Processor seconds so far of the server of a target file (Linux)."""
+    """Returns the CPU seconds so far of the server of a target file (Linux)."""
     process = target.with_suffix(".pid").read_text("utf-8")
     fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
-    """Serves until it is terminated."""
+    """Serves until terminated."""
     parser = argparse.ArgumentParser()
     parser.add_argument("latency", type=float)
     parser.add_argument("unauthorized", type=int)
@@ -85,7 +84,7 @@ def main() -> None:
         part = options.target.with_suffix(".part")
         write_target(part, target_tables(seeded, base_url(bound, "127.0.0.1")))
         options.target.with_suffix(".pid").write_text(str(os.getpid()), "utf-8")
-        # Whole, or not at all: somebody waits for it.
+        # Atomic, since the parent process polls for the file.
         os.replace(part, options.target)
         uvicorn.Server(configuration(application)).run(sockets=[bound])
 

@@ -1,6 +1,6 @@
-"""Hooks with which `st run` signs, sends fresh idempotency keys, and counts what it does.
+"""Hooks of `st run` that sign, send fresh idempotency keys, and log answers.
 
-Loaded by schemathesis through SCHEMATHESIS_HOOKS; a line of JSON for each answer goes to BENCHMARK_LOG.
+Loaded by schemathesis through SCHEMATHESIS_HOOKS; each answer is logged as a line of JSON to BENCHMARK_LOG.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import schemathesis
 
 from conformance.wire.signers import RequestsSigner
 
-# schemathesis states the type of `auth` narrower than it is.
+# The type of `auth` in schemathesis is too narrow.
 schemathesis.auth.set_from_requests(  # type: ignore[attr-defined]
     RequestsSigner(os.environ["BENCHMARK_API_KEY"], os.environ["BENCHMARK_SECRET"])
 )
@@ -25,7 +25,7 @@ _LOG = open(os.environ["BENCHMARK_LOG"], "a", buffering=1, encoding="utf-8")  # 
 
 @schemathesis.hook
 def before_call(ctx: Any, case: Any, kwargs: dict[str, Any]) -> None:
-    """Names resources that exist wherever the path is not what is wrong; gives each POST a key of its own."""
+    """Puts ids of existing resources into the path unless the case tests it, and a new key into each POST."""
     from schemathesis.core.parameters import ParameterLocation
 
     mutated = bool(case.meta and case.meta.is_negative_at(ParameterLocation.PATH))

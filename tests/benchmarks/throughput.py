@@ -1,6 +1,6 @@
-"""Generated cases a processor second of the client: schema fuzzing by the suite and by plain `st run`.
+"""Generated cases per CPU second of the client: schema fuzzing by the suite and by plain `st run`.
 
-Processor time, because both wait for the same server, and a busy machine makes either wait longer.
+CPU time, because both wait for the same server, and other load on the machine prolongs the wait.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .table import Row
 
 
 def ours(tables: dict[str, Any], examples: int, seed: int) -> tuple[float, Counter[int | None]]:
-    """Runs schema fuzzing against a server over HTTP, in this process; processor seconds, and generated cases
-    by the status of their answers."""
+    """Runs schema fuzzing against a server over HTTP in this process; returns CPU seconds, and generated
+    cases by response status."""
     run = RunContext(build(tables, "benchmark"))
     begin, statuses = time.process_time(), Counter[int | None]()
-    # What makes and looks at resources is not counted: it is no generated case.
+    # Requests that create or read resources are not generated cases.
     with patch.object(Recorder, "count", lambda _, exchange: statuses.update([exchange.status])):
         for part in OPERATIONS:
             EXPLORATIONS["test_fuzz.test_schema_fuzzing"].function(
@@ -36,10 +36,10 @@ def ours(tables: dict[str, Any], examples: int, seed: int) -> tuple[float, Count
 
 
 def report(examples: int, seed: int) -> Row:
-    """The ratio of both on one server."""
+    """Compares both on one server."""
     load_tests()
     with servers.near() as tables:
-        # What is imported and made once, the first run alone would pay for.
+        # The first run alone would pay for imports and caches.
         ours(tables, 1, seed)
         measured = ours(tables, examples, seed), plain_run.run(tables, examples, seed)
     rates = [statuses.total() / used for used, statuses in measured]

@@ -1,1 +1,1 @@
-"""The report in a real browser."""
+"""Report and sandbox pages in Chromium."""

@@ -1,4 +1,4 @@
-"""Opens pages in a real browser, and demands that nothing goes wrong in them."""
+"""Fixture that opens pages and fails on errors in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
-    """Opens the report of results, or a page that is given; at the end it must have had no problem."""
+    """Opens the report of results, or a given page; fails at the end if the page had an error."""
     opened: list[Opened] = []
 
     def open_(results: Ledger | str, fragment: str = "", **how: Any) -> Opened:

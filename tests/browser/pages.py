@@ -1,4 +1,4 @@
-"""Opened pages, and the results of a run with failures."""
+"""Opened pages, and the ledger of a run with failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 
 
 class Opened:
-    """A page and everything that went wrong in it; whatever it loads begins with `own`."""
+    """A page with its errors; everything that it loads must have a URL that begins with `own`."""
 
     def __init__(self, page: Page, own: str = "file:") -> None:
         self.page = page
@@ -37,7 +37,7 @@ Show = Callable[..., Opened]
 
 
 def broken() -> Ledger:
-    """Two broken rules, one inconclusive one, and exchanges."""
+    """Returns a ledger with two broken rules, an inconclusive one, and exchanges."""
     results = whole_run(
         None,
         finding(

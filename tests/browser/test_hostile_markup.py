@@ -1,4 +1,4 @@
-"""Markup and scripts that a server sends do not run in the report."""
+"""Cross-site scripting: markup and scripts from a server do not run in the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.report.compared_results import compare, comparison_html
 from tests.browser.pages import PAGES, WALK, Show
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
-#: Ways in which text becomes script where it is not escaped.
+#: Texts that execute where they are not escaped.
 HOSTILE = (
     "</script><script>window.pwned=1</script></script ><script >window.pwned=8</script >"
     '<img src=x onerror="window.pwned=2"><svg/onload=window.pwned=3>'
@@ -22,7 +22,7 @@ HOSTILE = (
 
 
 def hostile() -> Ledger:
-    """A run in which every text that a server has a say in is hostile."""
+    """Returns the ledger of a run in which every text from the server is hostile."""
     body = json.dumps({HOSTILE: HOSTILE, "list": [HOSTILE]}).encode()
     texts: dict[str, Any] = {
         "got": HOSTILE,

@@ -1,4 +1,4 @@
-"""The pictures of the documents: their script runs, they load nothing, and every one is shown somewhere."""
+"""Pictures in the documents: they can be made, load nothing, and each is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.prove import pictures
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-#: All pictures together, in bytes.
+#: Maximum size of all pictures together, in bytes.
 MOST = 300_000
 
 

@@ -1,4 +1,4 @@
-"""The report in a real browser: people find what they look for."""
+"""Reading and searching the report page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_decisive_exchange_is_open_with_the_difference_marked(show: Show) ->
     first.locator(".sides").wait_for()
     assert first.locator(".line.hit").inner_text().strip().startswith('"id": "wal_1"')
     assert "differ from the answer in exchange #2" in first.inner_text()
-    # Numbers stand as they were sent.
+    # Numbers are shown as sent.
     assert "1.50" in first.inner_text()
 
 
@@ -133,6 +133,6 @@ def test_ten_thousand_exchanges_make_a_page_that_opens_at_once(show: Show) -> No
     assert len(results.exchanges) > 9_000
     text = html(document(results))
     assert len(text.encode()) < 5_000_000
-    # The browser's own deadline bounds it.
+    # Bounded by the browser's own timeout.
     page = show(text, "#list.walk@listWallets").page
     page.locator("[id='list.walk@listWallets']").wait_for()

@@ -1,4 +1,4 @@
-"""The page of the sandbox in a real browser, with and without scripts."""
+"""The sandbox page, with and without scripts."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class _Unsigned(Client):
 
 @pytest.fixture
 def tab(browser: Browser, rig: Rig) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the sandbox; nothing may go wrong in it, and nothing come from elsewhere."""
+    """Opens a page of the sandbox; fails on errors in it and on requests to other hosts."""
     opened: list[Opened] = []
 
     def open_(path: str = "/?still", **how: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})  # type: ignore[arg-type]
         opened.append(Opened(context.new_page(), rig.url))
         page = opened[-1].page
-        # No page asks for it: browsers do.
+        # Requested by the browser, not by the page.
         page.route("**/favicon.ico", lambda route: route.fulfill(status=200, body=""))
         page.goto(rig.url + path)
         return page

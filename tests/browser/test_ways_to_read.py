@@ -1,4 +1,4 @@
-"""The report by keyboard, without scripts, read aloud, in both themes, at any width and on paper."""
+"""Accessibility of the report: keyboard, screen readers, without scripts, themes, widths and print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.report.compared_results import compare, comparison_html
 from tests.browser.pages import Show, broken
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
-#: Probes that a page is searched with.
+#: Scripts that search a page for problems.
 NAMES, CONTRAST = ((Path(__file__).parent / name).read_text("utf-8") for name in ("names.js", "contrast.js"))
 
 
@@ -96,7 +96,7 @@ def test_the_page_never_scrolls_sideways(show: Show, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-#: Finds texts that have no room: of more than 20 letters, in a column of two or three, though not turned.
+#: Finds text squeezed into a narrow column: more than 20 letters, two or three on a line, not rotated.
 SQUEEZED = """() => [...document.querySelectorAll("body *")].filter((part) => {
     const text = [...part.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
     const box = part.getBoundingClientRect();
@@ -131,14 +131,14 @@ def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
     page.emulate_media(media="print")
     assert page.locator("#verdict-heading").is_visible()
     assert page.locator("article.cause").first.is_visible()
-    # The rules are folded, so their chapters and the heading above them are left out.
+    # The rules are folded, so their chapters and heading are omitted.
     for hidden in ("nav.jump", "#filter", "#theme", "#rules"):
         assert page.locator(hidden).is_hidden()
     assert len(page.pdf()) > 10_000
 
 
 def twice_performed() -> Ledger:
-    """A run in which a repeated key did the work again: two exchanges decide."""
+    """Returns the ledger of a run in which a repeated key was performed twice: two exchanges decide."""
     keyed: dict[str, Any] = {"request_headers": [("Idempotency-Key", "k")]}
     results = whole_run(
         None, finding("idempotency.replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
@@ -147,7 +147,7 @@ def twice_performed() -> Ledger:
     return results
 
 
-#: A sheet of A4 in pixels, without the margins that report.css asks for.
+#: An A4 page in pixels, without the margins that report.css sets.
 SHEET = {"width": 688, "height": 1024}
 
 

@@ -1,1 +1,1 @@
-"""The contract in other people's tools: one file for them, and tests that they read it well."""
+"""The contract in third-party tools: the bundled OpenAPI document, linters, generators, mock servers."""

@@ -1,12 +1,10 @@
-"""Makes spec/openapi.bundled.json, one file for tools: `python -m tests.ecosystem.bundle` in a checkout.
+"""Bundles spec/openapi.yaml and schemas/ into spec/openapi.bundled.json: `python -m tests.ecosystem.bundle`.
 
-It says what openapi.yaml and schemas/ say, in the words that tools understand:
+The bundled document states the same in terms that tools support:
 
-- one file: what has a title and is an object or an enumeration becomes a component of that name, all else
-  stands in its place;
-- explicit statuses: the range of successes becomes the commonest one, the range of refusals the default;
-- what only judges of answers need is left out: rule annotations, conditions on answers, patterns of
-  timestamps.
+- one file: each titled object or enumeration becomes a component, every other schema is inlined;
+- explicit statuses: the range of successes becomes the most common one, the range of refusals the default;
+- without what only judging needs: rule annotations, conditions on answers, patterns of timestamps.
 """
 
 from __future__ import annotations
@@ -24,10 +22,10 @@ BUNDLED = SPEC / "openapi.bundled.json"
 
 _CONDITIONS = ("if", "then", "else")
 
-#: Keywords that mean nothing outside this project, or that one file does without.
+#: Keywords that only this project uses, or that a single file does not need.
 _LEFT_OUT = ("$schema", "$defs", "x-rule", "x-code")
 
-#: Keywords whose members are named by people: nothing in them is a keyword itself.
+#: Keywords whose members have free names, so none of them is a keyword.
 _NAMED_MEMBERS = ("properties",)
 
 _UUID = "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"
@@ -36,13 +34,14 @@ Schema = dict[str, Any]
 
 
 class Bundler:
-    """Schemas of one OpenAPI document, every reference to another file replaced by one to a component."""
+    """Bundles the schemas of an OpenAPI document: replaces references to other files by references to
+    components."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._documents: dict[str, Any] = {}
         self.components: dict[str, Schema] = {}
-        #: Component -> the place that it was made from, to see that no two get one name.
+        #: Component -> location of its source, to detect name clashes.
         self._origins: dict[str, str] = {}
 
     def document(self, name: str) -> Any:
@@ -52,7 +51,7 @@ class Bundler:
         return self._documents[name]
 
     def _find(self, reference: str, file: str) -> tuple[str, str, Schema]:
-        """The file, the pointer and the schema that a reference in a file means."""
+        """Resolves a reference in a file; returns file, pointer and schema."""
         other, _, pointer = reference.partition("#")
         name = (f"schemas/{other.rpartition('/')[2]}" if other.endswith(".json") else other) or file
         found = self.document(name)
@@ -61,7 +60,7 @@ class Bundler:
         return name, pointer, found
 
     def schema(self, value: Schema, file: str, pointer: str, *, conditional: bool = False) -> Schema:
-        """A schema of a file as the bundled document has it; `conditional`: it is part of a condition."""
+        """Bundles a schema of a file; `conditional` is True within a condition."""
         if "$ref" in value:
             place, inner, found = self._find(value["$ref"], file)
             made = self.schema(found, place, inner, conditional=conditional)
@@ -74,7 +73,7 @@ class Bundler:
         if name not in self._origins:
             self._origins[name] = f"{file}#{pointer}"
             self.components[name] = {}
-            # Some tools call a schema by its title, others by its key: it has one name.
+            # Some tools name a schema by its title, others by its key: keep only the key.
             untitled = {key: member for key, member in value.items() if key != "title"}
             self.components[name].update(self._plain(untitled, file, pointer, conditional))
         if self._origins[name] != f"{file}#{pointer}":
@@ -82,7 +81,7 @@ class Bundler:
         return {"$ref": f"#/components/schemas/{name}"}
 
     def _plain(self, value: Schema, file: str, pointer: str, conditional: bool) -> Schema:
-        """A schema without a reference, its parts bundled."""
+        """Bundles the parts of a schema without a reference."""
         made: Schema = {}
         for key, member in value.items():
             if key in _LEFT_OUT:
@@ -110,7 +109,7 @@ class Bundler:
 
 
 def _component(value: Schema, file: str, pointer: str) -> str | None:
-    """The name of a schema that gets one: an object or an enumeration with a title."""
+    """Returns the name of a schema that becomes a component: an object or an enumeration with a title."""
     if "title" not in value or not ({"properties", "enum", "allOf"} & value.keys()):
         return None
     if file == "openapi.yaml" and pointer.startswith("/components/schemas/") and pointer.count("/") == 3:
@@ -120,12 +119,12 @@ def _component(value: Schema, file: str, pointer: str) -> str | None:
 
 
 def _simplified(schema: Schema) -> Schema:
-    """The same schema in fewer words, where generators stumble over them."""
+    """Simplifies a schema where generators fail on it."""
     made = dict(schema)
     if made.get("format") == "date-time":
         made.pop("pattern", None)
     if made.get("format") == "uuid":
-        # Python's generators make an object of it, which no HTTP library takes as the value of a header.
+        # Python generators make an object of it, which no HTTP library accepts as a header value.
         del made["format"]
         made["pattern"] = _UUID
     merged = [part for part in made.get("allOf", ()) if "$ref" not in part and "type" not in part]
@@ -148,7 +147,7 @@ def _simplified(schema: Schema) -> Schema:
 
 
 def _without_default(schema: Schema) -> Schema:
-    """A member's default in words: some generators make a member with a default one that must be there."""
+    """Moves a default into the description: some generators make members with a default required."""
     if "default" not in schema:
         return schema
     described = f"{schema.get('description', '')} Default: {json.dumps(schema['default'])}.".strip()
@@ -159,7 +158,7 @@ def _without_default(schema: Schema) -> Schema:
 
 
 def bundled(folder: Path = SPEC) -> dict[str, Any]:
-    """The bundled document. Raises ValueError where two schemas would get one name."""
+    """Returns the bundled document. Raises ValueError if two schemas would get the same name."""
     bundler = Bundler(folder)
     source = bundler.document("openapi.yaml")
     document = {key: value for key, value in source.items() if key not in ("paths", "components")}
@@ -178,7 +177,7 @@ def bundled(folder: Path = SPEC) -> dict[str, Any]:
 
 
 def _walked(value: Any, bundler: Bundler) -> Any:
-    """A part of the document, the schemas in it bundled."""
+    """Bundles the schemas in a part of the document."""
     if isinstance(value, list):
         return [_walked(member, bundler) for member in value]
     if not isinstance(value, dict):
@@ -204,7 +203,7 @@ def _operation(described: dict[str, Any], method: str, bundler: Bundler) -> dict
 
 
 def text(folder: Path = SPEC) -> str:
-    """The bundled document as it stands in its file."""
+    """Returns the bundled document as JSON text."""
     return json.dumps(bundled(folder), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,6 +1,6 @@
-"""The pages by the rules of axe-core: report, comparison and site, light, dark and narrow, folded and opened.
+"""Report, comparison and site by the rules of axe-core: light, dark, narrow, folded and expanded.
 
-Other programs' opinion of what tests/browser tests by its own means.
+An independent check of what tests/browser tests itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AXE = tools.MODULES / "axe-core" / "axe.min.js"
 
-#: Width and colours of a page, and True where all that is folded is opened.
+#: Width and colour scheme of a page, and True to expand all that is folded.
 LOOKS: dict[str, tuple[int, Literal["light", "dark"], bool]] = {
     "light": (1280, "light", False),
     "dark, opened": (1280, "dark", True),
@@ -33,7 +33,7 @@ LOOKS: dict[str, tuple[int, Literal["light", "dark"], bool]] = {
 
 
 def broken() -> Ledger:
-    """One case of every verdict, a pair of exchanges to compare, and long names."""
+    """Returns a ledger with one cell of every verdict, a pair of exchanges to compare, and long names."""
     long = "a-word-that-no-line-can-break-" * 8
     results = whole_run(
         {("list.stable", "listWallets"): Verdict.NOT_RUN},
@@ -64,7 +64,7 @@ def broken() -> Ledger:
 
 
 def pages() -> dict[str, str]:
-    """The pages by name, as their texts."""
+    """Returns the pages by name, as HTML."""
     good, bad = document(whole_run()), document(broken(), options={"target": "server.toml", "-m": "not fuzz"})
     bad = replace(bad, replays={"replays/walk.json": REPLAY})
     assert "as a Python script" in html(bad)
@@ -79,7 +79,7 @@ def pages() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def looked_at(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Opens a page by its name in a look; the pages are written once."""
+    """Opens a page in a look; the pages are written once."""
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: npm ci --ignore-scripts --prefix tests/ecosystem")
     folder = tmp_path_factory.mktemp("pages")
@@ -89,7 +89,7 @@ def looked_at(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     def open_(name: str, look: str) -> Page:
         width, colours, opened = LOOKS[look]
-        # axe-core builds functions from texts, which the pages' policy forbids.
+        # axe-core compiles functions from strings, which the pages' policy forbids.
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=colours, bypass_csp=True
         )
@@ -126,7 +126,7 @@ def test_axe_finds_nothing(name: str, look: str, looked_at: Any) -> None:
 
 
 def test_axe_sees_a_mistake(looked_at: Any) -> None:
-    """Otherwise nothing found would mean nothing."""
+    """Proves that axe-core runs at all."""
     page = looked_at("report", "light")
     page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
     page.evaluate(AXE.read_text("utf-8"))

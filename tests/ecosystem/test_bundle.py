@@ -1,4 +1,4 @@
-"""The bundled document says what openapi.yaml says, in one file, and every tool finds names in it."""
+"""The bundled document equals openapi.yaml in content, and has a name for every schema."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_every_condition_has_a_title() -> None:
 
 
 def test_the_first_example_of_a_body_is_the_first_of_its_cases() -> None:
-    """Renderers open on both, so they have to be about the same."""
+    """Renderers open on both, so they must match."""
     seen = 0
     for operation in OPERATIONS:
         content = described(operation).get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -120,7 +120,7 @@ def _absolute(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_example_members_are_documented() -> None:
-    """A misspelt member in an example fits most schemas, so each has to be known."""
+    """Most schemas allow additional members, so a misspelt one in an example would be valid."""
     found: list[str] = []
     for operation in OPERATIONS:
         for _, value in walk(described(operation)):
@@ -130,7 +130,7 @@ def test_example_members_are_documented() -> None:
 
 
 def _unknown(schema: dict[str, Any], value: Any) -> Iterator[str]:
-    """The members of an example that its schema does not name."""
+    """Yields the members of an example that its schema does not define."""
     if "$ref" in schema:
         schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
     parts = [schema, *(part for part in schema.get("allOf", ()))]

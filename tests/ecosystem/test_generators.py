@@ -1,4 +1,4 @@
-"""Generated code has all operations, typed lists, and names that nobody had to number."""
+"""Generated code has all operations, typed lists, and no names with a number appended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.ecosystem.bundle import BUNDLED
 from tests.ecosystem.tools import HERE, credentials, npm, python, run, with_modules
 from tests.support.running import sandbox
 
-#: List -> the type of its elements.
+#: List -> type of its elements.
 LISTS = {
     "AccountList": "AccountItem",
     "PayoutDestinationList": "PayoutDestinationItem",
@@ -23,14 +23,14 @@ LISTS = {
     "WalletList": "WalletItem",
 }
 
-#: Names that end in a number because the field does, or an HTTP status.
+#: Names that end in a number because the field or an HTTP status does.
 NUMBERED = re.compile(r"\w+Last4$|\w+Response[1-5][0-9]{2}$|HTTPStatusCode[1-5]$")
 
-#: The strictest compilation of what a generator wrote.
+#: Options of the strictest compilation.
 TSC = ("--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom,dom.iterable")
 BUNDLER = ("--module", "esnext", "--moduleResolution", "bundler")
 
-#: Names every list and its elements, which only types that are not `unknown` allow.
+#: Uses every list and its elements, which compiles only if no type is `unknown`.
 USES = """
 import type { AccountList, PayoutDestinationList, VirtualAccountList, WalletList } from '%s';
 export const account = (page: AccountList): string => page.items[0].name;
@@ -40,7 +40,7 @@ export const wallet = (page: WalletList): string => page.items[0].network;
 export const total = (page: WalletList): number => page.total;
 """
 
-#: The answers of createAccount by generator: what succeeds is an account, and what is refused an error.
+#: Types of createAccount's answers by generator: an account on success, an error otherwise.
 ANSWERS = {
     "openapi-typescript": """
 import type { components, operations } from './schema';
@@ -106,7 +106,7 @@ def test_openapi_typescript(tmp_path: Path) -> None:
     npm("tsc", *TSC, *BUNDLER, "uses.ts", "answers.ts", folder=tmp_path)
 
 
-#: A destination without is_default: what has a default need not be sent.
+#: A destination without is_default: a member with a default is optional.
 REQUEST = """
 import type { components } from './schema';
 export const body: components['schemas']['PayoutDestinationCreate'] =
@@ -148,11 +148,11 @@ def test_orval(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def python_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which openapi-python-client made accounts_client."""
+    """The folder in which openapi-python-client generated accounts_client."""
     folder = tmp_path_factory.mktemp("python")
     arguments = ("generate", "--path", BUNDLED, "--meta", "none", "--output-path", folder / "accounts_client")
     done = python("openapi_python_client", *arguments, folder=folder)
-    # Without ruff it says that it cannot format; nothing else may be wrong.
+    # Without ruff it prints that it cannot format; any other output is an error.
     complaints = re.sub(r"Skipping Integration\s+ruff is not in PATH", "", done.stdout + done.stderr)
     assert not re.search("(?i)could ?n.t|unsupported|unable|cannot|skipping|error parsing", complaints), (
         complaints

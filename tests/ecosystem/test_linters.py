@@ -1,4 +1,4 @@
-"""Linters and validators of OpenAPI documents find nothing to say about either document."""
+"""OpenAPI linters and validators report nothing for either document."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_spectral_finds_nothing(document: Path, tmp_path: Path) -> None:
 
 @each_document
 def test_redocly_finds_nothing(document: Path, tmp_path: Path) -> None:
-    """With its recommended rules, none of them changed."""
+    """With the recommended rules, unmodified."""
     assert (SPEC / ".redocly.yaml").read_text("utf-8").split() == ["extends:", "-", "recommended"]
     config = SPEC / ".redocly.yaml"
     done = npm("redocly", "lint", "--config", config, "--format", "json", document, folder=tmp_path)
@@ -33,7 +33,7 @@ def test_redocly_finds_nothing(document: Path, tmp_path: Path) -> None:
 
 
 def test_a_misspelt_member_of_an_example_is_found(tmp_path: Path) -> None:
-    """The linters do look at examples."""
+    """Proves that the linters check examples."""
     mutated = tmp_path / "mutated.json"
     mutated.write_text(BUNDLED.read_text("utf-8").replace('"name": "Operating account"', '"nmae": "typo"', 1))
     config = SPEC / ".redocly.yaml"

@@ -1,4 +1,4 @@
-"""Packages that a fresh machine installs for the tests of this folder."""
+"""Pinned npm packages of the tests in this folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_tool_is_pinned_to_one_version() -> None:
 
 
 def test_lock_names_no_registry() -> None:
-    """npm asks the one that the machine is set up for."""
+    """npm uses the registry that the machine is configured for."""
     packages = LOCK["packages"].values()
     assert len(packages) > 100
     assert not [package for package in packages if "resolved" in package]

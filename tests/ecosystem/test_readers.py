@@ -1,4 +1,4 @@
-"""Mock servers and test tools read the bundled document: Prism, portman (for Postman) and Dredd."""
+"""Mock servers and test tools with the bundled document: Prism, portman (for Postman) and Dredd."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOCUMENT: dict[str, Any] = json.loads(BUNDLED.read_bytes())
 
 @pytest.fixture(scope="module")
 def prism() -> Iterator[str]:
-    """The address of a Prism that mocks the bundled document."""
+    """The address of a Prism server that mocks the bundled document."""
     node()
     port = free_port()
     process = subprocess.Popen(

@@ -1,6 +1,6 @@
-"""The clients in spec/signing.md sign every vector as a server does, and are accepted by one.
+"""The clients in spec/signing.md sign every vector correctly, and a server accepts them.
 
-Each is taken from the page and given a main program, which signs what it reads, or makes two calls.
+Each is extracted from the page and gets a main program that signs its input, or makes two calls.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ BLOCKS: dict[str, str] = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULT
 
 @dataclass(frozen=True)
 class Language:
-    """A program that a client on the page becomes.
+    """A client of the page as a program.
 
-    `main` is its main program: with the argument `sign` it reads lines of secret, method, target, timestamp,
+    `main` is its main program. With the argument `sign` it reads lines of secret, method, target, timestamp,
     nonce and body (secret and body in hexadecimal, - for an empty body) and prints the signature of each;
     with `call` it makes a POST and a GET and prints their statuses. `commands` must be installed.
     """

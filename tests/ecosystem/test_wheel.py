@@ -1,5 +1,4 @@
-"""The packages as they would be published, and the suite as `uvx` or `pipx` run it: installed for itself, in
-an empty folder."""
+"""The packages as published, and the suite as `uvx` or `pipx` run it: installed alone, in an empty folder."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The wheel and the source distribution; the wheel is made from the latter."""
+    """Builds the source distribution, and the wheel from it."""
     folder = tmp_path_factory.mktemp("dist")
     python("build", "--outdir", folder, ROOT, folder=folder)
     [wheel], [source] = folder.glob("*.whl"), folder.glob("*.tar.gz")
@@ -53,7 +52,7 @@ def test_the_wheel_has_the_contract_and_the_guides(packages: tuple[Path, Path]) 
     expected |= {
         Path("conformance", path.relative_to(ROOT)) for path in (ROOT / "spec").rglob("*.*") if path.is_file()
     }
-    # Pictures are for those who read the guides in the repository.
+    # Pictures are only in the repository.
     left_out = {"__pycache__", "pictures"}
     assert {str(path) for path in expected if not left_out & set(path.parts)} <= names
     assert not [name for name in names if name.startswith(("tests/", "spec/")) or "__pycache__" in name]
@@ -64,7 +63,7 @@ def test_the_wheel_has_the_contract_and_the_guides(packages: tuple[Path, Path]) 
 
 @pytest.fixture(scope="module")
 def command(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The conformance command of an environment that has nothing but the wheel."""
+    """The conformance command of an environment with nothing but the wheel."""
     folder = tmp_path_factory.mktemp("isolated")
     run([sys.executable, "-m", "venv", str(folder)], folder)
     constraints = ["-c", str(ROOT / "constraints.txt")]
@@ -91,7 +90,7 @@ def test_an_isolated_install_judges_a_server(command: Path, tmp_path: Path) -> N
 
 
 def test_an_isolated_install_judges_the_embedded_server(command: Path, tmp_path: Path) -> None:
-    """Generated requests are in it, too."""
+    """Including generated requests."""
     words = ("test", "--target", "embedded", "--operation", "listWallets", "--fuzz-examples", "1")
     done = started(command, *words, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

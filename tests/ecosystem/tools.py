@@ -1,4 +1,4 @@
-"""Paths and commands of the tools that the tests in this folder try."""
+"""Paths and commands of the tools under test."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import pytest
 HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
 
-#: Calls that compile a client or start a server on a busy machine.
+#: Timeout in seconds for commands that compile a client or start a server.
 PATIENCE = 180
 
 
 def node() -> str:
-    """The node command; skips the test where it, or what package.json names, is not installed."""
+    """Returns the node command; skips the test without node or the packages of package.json."""
     command = shutil.which("node")
     if command is None:
         pytest.skip("node is not installed")
@@ -31,13 +31,13 @@ def node() -> str:
 
 
 def npm(tool: str, *arguments: object, folder: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Runs a command of node_modules in a folder. Fails the test with its output when it does."""
+    """Runs a command of node_modules in a folder; fails the test with its output."""
     node()
     return run([str(MODULES / ".bin" / tool), *map(str, arguments)], folder, check=check)
 
 
 def javascript(program: str, *arguments: object, folder: Path) -> str:
-    """Output of a program that finds the modules of package.json."""
+    """Runs a program that imports the packages of package.json; returns its output."""
     path = folder / "program.mjs"
     path.write_text(program, "utf-8")
     with_modules(folder)
@@ -45,13 +45,13 @@ def javascript(program: str, *arguments: object, folder: Path) -> str:
 
 
 def with_modules(folder: Path) -> None:
-    """Makes the npm modules visible to programs in a folder."""
+    """Links node_modules into a folder."""
     if not (folder / "node_modules").exists():
         (folder / "node_modules").symlink_to(MODULES, target_is_directory=True)
 
 
 def python(module: str, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a module of a Python tool; skips the test where it is not installed."""
+    """Runs a module of a Python tool; skips the test if it is not installed."""
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed: pip install '.[ecosystem]'")
     return run([sys.executable, "-m", module, *map(str, arguments)], folder)
@@ -65,7 +65,7 @@ def run(
     check: bool = True,
     text: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a folder without a terminal; `text` is what it reads."""
+    """Runs a command in a folder without a terminal; `text` is its standard input."""
     variables = {**os.environ, "CI": "true", "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1"}
     variables.update(environment or {})
     variables.pop("PYTEST_CURRENT_TEST", None)
@@ -87,7 +87,7 @@ def run(
 
 
 def credentials(target: dict[str, Any]) -> dict[str, Any]:
-    """The environment that the example clients read."""
+    """Returns the environment variables that the example clients read."""
     primary = target["primary"]
     return {
         "BASE_URL": target["base_url"],

@@ -1,5 +1,6 @@
-"""Servers that break, hang, lie or attack, over real sockets: whatever they do, a run bears it.
+"""Servers that break, hang, lie or attack, over real sockets.
 
-No traceback, no hang, bounded memory, a verdict that says what happened, and all that was measured until
-then reported. `python -m tests.prove hostile` runs pytest against each of them and prints a table.
+A run must end without traceback or hang, in bounded memory, with a verdict that says what happened, and
+report everything judged until then. `python -m tests.prove hostile` runs pytest against each of them and
+prints a table.
 """

@@ -1,4 +1,4 @@
-"""Behaviours of hostile servers in the place of the right answer, each a function of one turn."""
+"""Behaviours of hostile servers in place of the correct answer, each a function of a turn."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tests.hostile.server import NOTHING, Behaviour, Turn, head, rendered
 
 
 def after(turn: Turn) -> bool:
-    """Once the server has answered for a while."""
+    """True after `scale.after` requests."""
     return turn.index >= turn.scale.after
 
 
 def at_first(turn: Turn) -> bool:
-    """Until the server has answered for a while."""
+    """True for the first `scale.after` requests."""
     return turn.index < turn.scale.after
 
 
 def at_times(turn: Turn) -> bool:
-    """Now and then, but not before the first check."""
+    """True now and then, but not before the first check."""
     return turn.index % 7 == 6
 
 
 def for_a_while(turn: Turn) -> bool:
-    """Some time in the middle."""
+    """True for some requests in the middle."""
     return turn.scale.after <= turn.index < 4 * turn.scale.after
 
 
@@ -58,7 +58,7 @@ def silent(turn: Turn) -> bool:
 
 
 def dripping(turn: Turn) -> bool:
-    """One byte after the other, each long before a read would time out."""
+    """Sends single bytes, each well within the read timeout."""
     for byte in rendered(turn.right()):
         turn.send(bytes([byte]))
         if turn.wait(turn.scale.pause):
@@ -89,21 +89,21 @@ def endless_body(turn: Turn) -> bool:
 
 
 def endless_interim(turn: Turn) -> bool:
-    """`100 Continue` for ever."""
+    """Sends `100 Continue` forever."""
     while not turn.wait(turn.scale.pause / 100):
         turn.send(b"HTTP/1.1 100 Continue\r\n\r\n")
     return False
 
 
 def large_body(turn: Turn) -> None:
-    """A right answer behind so much white space."""
+    """Sends the correct answer after megabytes of white space."""
     response, padding = turn.right(), b" " * 60_000
     times = turn.scale.large // len(padding)
     turn.send(head(response, times * len(padding) + len(response.body)), *[padding] * times, response.body)
 
 
 def gzip_bomb(turn: Turn) -> None:
-    """A right answer behind so much white space, packed a thousand times smaller."""
+    """Sends the correct answer after white space that is compressed a thousandfold."""
     response = turn.right()
     packed = gzip.compress(b" " * turn.scale.large + response.body, mtime=0)
     turn.answer(replace(response, body=packed), {"Content-Encoding": b"gzip"})
@@ -152,20 +152,20 @@ def another_protocol(turn: Turn) -> bool:
 
 
 def body_alone(turn: Turn) -> bool:
-    """As HTTP 0.9 answered."""
+    """Sends the body alone, as in HTTP/0.9."""
     turn.send(turn.right().body)
     return False
 
 
 def page(status: int) -> Behaviour:
-    """An error page, as gateways have them."""
+    """Returns a gateway's error page."""
     text = b"<!doctype html><title>%d</title><h1>Sorry</h1>" % status
     response = Response(status, [(b"content-type", b"text/html")], text)
     return lambda turn: turn.answer(response)
 
 
 def html_errors(turn: Turn) -> None:
-    """Refusals as pages, all else as it should be."""
+    """Sends refusals as HTML pages."""
     response = turn.right()
     if response.status >= 400:
         page(response.status)(turn)
@@ -174,7 +174,7 @@ def html_errors(turn: Turn) -> None:
 
 
 def redirected(turn: Turn) -> None:
-    """To the same path on another host."""
+    """Redirects to the same path on another host."""
     where = turn.server.elsewhere.url.encode() + turn.received.target
     turn.answer(Response(307, []), {"Location": where})
 
@@ -184,7 +184,7 @@ def redirected_in_circles(turn: Turn) -> None:
 
 
 def limited(status: int, retry_after: bytes) -> Behaviour:
-    """A rate limit, or a server that is down for maintenance."""
+    """Rate-limits, or announces maintenance."""
     return lambda turn: turn.answer(Response(status, []), {"Retry-After": retry_after})
 
 
@@ -192,7 +192,7 @@ def limited(status: int, retry_after: bytes) -> Behaviour:
 
 
 def changed(change: Callable[[bytes], bytes], more: Mapping[str, bytes] = NOTHING) -> Behaviour:
-    """A right answer with another body, and further headers."""
+    """Sends the correct answer with a changed body and more headers."""
 
     def behave(turn: Turn) -> None:
         response = turn.right()
@@ -201,12 +201,12 @@ def changed(change: Callable[[bytes], bytes], more: Mapping[str, bytes] = NOTHIN
     return behave
 
 
-#: A text that steers terminals, opens tags, and ends strings.
+#: Text with terminal escapes, markup and string terminators.
 EVIL = "\x1b[31m\x1b]0;owned\x07<script>alert(1)</script>'\"]]>&\u202e{{primary.secret}}$(id)"
 
 
 def evil_strings(turn: Turn) -> None:
-    """EVIL in every error's message, as a further member, and in a header."""
+    """Puts EVIL into error messages, an additional member, and a header."""
     response = turn.right()
     document = json.loads(response.body)
     if isinstance(document, dict):
@@ -218,7 +218,7 @@ def evil_strings(turn: Turn) -> None:
 
 
 def evil_values(turn: Turn) -> None:
-    """EVIL in the place of every text but ids."""
+    """Replaces every text except ids by EVIL."""
     body = re.sub(rb'(":")(?![a-z]+_)[^"\\]+"', lambda found: found[1] + _quoted(EVIL), turn.right().body)
     turn.answer(replace(turn.right(), body=body))
 
@@ -228,7 +228,7 @@ def _quoted(text: str) -> bytes:
 
 
 def telling_all(turn: Turn) -> None:
-    """Shows the request's own headers in every answer, as some servers do to help."""
+    """Echoes the request headers in every answer, as a debug mode does."""
     response = turn.right()
     document = json.loads(response.body)
     if isinstance(document, dict):
@@ -237,17 +237,17 @@ def telling_all(turn: Turn) -> None:
 
 
 def nested(depth: int) -> Callable[[bytes], bytes]:
-    """The body with a further member that nests so deep."""
+    """Adds a member nested to this depth."""
     return lambda body: re.sub(rb"^\{", b'{"deep":' + b"[" * depth + b"]" * depth + b",", body)
 
 
 def half_a_letter(body: bytes) -> bytes:
-    """Every text with half a surrogate pair."""
+    """Puts an unpaired surrogate into every text."""
     return re.sub(rb'":"', rb'":"\\ud83c', body)
 
 
 def tedious(length: int) -> Callable[[bytes], bytes]:
-    """Every text long, and almost of the form that is looked for."""
+    """Makes every text long, and almost of the expected format."""
     texts = [
         b"1" * length,
         b"2026-01-01T00:00:00." + b"1" * length,
@@ -265,7 +265,7 @@ def tedious(length: int) -> Callable[[bytes], bytes]:
 
 
 def crowded(count: int) -> Callable[[bytes], bytes]:
-    """A list whose page has so many elements."""
+    """Returns a page with this many elements."""
 
     def change(body: bytes) -> bytes:
         document = json.loads(body)
@@ -286,7 +286,7 @@ def no_utf8(body: bytes) -> bytes:
 
 
 def without_a_word(turn: Turn) -> None:
-    """Changes are answered without a body, 204."""
+    """Answers changes with 204 and no body."""
     right = turn.right()
     method = turn.received.line.partition(b" ")[0]
     with contextlib.suppress(ValueError):

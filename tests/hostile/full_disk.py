@@ -1,4 +1,4 @@
-"""A pytest plugin for runs on a full disk: what the suite writes does not fit, from the first check on."""
+"""Pytest plugin that simulates a full disk from the first check on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance import _files
 
 
 class _Full:
-    """A file that takes nothing."""
+    """A file on which every write fails."""
 
     def __init__(self, file: IO[Any]) -> None:
         self._file = file
@@ -29,7 +29,7 @@ class _Full:
 
 
 class _FullDisk:
-    """`os`, with files that take nothing."""
+    """`os`, whose files fail on every write."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -39,5 +39,5 @@ class _FullDisk:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """The disk is full once the run has begun: what was not writable before would be told at once."""
+    """Fills the disk after the start: an unwritable folder would be reported before the run."""
     vars(_files)["os"] = _FullDisk()

@@ -1,4 +1,4 @@
-"""The table of hostile modes: what a server does, when, and how a run must end."""
+"""Table of the hostile modes: behaviour, condition, and the required end of the run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ BROKEN, UNUSABLE, INCOMPLETE = frozenset({1}), frozenset({4}), frozenset({6})
 
 @dataclass(frozen=True)
 class Mode:
-    """One way to be hostile. `tells` is a regular expression that the verdict's sentence matches; `meddling`
-    names what happens to the run itself (see tests.hostile.runs)."""
+    """A hostile mode. `tells` is a regular expression for the verdict's sentence; `meddling` names an event
+    that hits the run itself (see tests.hostile.runs)."""
 
     name: str
     statuses: frozenset[int]
@@ -26,7 +26,7 @@ class Mode:
     meddling: str = ""
 
 
-#: Servers that are hostile from the first request on: the run ends before the first check.
+#: Hostile from the first request on: the run ends before the first check.
 _AT_ONCE = (
     Mode("refused", UNUSABLE, "cannot be reached", scheme="nothing"),
     Mode("reset at once", UNUSABLE, "does not answer HTTP", does.reset_at_once),
@@ -61,7 +61,7 @@ _AT_ONCE = (
     Mode("TLS where HTTP is asked", UNUSABLE, "does not answer HTTP|speaks TLS", scheme="https as http"),
 )
 
-#: Servers that answer well at first, or in part: the run gets far.
+#: Hostile later, or in part: the run starts normally.
 _LATER = (
     Mode("resets now and then", BROKEN, "http.no-server-error", does.reset_in_body, does.at_times),
     Mode(
@@ -114,7 +114,7 @@ _LATER = (
     Mode("204 for changes", BROKEN, "http.success-json", does.without_a_word),
 )
 
-#: Events that befall the run itself, on a server that keeps to the rules.
+#: Events that hit the run itself, on a conforming server.
 _RUNS = (
     Mode("disk full", frozenset({3}), "No space left on device", meddling="disk full"),
     Mode("two runs in one folder", frozenset({0}), "", meddling="twice"),

@@ -1,4 +1,4 @@
-"""Whole runs of pytest against a hostile server, each in a process of its own."""
+"""Whole runs of pytest in a subprocess against a hostile server."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tests.hostile.modes import Mode
 from tests.hostile.server import Hostile, Scale, hostile
 from tests.support.running import ROOT, environment, suite, write_target
 
-#: Megabytes that no process of a run may need, whatever a server does.
+#: Memory limit of each process in MB.
 MOST_MEMORY = 512
 
-#: Texts that no output may hold.
+#: Texts that no output may contain.
 _SIGNS = ("Traceback (most recent call last)", "INTERNALERROR", "\x1b")
 
 
 @dataclass
 class Outcome:
-    """End of a run: seconds, megabytes of the largest process, exit status, output."""
+    """End of a run: seconds, peak memory of the largest process in MB, exit status, output."""
 
     mode: Mode
     seconds: float
@@ -38,9 +38,9 @@ class Outcome:
     output: str
     folder: Path
     seen: int
-    #: The verdict, or why there is none, in one line.
+    #: The verdict, or the reason for none, in one line.
     sentence: str = ""
-    #: Everything that a run may not do, a sentence each.
+    #: Requirements that the run violated, a sentence each.
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def run(mode: Mode, folder: Path, *options: str, scale: Scale | None = None, most: float = 600.0) -> Outcome:
-    """A run against a server of a mode, its reports in a folder; it may take so many seconds at most."""
+    """Runs against a server of a mode, with reports in a folder; kills it after `most` seconds."""
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=scale) as server:
         target = write_target(folder / "target.toml", server.tables)
         arguments = ["--target", str(target), *mode.options, *options]
@@ -66,7 +66,7 @@ def run(mode: Mode, folder: Path, *options: str, scale: Scale | None = None, mos
 
 
 def _problems(outcome: Outcome, server: Hostile) -> list[str]:
-    """Mistakes of a run."""
+    """Returns the requirements that a run violated."""
     mode, found = outcome.mode, []
     if outcome.status not in mode.statuses:
         found.append(f"exit status {outcome.status}, not {sorted(mode.statuses)}")
@@ -87,12 +87,12 @@ def _problems(outcome: Outcome, server: Hostile) -> list[str]:
     return found
 
 
-#: Reports as text.
+#: Suffixes of reports in text formats.
 _TEXTS = (".json", ".html", ".xml", ".md", ".sarif", ".svg")
 
 
 def _unkept(outcome: Outcome) -> list[str]:
-    """Measurements that a run lost; one that never began has none."""
+    """Returns measurements that a run lost; none for one that never started."""
     if outcome.status in (3, 4):
         return []
     try:
@@ -109,7 +109,7 @@ def _unkept(outcome: Outcome) -> list[str]:
 
 
 def _start(folder: Path, arguments: Sequence[str], output: int) -> subprocess.Popen[bytes]:
-    # On Linux a child's peak of memory begins with its parent's: with that of a server that once made 100 MB.
+    # On Linux the peak of a child starts with its parent's, and the server may have made 100 MB.
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return subprocess.Popen(
@@ -123,8 +123,8 @@ def _start(folder: Path, arguments: Sequence[str], output: int) -> subprocess.Po
 
 
 def _ended(process: subprocess.Popen[bytes], most: float) -> tuple[int, float]:
-    """The exit status of a process, and the megabytes of the largest of it and its own; one that takes too
-    long is killed."""
+    """Waits for a process, and kills it after `most` seconds; returns its exit status and the peak memory of
+    its largest process in MB."""
     killer = threading.Timer(most, process.kill)
     killer.start()
     try:
@@ -132,7 +132,7 @@ def _ended(process: subprocess.Popen[bytes], most: float) -> tuple[int, float]:
     finally:
         killer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
-    # Kilobytes on Linux, bytes on macOS.
+    # In KB on Linux, in bytes on macOS.
     return process.returncode, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
 
 
@@ -157,7 +157,7 @@ def _plainly(
 
 
 def _underway(server: Hostile, process: subprocess.Popen[bytes]) -> bool:
-    """Waits until a run has sent so much that it has judged something; False where it ended before."""
+    """Waits until a run has judged something; returns False if it ended before."""
     while server.seen < 4 * server.scale.after:
         if server.closing.wait(0.01) or process.returncode is not None:
             return False
@@ -189,7 +189,7 @@ def _worker_killed(
 
 
 def _twice(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
-    """Two runs at once that write into one folder; the second one's outcome."""
+    """Starts two runs with one report folder; returns the outcome of the second."""
     first: list[Outcome] = []
     beside = threading.Thread(
         target=lambda: first.append(_plainly(mode, server, folder, arguments, most)), daemon=True
@@ -203,7 +203,7 @@ def _twice(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], 
 
 
 def _disk_full(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
-    """Nothing fits on the disk once the run has begun."""
+    """Runs with a disk that is full after the start."""
     return _plainly(mode, server, folder, ["-p", "tests.hostile.full_disk", *arguments], most)
 
 

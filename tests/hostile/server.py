@@ -1,4 +1,4 @@
-"""A reference server on sockets of its own, whose answers a mode spoils before they go out."""
+"""A reference server on a socket, whose answers a mode replaces."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NOTHING: Mapping[str, bytes] = {}
 
 @dataclass(frozen=True)
 class Scale:
-    """Amounts: seconds between two bytes that drip in, bytes of a body that is too large,
-    headers of a flood, and requests after which a server changes its mind."""
+    """Amounts: seconds between single bytes, bytes of a large body, number of headers, and requests until the
+    behaviour changes."""
 
     pause: float = 1.0
     large: int = 100_000_000
@@ -36,7 +36,7 @@ class Scale:
 
 @dataclass
 class Turn:
-    """One request to a hostile server: `index` counts those before it."""
+    """One request to a hostile server; `index` is its number."""
 
     connection: socket.socket
     index: int
@@ -49,33 +49,33 @@ class Turn:
         return self.server.scale
 
     def right(self) -> Response:
-        """The answer of the reference server."""
+        """Returns the answer of the reference server."""
         if self._right is None:
             self._right = self.server.reference.handle(as_request(self.received))
         return self._right
 
     def send(self, *parts: bytes) -> None:
-        """Puts bytes on the wire. Raises OSError when the client has gone."""
+        """Sends bytes. Raises OSError if the client has disconnected."""
         for part in parts:
             self.connection.sendall(part)
 
     def answer(self, response: Response, more: Mapping[str, bytes] = NOTHING) -> None:
-        """Sends a whole answer; `more` are further headers."""
+        """Sends a complete answer; `more` are additional headers."""
         self.send(rendered(response, more))
 
     def reset(self) -> bool:
-        """Breaks the connection off, without its usual end."""
+        """Resets the connection."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return False
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits until the server closes, or for so long; returns True where it closes."""
+        """Waits for the end of the server, or the timeout; returns True if the server ends."""
         return self.server.closing.wait(seconds)
 
 
 def head(response: Response, length: int | None = None, *, more: Mapping[str, bytes] = NOTHING) -> bytes:
-    """The head of an answer; `length` in the place of its true one (below 0: none), and more headers, which
-    replace those of the same name."""
+    """Renders the head of an answer. `length` replaces the true length (none if negative); `more` are headers
+    that replace those of the same name."""
     other = {"content-length", *map(str.lower, more)}
     kept = [pair for pair in response.headers if pair[0].decode().lower() not in other]
     lines = [b"HTTP/1.1 %d X" % response.status]
@@ -88,19 +88,19 @@ def head(response: Response, length: int | None = None, *, more: Mapping[str, by
 
 
 def rendered(response: Response, more: Mapping[str, bytes] = NOTHING) -> bytes:
-    """An answer as bytes."""
+    """Renders an answer."""
     return head(response, more=more) + response.body
 
 
-#: Answers a turn in the mode's own way; returning False closes the connection.
+#: Answers a turn; returning False closes the connection.
 Behaviour = Callable[[Turn], object]
 
-#: Returns True for a turn that the mode spoils.
+#: Returns True for a turn to which the mode applies.
 When = Callable[[Turn], bool]
 
 
 def honest(turn: Turn) -> object:
-    """Answers as the reference server does."""
+    """Sends the answer of the reference server."""
     turn.answer(turn.right())
     return True
 
@@ -111,7 +111,7 @@ def always(turn: Turn) -> bool:
 
 @dataclass
 class Hostile:
-    """A hostile server at work: where it is, what its target file says, and whom it sends clients to."""
+    """A running hostile server: its address, target file and redirect target."""
 
     reference: Server
     seeded: Seeded
@@ -123,16 +123,16 @@ class Hostile:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The tables of the target file."""
+        """Returns the tables of the target file."""
         return target_tables(self.seeded, self.url)
 
     @property
     def seen(self) -> int:
-        """Number of requests that came."""
+        """Returns the number of requests received."""
         return len(self.wire.requests) if self.wire else 0
 
     def die(self) -> None:
-        """Listens no more, and breaks off all connections."""
+        """Stops listening, and resets all connections."""
         if self.wire is not None:
             self.wire.stop()
 
@@ -141,7 +141,7 @@ class Hostile:
 def hostile(
     behave: Behaviour, when: When = always, *, scheme: str = "http", scale: Scale | None = None
 ) -> Iterator[Hostile]:
-    """Serves while the context lasts: http, https, either under the other's name (`http as https`), or
+    """Serves while the context lasts: http, https, one under the other's scheme (`http as https`), or
     nothing."""
     reference, seeded = new_server()
     server: Hostile
@@ -162,7 +162,7 @@ def hostile(
 
 
 def certified() -> ssl.SSLContext:
-    """TLS with a certificate that nobody trusts. Raises FileNotFoundError where there is no openssl."""
+    """Returns a TLS context with a self-signed certificate. Raises FileNotFoundError without openssl."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise FileNotFoundError("openssl, which makes a certificate")

@@ -1,4 +1,4 @@
-"""Hostile servers end no run but with a verdict: each mode in this process, some as whole runs of pytest."""
+"""Hostile servers: each mode in this process, some as whole runs of pytest."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.hostile.runs import run
 from tests.hostile.server import Hostile, Scale, hostile
 from tests.variants.hurry import hurried
 
-#: As the real thing, but smaller.
+#: Smaller amounts than in whole runs.
 SMALL = Scale(pause=0.01, large=400_000, headers=500, after=2)
 
 SERVERS = [mode for mode in MODES.values() if not mode.meddling]
 
-#: A few checks of an operation that creates and one that lists.
+#: Some checks of a create and a list operation.
 TRIED = {"test_sound_requests_pass", "test_replay", "test_walking_pages", "test_what_was_sent_is_shown"}
 CHECKS = [
     case
@@ -39,7 +39,7 @@ CHECKS = [
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Answers are large, and late, much sooner."""
+    """Lowers the size and time limits of the client."""
     monkeypatch.setattr(answers, "MAX_BODY", 100_000)
     monkeypatch.setattr(examination, "SECONDS", 0.2)
     with hurried():
@@ -47,7 +47,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def at(mode: Mode) -> pytest.param:  # type: ignore[valid-type]
-    """A case of a test, by the mode's name."""
+    """Returns a parameter with the mode's name as id."""
     lacks = "https" in mode.scheme and shutil.which("openssl") is None
     return pytest.param(
         mode, id=mode.name, marks=pytest.mark.skipif(lacks, reason="openssl makes certificates")
@@ -66,7 +66,7 @@ def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
 
 
 def judged(server: Hostile) -> tuple[RunContext, list[Finding]]:
-    """Findings of a few checks on a server."""
+    """Returns the run, and the findings of some checks on a server."""
     limits = {"request_timeout": 0.2, "retry_seconds": 0}
     run = RunContext(build(server.tables | {"limits": limits}, "hostile"))
     findings = [finding for check, name in CHECKS for finding in run_check(check, name, run)[0]]
@@ -90,7 +90,7 @@ def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
         assert not broken
 
 
-#: Whole runs, on a few checks so that they are quick.
+#: Modes of whole runs, narrowed to some checks for speed.
 WHOLE = {
     "dies": ["--rule", "auth.header-case"],
     "a killed worker": ["--rule", "auth.header-case"],

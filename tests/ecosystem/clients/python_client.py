@@ -19,8 +19,6 @@ from accounts_client.models import Account, AccountCreate, AccountList, Error
 
 
 class Signed(httpx.Auth):
-    """Signs a request as it goes out."""
-
     requires_request_body = True
 
     def __init__(self, api_key: str, secret: str) -> None:

@@ -96,7 +96,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         created = fixture.create("createAccount")
     except Inconclusive as stop:
         # Other checks judge the accounts that exist already.
-        ctx.not_exercised("list.complete", stop.reason)
+        ctx.not_exercised("list.complete", stop.reason, stop.remedy)
         ctx.observe_delay("when does a new element show?")
         return
     after = ctx.eventually(

@@ -82,7 +82,7 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
         )
         ctx.accept(payee.call("createPayout"), "a payout to another destination than the default")
     except Inconclusive as stop:
-        ctx.not_exercised(rule, stop.reason)
+        ctx.not_exercised(rule, stop.reason, stop.remedy)
         return
     what, looking = "after a payout to it", payee.call(ctx.operation.id)
     if ctx.operation.is_list:

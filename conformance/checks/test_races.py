@@ -160,7 +160,8 @@ def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
         if any(answer.succeeded for answer in answers):
             ctx.judge(rule, SameAmongAccepted(what), *answers)
         elif not rounds.spoilt:
-            ctx.not_exercised(rule, refusal_of_valid(answers[0]).reason)
+            stop = refusal_of_valid(answers[0])
+            ctx.not_exercised(rule, stop.reason, stop.remedy)
 
 
 def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import Check
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
 from tests.faults.harness import judge
+from tests.load.faults import NoncesForgotten
 from tests.prove.selection import by_id
 
 MODULES = ("test_authentication", "test_signature", "test_unauthenticated")
@@ -75,19 +72,10 @@ def test_partner_with_nonces_of_its_own_is_not_blamed_on_others(kind: str) -> No
     assert not outcome.inconclusive
 
 
-class RemembersFew(Behaviour):
-    """Remembers only the most recent nonces."""
+class RemembersFew(NoncesForgotten):
+    """Remembers only the last 12 nonces."""
 
-    def __init__(self) -> None:
-        self.known: OrderedDict[str, None] = OrderedDict()
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if nonce in self.known:
-            return False
-        self.known[nonce] = None
-        if len(self.known) > 12:
-            self.known.popitem(last=False)
-        return True
+    most = 12
 
 
 def test_nonces_that_are_forgotten_after_a_while_are_noticed() -> None:

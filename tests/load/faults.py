@@ -115,6 +115,7 @@ class NoncesForgotten(LoadFault):
     """Only the last 5,000 nonces are remembered."""
 
     RULES = ("auth.nonce-replay",)
+    most = 5000
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,7 +125,7 @@ class NoncesForgotten(LoadFault):
         if nonce in self._nonces:
             return False
         self._nonces[nonce] = None
-        if len(self._nonces) > 5000:
+        if len(self._nonces) > self.most:
             self._nonces.popitem(last=False)
         return True
 

@@ -20,11 +20,11 @@ from tests.support.running import counted, run, write_target
 from tests.support.runs import run_on
 
 FUZZ = "conformance/fuzz/test_fuzz.py::test_schema_fuzzing[createWallet]"
+NODEIDS = [f"conformance/checks/{known.key_of(check.name, operation)}" for check, operation in checks()]
 
 
 def test_plan_adds_up() -> None:
-    nodeids = [f"conformance/checks/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
-    whole = plan(nodeids)
+    whole = plan(NODEIDS)
     assert whole.total.requests > 7000
     assert 100 < whole.total.payouts < whole.total.creations < whole.total.requests
     assert whole.most is not None and whole.most.requests > 2 * whole.total.requests
@@ -33,16 +33,13 @@ def test_plan_adds_up() -> None:
 
 
 def test_several_workers_make_what_tests_share_each_for_itself() -> None:
-    nodeids = [
-        f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks() if on == "getBeneficiary"
-    ]
+    nodeids = [nodeid for nodeid in NODEIDS if nodeid.endswith("[getBeneficiary]")]
     one, four = plan(nodeids), plan(nodeids, workers=4)
     assert one.total.requests < four.total.requests < 1.1 * one.total.requests
 
 
 def test_operations_that_a_target_does_not_have_are_not_announced() -> None:
-    nodeids = [f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
-    whole, less = plan(nodeids).total, plan(nodeids).on(run_on(payouts=False, payins=False).target).total
+    whole, less = plan(NODEIDS).total, plan(NODEIDS).on(run_on(payouts=False, payins=False).target).total
     assert less.requests < whole.requests
     assert less.payouts < 0.2 * whole.payouts
 
@@ -55,8 +52,7 @@ def test_each_test_of_a_run_is_announced_for_every_target() -> None:
 
 
 def test_a_quick_run_fits_into_its_requests_with_any_number_of_workers() -> None:
-    nodeids = [f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
-    nodeids = [nodeid for nodeid in nodeids if (row := of(nodeid)) and row.quick]
+    nodeids = [nodeid for nodeid in NODEIDS if (row := of(nodeid)) and row.quick]
     assert fitting(nodeids, 1) == set(nodeids)
     for workers in (2, 4):
         chosen = fitting(nodeids, workers)
@@ -80,7 +76,7 @@ def test_check_of_somebody_else_has_room() -> None:
 
 def test_every_rule_of_a_check_has_its_requests() -> None:
     check, operation = next((check, on) for check, on in checks() if len(check.rules_on(on)) > 1)
-    nodeid = f"x/{check.name.replace('.', '.py::')}[{operation}]"
+    nodeid = f"conformance/checks/{known.key_of(check.name, operation)}"
     rows = list(by_case(plan([nodeid, FUZZ])))
     assert [rule for rule, _, _ in rows[:-1]] == [rule.id for rule in check.rules_on(operation)]
     assert {numbers for _, _, numbers in rows[:-1]} == {plan([nodeid]).total}

@@ -72,8 +72,7 @@ def test_a_quick_run_names_probes_that_there_are(quiet: None) -> None:
 
 
 def nodeid(check: str, operation: str) -> str:
-    module, _, name = check.partition(".")
-    return f"conformance/checks/{module}.py::{name}[{operation}]"
+    return f"conformance/checks/{known.key_of(check, operation)}"
 
 
 def test_tests_that_catch_more_come_first_within_their_module_and_modules_stay_together() -> None:

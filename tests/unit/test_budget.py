@@ -163,11 +163,7 @@ def test_target_says_how_long_an_answer_may_take() -> None:
 
 def test_requests_name_suite_and_version() -> None:
     with wire() as server:
-        connect(server).send(list_accounts())
-    assert server.last.values(b"user-agent") == [f"financial-accounts-conformance/{__version__}".encode()]
-
-
-def test_whoever_waits_for_a_server_says_so_too() -> None:
-    with wire() as server:
         wait_for(server.url, 5, print)
-    assert server.last.values(b"user-agent") == [f"financial-accounts-conformance/{__version__}".encode()]
+        connect(server).send(list_accounts())
+    agent = f"financial-accounts-conformance/{__version__}".encode()
+    assert [request.values(b"user-agent") for request in server.requests] == [[agent]] * 2

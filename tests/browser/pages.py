@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from tests.support.report_samples import exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, exchange, finding, keep, whole_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
+PAGES = ("list.pages", "listWallets")
 
 
 class Opened:

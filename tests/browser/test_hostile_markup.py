@@ -8,8 +8,8 @@ from typing import Any
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.report.compared_results import compare, comparison_html
-from tests.browser.pages import PAGES, WALK, Show
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
+from tests.browser.pages import PAGES, Show
+from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 
 #: Texts that execute where they are not escaped.
 HOSTILE = (

@@ -15,10 +15,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.report.causes import causes
 from tests.support.drawn_runs import runs
 from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath, TotalsKept
-from tests.support.report_samples import (
-    finding,
-    whole_run,
-)
+from tests.support.report_samples import finding, whole_run
 from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 from tests.variants.routing import SpellingsServed

@@ -21,9 +21,8 @@ from conformance.report.compared_results import (
 )
 from conformance.report.document import Document
 from conformance.report.write import results
-from tests.support.report_samples import document, finding, whole_run
+from tests.support.report_samples import WALK, document, finding, whole_run
 
-WALK = ("list.walk", "listWallets")
 STATUS = ("http.success-status", "createAccount")
 
 

@@ -20,9 +20,8 @@ from conformance.report.junit import junit
 from conformance.report.known_failures import KnownFailures
 from conformance.report.markdown import code, markdown, plain
 from conformance.report.sarif import FINGERPRINT, sarif
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 
-WALK = ("list.walk", "listWallets")
 HOSTILE = "<script>alert(1)</script>]]>\x00\x1b[31m\ud800\ufffe & \"'` | @someone [x](javascript:y)"
 
 

@@ -16,9 +16,9 @@ from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.html import CAUSES, html
 from conformance.report.known_failures import KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
-from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import REPLAY, WALK, document, exchange, finding, keep, whole_run
 
-WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
+PAGES = ("list.pages", "listWallets")
 
 
 def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), **how: Any) -> Any:

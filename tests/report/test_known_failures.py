@@ -22,9 +22,7 @@ from conformance.report.known_failures import MISSING, KnownFailures, write_know
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
 from conformance.report.verdict import decide
-from tests.support.report_samples import document, finding, whole_run
-
-WALK = ("list.walk", "listWallets")
+from tests.support.report_samples import WALK, document, finding, whole_run
 
 
 def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFailures:
@@ -167,9 +165,7 @@ CELLS = [
 @settings(max_examples=25, deadline=None)
 @given(broken=st.sets(st.sampled_from(CELLS), max_size=30), got=st.text(max_size=40))
 def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
-    tmp_path_factory: pytest.TempPathFactory,
-    broken: set[tuple[str, str]],
-    got: str,
+    tmp_path_factory: pytest.TempPathFactory, broken: set[tuple[str, str]], got: str
 ) -> None:
     def verdict(rule: str) -> Verdict:
         return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED

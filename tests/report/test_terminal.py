@@ -16,15 +16,7 @@ from conformance.judge.ledger import Ledger
 from conformance.report import write
 from conformance.report.building import build
 from conformance.report.terminal import summary
-from tests.support.report_samples import (
-    TARGET,
-    document,
-    finding,
-    run_info,
-    whole_run,
-)
-
-WALK = ("list.walk", "listWallets")
+from tests.support.report_samples import TARGET, WALK, document, finding, run_info, whole_run
 
 
 def lines_of(results: Ledger, *, width: int = 100, verbose: bool = False, **changes: Any) -> list[str]:

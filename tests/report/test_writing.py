@@ -12,10 +12,9 @@ from conformance.judge.findings import Verdict
 from conformance.report import write
 from conformance.report.document import Document
 from conformance.report.write import FORMATS, write_all
-from tests.support.report_samples import document, whole_run
+from tests.support.report_samples import WALK, document, whole_run
 
 FILES = ["results.json", *(file for file, _ in FORMATS.values())]
-WALK = ("list.walk", "listWallets")
 
 
 @pytest.fixture

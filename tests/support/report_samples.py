@@ -24,6 +24,9 @@ TARGET = Target(
     Organization("secondary", "key_zyxwvutsrq9876543210", "another-long-secret-here", "cus_two"),
 )
 
+#: The cell that samples break.
+WALK = ("list.walk", "listWallets")
+
 #: Replay file of a failure of list.walk on listWallets.
 REPLAY: dict[str, Any] = {
     "format": 5,

@@ -192,31 +192,10 @@ def test_every_titled_section_is_cited() -> None:
 
 def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
     known = {
-        "$schema",
-        "$ref",
-        "$defs",
-        "title",
-        "description",
-        "type",
-        "required",
-        "properties",
-        "items",
-        "allOf",
-        "anyOf",
-        "not",
-        "if",
-        "then",
-        "format",
-        "unevaluatedProperties",
-        "const",
-        "enum",
-        "pattern",
-        "maxLength",
-        "minLength",
-        "minItems",
-        "minimum",
-        "x-rule",
-    }
+        "$schema", "$ref", "$defs", "title", "description", "type", "required", "properties", "items",
+        "allOf", "anyOf", "not", "if", "then", "format", "unevaluatedProperties", "const", "enum", "pattern",
+        "maxLength", "minLength", "minItems", "minimum", "x-rule",
+    }  # fmt: skip
     for name, schema in SCHEMAS.items():
         Draft202012Validator.check_schema(schema)
         for path, value in walk(schema):
@@ -228,19 +207,10 @@ def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
 def test_cited_rules_exist() -> None:
     cited = cited_rules(SCHEMAS)
     assert cited == {
-        "error.shape",
-        "format.account-id",
-        "format.bank-details",
-        "format.iban",
-        "format.enum",
-        "format.id",
-        "format.money",
-        "format.object",
-        "format.timestamp",
-        "list.envelope",
-        "list.wallet-items",
+        "error.shape", "format.account-id", "format.bank-details", "format.iban", "format.enum", "format.id",
+        "format.money", "format.object", "format.timestamp", "list.envelope", "list.wallet-items",
         "wallet.addresses",
-    }
+    }  # fmt: skip
     assert cited <= set(RULES)
 
 

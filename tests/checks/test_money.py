@@ -131,13 +131,7 @@ class Deposits(Behaviour):
 
 #: Servers on which only payouts move the balance, and immediately; and others.
 PLAIN: list[type[Behaviour]] = [Behaviour, FeesTaken]
-MOVED: list[type[Behaviour]] = [
-    OthersPay,
-    BalancesSettle,
-    ReservedOnApproval,
-    Refunds,
-    RefundsOften,
-]
+MOVED: list[type[Behaviour]] = [OthersPay, BalancesSettle, ReservedOnApproval, Refunds, RefundsOften]
 
 
 def judged(behaviour: Behaviour) -> Finding:
@@ -228,11 +222,7 @@ def test_rounds_in_which_others_pay_are_left_out(spoilt: tuple[int, ...]) -> Non
 
 @pytest.mark.parametrize(
     "moved",
-    [
-        [Decimal(7)] * 20,
-        [PAID, PAID, Decimal(0)],
-        [PAID, *[Decimal(number) for number in range(3, 20)]],
-    ],
+    [[Decimal(7)] * 20, [PAID, PAID, Decimal(0)], [PAID, *[Decimal(number) for number in range(3, 20)]]],
 )
 def test_rounds_that_do_not_follow_the_amount_are_no_effect(moved: list[Decimal]) -> None:
     assert followed(moved) is None

@@ -199,8 +199,7 @@ def valid_answers(operation: str) -> Iterator[Exchange]:
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for kind in ("bank account", "IBAN", "wallet"):
                 fixture.create(
-                    "createPayoutDestination",
-                    accepted_body(fixture, "createPayoutDestination", kind),
+                    "createPayoutDestination", accepted_body(fixture, "createPayoutDestination", kind)
                 )
             fixture.create("createVirtualAccount")
             fixture.create("createWallet")

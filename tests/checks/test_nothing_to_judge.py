@@ -38,17 +38,9 @@ class NothingThere(Behaviour):
 
 #: Rules of lists that apply to elements.
 OF_ELEMENTS = {
-    "list.item-fields",
-    "list.wallet-items",
-    "list.walk",
-    "list.stable",
-    "list.start-date",
-    "list.end-date",
-    "list.date-offset",
-    "list.status-filter",
-    "list.currency-filter",
-    "list.filters-combine",
-}
+    "list.item-fields", "list.wallet-items", "list.walk", "list.stable", "list.start-date", "list.end-date",
+    "list.date-offset", "list.status-filter", "list.currency-filter", "list.filters-combine",
+}  # fmt: skip
 
 
 def about_nothing(rule: str, operation: str) -> bool:

@@ -65,12 +65,7 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
         for exchange in run.record.values()
     )
     seen = Counter(
-        (
-            request.method.encode(),
-            request.target,
-            tuple(request.headers),
-            request.body,
-        )
+        (request.method.encode(), request.target, tuple(request.headers), request.body)
         for request in map(as_request, received)
     )
     # For a request that was sent several times, the record keeps the last attempt.

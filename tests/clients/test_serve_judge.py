@@ -68,12 +68,7 @@ def judge(
     ],
 )
 def test_exec_judges_a_command_and_exits_by_the_verdict(
-    tmp_path: Path,
-    judge: Callable[..., tuple[int, str, str]],
-    query: str,
-    ends: int,
-    status: int,
-    said: str,
+    tmp_path: Path, judge: Callable[..., tuple[int, str, str]], query: str, ends: int, status: int, said: str
 ) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
     ended, shown, log = judge(f"{sys.executable} client.py '{query}' {ends}")

@@ -64,14 +64,8 @@ def test_a_violation_is_a_failure_in_other_peoples_reports(tmp_path: Path) -> No
 def test_everybodys_options_are_in_the_help(tmp_path: Path) -> None:
     text = executed([sys.executable, "-m", "pytest", "--pyargs", "conformance", "--help"], tmp_path).stdout
     theirs = (
-        "--cov=",
-        "--html=",
-        "--randomly-seed",
-        "--browser=",
-        "--profile",
-        "--splits",
-        "--alluredir",
+        "--cov=", "--html=", "--randomly-seed", "--browser=", "--profile", "--splits", "--alluredir",
         "--reruns=",
-    )
+    )  # fmt: skip
     for option in (*(f"--{name}" for name in OPTIONS), *theirs):
         assert option in text

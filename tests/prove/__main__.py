@@ -16,23 +16,9 @@ from typing import Protocol
 
 #: Names of the proofs, each a module of this package.
 NAMES = (
-    "faults",
-    "variants",
-    "runs",
-    "replays",
-    "equality",
-    "hostile",
-    "processes",
-    "load",
-    "judgements",
-    "mutations",
-    "quick",
-    "plan",
-    "baseline",
-    "compare",
-    "benchmarks",
-    "pictures",
-)
+    "faults", "variants", "runs", "replays", "equality", "hostile", "processes", "load", "judgements",
+    "mutations", "quick", "plan", "baseline", "compare", "benchmarks", "pictures",
+)  # fmt: skip
 
 
 class Proof(Protocol):

@@ -20,16 +20,7 @@ from tests.benchmarks import commands, sandbox, throughput
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
-PARTS = (
-    "checks",
-    "quick",
-    "processes",
-    "violating",
-    "memory",
-    "whole",
-    "throughput",
-    "sandbox",
-)
+PARTS = ("checks", "quick", "processes", "violating", "memory", "whole", "throughput", "sandbox")
 COMMANDS = {
     "checks": commands.checks,
     "quick": commands.quick,

@@ -29,18 +29,9 @@ LEAST = 0.7
 
 #: Conforming servers that stress load most: rate-limited, busy, with replication lag, slow, pre-populated.
 CONFORMING = (
-    "reference",
-    "rate limited",
-    "limited behind authentication",
-    "busy",
-    "slow",
-    "one at a time",
-    "others pay",
-    "late",
-    "lists in turn",
-    "reads in turn",
-    "furnished later",
-)
+    "reference", "rate limited", "limited behind authentication", "busy", "slow", "one at a time",
+    "others pay", "late", "lists in turn", "reads in turn", "furnished later",
+)  # fmt: skip
 
 
 def options(parser: argparse.ArgumentParser) -> None:

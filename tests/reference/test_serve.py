@@ -169,9 +169,7 @@ def test_database_keeps_everything_across_restarts_and_kill(tmp_path: Path) -> N
     ],
 )
 def test_wrong_usage_is_one_clear_sentence(
-    options: list[str],
-    said: str,
-    capfd: pytest.CaptureFixture[str],
+    options: list[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     status: str | int | None
     try:
@@ -185,8 +183,7 @@ def test_wrong_usage_is_one_clear_sentence(
 
 
 def test_a_port_in_use_and_a_foreign_database_are_refused(
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2

@@ -75,8 +75,7 @@ def test_a_recorded_history_is_judged_again(tmp_path: Path) -> None:
         file = write(generated(finding, run), tmp_path / "replay.json")
         target = write_target(tmp_path / "target.toml", tables)
         done = executed(
-            [sys.executable, "-m", "conformance.cli", "replay", file, "--target", target],
-            tmp_path,
+            [sys.executable, "-m", "conformance.cli", "replay", file, "--target", target], tmp_path
         )
         assert done.returncode == 1, done.stdout + done.stderr
 

@@ -111,9 +111,7 @@ def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
         )
     )
     document = document_of(
-        finding("body.malformed", "createAccount", Refused("'`$(x)` \n"), *exchanges),
-        exchanges,
-        run,
+        finding("body.malformed", "createAccount", Refused("'`$(x)` \n"), *exchanges), exchanges, run
     )
     assert document is not None
     compile(as_python(document), "script", "exec")

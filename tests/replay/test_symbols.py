@@ -204,10 +204,7 @@ def test_a_signed_part_of_a_body_is_a_form_of_the_body() -> None:
     names, body = Names(run_on().target, set()), '{"name":"x"}'
     half, now = derive(body, "but.6"), 1_700_000_000
     auth = {"signed_body": half, "timestamp": f"{now - 5}.5"}
-    assert names.signing(auth, body, {}, now) == {
-        "signed_body": "{{body|but.6}}",
-        "timestamp": "{{now-5}}.5",
-    }
+    assert names.signing(auth, body, {}, now) == {"signed_body": "{{body|but.6}}", "timestamp": "{{now-5}}.5"}
     iso = names.signing({"timestamp": derive(str(now), "iso")}, body, {}, now)
     assert iso == {"timestamp": "{{now+0|iso}}"}
 

@@ -13,29 +13,9 @@ import httpx
 from conformance.contract.operations import OPERATIONS, match
 
 STATUSES = (
-    100,
-    200,
-    200,
-    200,
-    201,
-    202,
-    204,
-    206,
-    302,
-    304,
-    400,
-    401,
-    403,
-    404,
-    409,
-    418,
-    422,
-    429,
-    500,
-    503,
-    599,
+    100, 200, 200, 200, 201, 202, 204, 206, 302, 304, 400, 401, 403, 404, 409, 418, 422, 429, 500, 503, 599,
     999,
-)
+)  # fmt: skip
 
 #: Strings that parsers often mishandle.
 TEXTS = (
@@ -216,17 +196,9 @@ def no_answer(source: random.Random, response: httpx.Response) -> httpx.Response
 
 
 SPOILS: tuple[Spoil, ...] = (
-    other_status,
-    no_body,
-    spoilt_document,
-    spoilt_document,
-    spoilt_document,
-    other_document,
-    deep_document,
-    other_bytes,
-    other_headers,
-    no_answer,
-)
+    other_status, no_body, spoilt_document, spoilt_document, spoilt_document, other_document, deep_document,
+    other_bytes, other_headers, no_answer,
+)  # fmt: skip
 
 
 class RandomAnswers(httpx.BaseTransport):

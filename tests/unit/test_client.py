@@ -256,11 +256,7 @@ def test_end_of_connection_ends_a_body_but_no_headers(answer: bytes, status: int
 
 @pytest.mark.parametrize(
     "endless",
-    [
-        b"HTTP/1.1 200 OK\r\nX: ",
-        CHUNKED + b"0\r\nX: ",
-        CHUNKED + b"1;x=",
-    ],
+    [b"HTTP/1.1 200 OK\r\nX: ", CHUNKED + b"0\r\nX: ", CHUNKED + b"1;x="],
     ids=["header", "trailer", "chunk extension"],
 )
 def test_answers_without_end_are_given_up(endless: bytes) -> None:

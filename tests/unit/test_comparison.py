@@ -25,11 +25,7 @@ def test_the_id_of_an_account_has_two_prefixes(operation: str, name: str, got: s
 def test_members_that_are_not_documented_make_no_difference() -> None:
     """At any depth: added, changed or removed."""
     wallet = {"id": "wal_1", "addresses": [{"address": "a", "tag": None}], "label": None}
-    more = {
-        "etag": 1,
-        "id": "wal_1",
-        "addresses": [{"address": "a", "tag": None, "age": 5}],
-    }
+    more = {"etag": 1, "id": "wal_1", "addresses": [{"address": "a", "tag": None, "age": 5}]}
     assert differences("createWallet", more, wallet) == []
     other = {**wallet, "id": "wal_2", "addresses": [{"address": "b", "tag": None}]}
     assert [name for name, _, _ in differences("createWallet", other, wallet)] == ["id", "addresses"]
@@ -65,9 +61,7 @@ def test_a_resource_is_found_again_by_a_value_that_it_was_changed_to(
     answer = {"id": "bene_1", "email": shown, "created": "2026-01-01T00:00:00Z"}
     first, later = (
         exchange(
-            number,
-            to_json(answer | {"updated": f"2026-01-01T{time}Z"}),
-            call=exchange(1).call.but(body=body),
+            number, to_json(answer | {"updated": f"2026-01-01T{time}Z"}), call=exchange(1).call.but(body=body)
         )
         for number, body, time in (
             (1, b'{"email": "ada@example.org"}', "00:00:00"),

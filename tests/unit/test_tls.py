@@ -157,14 +157,8 @@ def encrypted(files: Files) -> None:
     ("keys", "said"),
     [
         ({"ca": "nowhere.pem"}, r"tls\.ca: .*nowhere\.pem cannot be read \(No such file or directory\)"),
-        (
-            {"ca": "target.toml"},
-            r"tls\.ca: .*target\.toml should hold certificates of authorities",
-        ),
-        (
-            {**ALL, "client_key": "ca.pem"},
-            r"tls\.client_certificate: .*should hold a certificate and its",
-        ),
+        ({"ca": "target.toml"}, r"tls\.ca: .*target\.toml should hold certificates of authorities"),
+        ({**ALL, "client_key": "ca.pem"}, r"tls\.client_certificate: .*should hold a certificate and its"),
         ({**ALL, "client_key": "encrypted.key"}, r"tls\.client_key: .*is encrypted; name a key without a"),
     ],
 )

@@ -18,16 +18,9 @@ from .choice import choice
 
 #: Refusals whose response body is not specified.
 VALIDATION = (
-    "invalid_field",
-    "invalid_parameter",
-    "malformed_body",
-    "body_not_object",
-    "malformed_query",
-    "body_too_large",
-    "duplicate_wallet",
-    "insufficient_funds",
-    "missing_idempotency_key",
-)
+    "invalid_field", "invalid_parameter", "malformed_body", "body_not_object", "malformed_query",
+    "body_too_large", "duplicate_wallet", "insufficient_funds", "missing_idempotency_key",
+)  # fmt: skip
 
 
 @choice("http.validation-status")

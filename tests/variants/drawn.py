@@ -26,42 +26,12 @@ from .variant import Tables, Variant, Wrap
 
 #: Groups of choices and proxies of which a server can have only one.
 EXCLUSIVE = (
-    {
-        "WholeSeconds",
-        "Milliseconds",
-        "Nanoseconds",
-        "TrailingZeros",
-        "MillisecondsCut",
-        "MillisecondsRounded",
-        "SecondsInLists",
-        "DigitsByMethod",
-        "NanosecondsThenMicroseconds",
-    },
-    {
-        "ListsSoon",
-        "ListsLate",
-        "ListsVeryLate",
-        "ListsInTurn",
-        "ListsUneven",
-        "TotalsBehind",
-        "ElementsBehind",
-        "FiltersBehind",
-        "GetsFromReplica",
-        "GetsUneven",
-        "DatabaseAhead",
-    },
-    {
-        "ReadsFromReplicas",
-        "ReadsBehind",
-        "ReadsInTurn",
-        "ReadsUneven",
-        "GetsFromReplica",
-        "GetsUneven",
-        "DestinationsFromReplica",
-        "DestinationsInTurn",
-        "DestinationsUneven",
-        "DatabaseAhead",
-    },
+    {"WholeSeconds", "Milliseconds", "Nanoseconds", "TrailingZeros", "MillisecondsCut", "MillisecondsRounded",
+     "SecondsInLists", "DigitsByMethod", "NanosecondsThenMicroseconds"},
+    {"ListsSoon", "ListsLate", "ListsVeryLate", "ListsInTurn", "ListsUneven", "TotalsBehind",
+     "ElementsBehind", "FiltersBehind", "GetsFromReplica", "GetsUneven", "DatabaseAhead"},
+    {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "ReadsUneven", "GetsFromReplica", "GetsUneven",
+     "DestinationsFromReplica", "DestinationsInTurn", "DestinationsUneven", "DatabaseAhead"},
     {"BalancesUneven", "BalancesSettle", "OthersPay"},
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays", "DefaultsMovedLater"},
     {"AccountsFurnished", "AccountsFurnishedLater"},
@@ -80,7 +50,7 @@ EXCLUSIVE = (
     {"BritainOnly", "VettedPayees"},
     # Different orders of the stages.
     {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
-)
+)  # fmt: skip
 
 #: Choice -> change of the target file that it needs.
 DECLARED = {

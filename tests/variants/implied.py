@@ -49,8 +49,7 @@ class RandomUuidsOnly(Behaviour):
 
 
 @choice(
-    "idempotency.equivalent-body",
-    breaks=("idempotency.conflict-equivalent", "idempotency.conflict-no-body"),
+    "idempotency.equivalent-body", breaks=("idempotency.conflict-equivalent", "idempotency.conflict-no-body")
 )
 class ParsedBodiesCompared(Behaviour):
     """Compares the bodies of a repeated key by the values of known fields, without nulls."""

@@ -18,16 +18,9 @@ from .choice import choice
 
 #: Error types and codes that section 7 fixes.
 _FIXED = (
-    "authentication_error",
-    "validation_error",
-    "idempotency_error",
-    "missing_headers",
-    "timestamp_too_old",
-    "nonce_replay",
-    "invalid_signature",
-    "invalid_idempotency_key",
-    "idempotency_key_conflict",
-)
+    "authentication_error", "validation_error", "idempotency_error", "missing_headers", "timestamp_too_old",
+    "nonce_replay", "invalid_signature", "invalid_idempotency_key", "idempotency_key_conflict",
+)  # fmt: skip
 
 
 @choice("http.extra-fields")

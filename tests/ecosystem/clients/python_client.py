@@ -29,12 +29,7 @@ class Signed(httpx.Auth):
         parts = request.method.encode() + request.url.raw_path + timestamp.encode() + nonce.encode()
         signature = hmac.new(self.secret, parts + request.content, hashlib.sha256).hexdigest()
         request.headers.update(
-            {
-                "X-API-Key": self.api_key,
-                "X-Timestamp": timestamp,
-                "X-Nonce": nonce,
-                "X-Signature": signature,
-            }
+            {"X-API-Key": self.api_key, "X-Timestamp": timestamp, "X-Nonce": nonce, "X-Signature": signature}
         )
         yield request
 

@@ -27,7 +27,7 @@ from conformance.wire.provenance import new_key
 from conformance.world.case import Case
 from conformance.world.run_context import RunContext
 from conformance.world.samples import marker
-from tests.replay.samples import generated
+from tests.replay.samples import LongTexts, generated
 from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
 from tests.variants.authentication import KeysOfOrganization
@@ -54,12 +54,6 @@ def test_no_false_alarm_and_every_operation_reached(run: RunContext, operation: 
 
 
 # ---------------------------------------------------------------------- what it finds
-
-
-class LongNames(Behaviour):
-    def check_length(self, ctx: Any, field: Any, value: str) -> None:
-        if field.name != "name":
-            super().check_length(ctx, field, value)
 
 
 class NegativeAmounts(Behaviour):
@@ -101,7 +95,7 @@ class AlwaysTwice(Behaviour):
 @pytest.mark.parametrize(
     ("behaviour", "operation", "rule"),
     [
-        (LongNames, "createAccount", "fields.max-length"),
+        (LongTexts, "createAccount", "fields.max-length"),
         (NegativeAmounts, "createPayin", "fields.amount"),
         (NoNul, "createVirtualAccount", "http.no-server-error"),
         (CountsOneMore, "createAccount", "fields.max-length-accepted"),
@@ -120,7 +114,7 @@ def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str
 
 
 def test_failures_are_shrunk() -> None:
-    run = run_on(LongNames())
+    run = run_on(LongTexts())
     finding = broken(schema_fuzzing(run, "createAccount", settings()))["fields.max-length"]
     bodies = [run.record[number].request_body for number in finding.exchanges]
     assert len(bodies) == 1 and len(bodies[0]) <= 256 + len('{"name": ""}')

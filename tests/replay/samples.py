@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +13,10 @@ from conformance.judge.expectations import Expectation, Outcome, Refused, SameAn
 from conformance.judge.findings import Finding
 from conformance.judge.ledger import Entry, judge
 from conformance.reference.behaviour import Behaviour
-from conformance.replay import document_of, load, save
+from conformance.replay import as_python, document_of, load, save
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
+from tests.support.running import executed
 from tests.support.runs import run_on
 
 
@@ -36,10 +39,9 @@ class NoNonces(Behaviour):
         return True
 
 
-class LongNotes(Behaviour):
+class LongTexts(Behaviour):
     def check_length(self, ctx: Any, field: Any, value: str) -> None:
-        if ctx.operation != "updateBeneficiary":
-            super().check_length(ctx, field, value)
+        pass
 
 
 def replayed_twice(run: RunContext) -> Finding:
@@ -94,3 +96,21 @@ def recorded(
 ) -> dict[str, Any]:
     """Returns the document of that replay file."""
     return load(saved(behaviour, fail, folder))
+
+
+def scripted(
+    document: dict[str, Any], folder: Path, url: str, organization: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs the script of a replay document in a folder, against a server and with an organization's
+    credentials."""
+    script = folder / "script.py"
+    script.write_text(as_python(document), "utf-8")
+    return executed(
+        [sys.executable, "-I", script],
+        folder,
+        CONFORMANCE_BASE_URL=url,
+        CONFORMANCE_PRIMARY_API_KEY=organization.api_key,
+        CONFORMANCE_PRIMARY_SECRET=organization.secret,
+        CONFORMANCE_PRIMARY_CUSTOMER_ID=organization.customer_id,
+        UNRELATED=organization.secret,
+    )

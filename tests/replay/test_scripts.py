@@ -21,7 +21,7 @@ from conformance.wire.messages import Call
 from conformance.wire.provenance import new_key
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
-from tests.replay.samples import NoNonces, finding
+from tests.replay.samples import NoNonces, finding, scripted
 from tests.support.callers import run_at
 from tests.support.runs import run_on
 from tests.support.wire import Received, wire
@@ -33,16 +33,6 @@ def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
     server, seeded = new_server(request.param())
     with served(server) as url:
         yield url, seeded, 1 if request.param is NoNonces else 0
-
-
-def environment(url: str, seeded: Seeded) -> dict[str, str]:
-    return {
-        **os.environ,
-        "CONFORMANCE_BASE_URL": url,
-        "CONFORMANCE_PRIMARY_API_KEY": seeded.primary.api_key,
-        "CONFORMANCE_PRIMARY_SECRET": seeded.primary.secret,
-        "CONFORMANCE_PRIMARY_CUSTOMER_ID": seeded.primary.customer_id,
-    }
 
 
 def test_command(
@@ -60,16 +50,7 @@ def test_command(
 
 def test_python_script(live: tuple[str, Seeded, int], replay_file: Path, tmp_path: Path) -> None:
     url, seeded, status = live
-    script = tmp_path / "script.py"
-    script.write_text(as_python(load(replay_file)), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-I", str(script)],
-        env=environment(url, seeded),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = scripted(load(replay_file), tmp_path, url, seeded.primary)
     assert done.returncode == status, done.stdout + done.stderr
 
 
@@ -166,18 +147,7 @@ def test_the_script_signs_as_the_suite_does(replay_file: Path, tmp_path: Path) -
     with wire() as server:
         run = run_at(server.url)
         perform(document, run)
-        script = tmp_path / "script.py"
-        script.write_text(as_python(document), "utf-8")
-        own = run.target.primary
-        known = {
-            "CONFORMANCE_BASE_URL": server.url,
-            "CONFORMANCE_PRIMARY_API_KEY": own.api_key,
-            "CONFORMANCE_PRIMARY_SECRET": own.secret,
-            "CONFORMANCE_PRIMARY_CUSTOMER_ID": own.customer_id,
-        }
-        subprocess.run(
-            [sys.executable, "-I", script], env=known, capture_output=True, timeout=60, check=False
-        )
+        scripted(document, tmp_path, server.url, run.target.primary)
     assert len(server.requests) == 8
 
     for suite, alone in zip(server.requests[:4], server.requests[4:], strict=True):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,34 +17,32 @@ from conformance.judge.expectations import Refused
 from conformance.replay import as_python, load, perform, save
 from conformance.replay import format as documents
 from conformance.replay.symbols import rendered
+from conformance.target.file import Organization
 from conformance.wire.forms import moved
 from conformance.wire.messages import Failure
-from tests.replay.samples import finding
+from tests.replay.samples import finding, scripted
 from tests.support.callers import run_at
 from tests.support.random_answers import value
 from tests.support.runs import run_on
-from tests.support.wire import Wire, answering, wire
+from tests.support.wire import answering, wire
 
 SECRET = "secret-of-the-user-0123456789"
+USER = Organization("primary", "key_1", SECRET, "cus_1")
 
 #: Terminates strings of every kind and tries to execute a command.
 EVIL = "'\"`touch OWNED`$(touch OWNED);touch OWNED\n&touch OWNED|{{primary.secret}}\\\x1b[31m\u202e%s'''{0}"
 
 
-def recorded(folder: Path) -> dict[str, Any]:
-    """Returns a small replay file: creates an account, then another with a name that is too long."""
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A small replay file: creates an account and lists its wallets."""
     run = run_on()
     fixture = run.account()
     listed = run.send(fixture.client, fixture.call("listWallets"), "first")
     failed = finding("auth.signature", "listWallets", Refused("a list"), listed)
-    path = save(failed, list(run.record.values()), run, folder)
+    path = save(failed, list(run.record.values()), run, tmp_path_factory.mktemp("valid"))
     assert path is not None
     return load(path)
-
-
-@pytest.fixture(scope="module")
-def valid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return recorded(tmp_path_factory.mktemp("valid"))
 
 
 @pytest.fixture
@@ -69,19 +64,27 @@ def refused(content: bytes, folder: Path) -> str:
     "member",
     [
         {"id": "1\n"},
+        {"id": "1; id"},
         {"method": "GET\n"},
+        {"method": "GET /x HTTP/1.1\r\nHost: elsewhere.test\r\n\r\nGET"},
+        {"target": "@elsewhere.test/v1/accounts"},
         {"target": "/\r\nHost: elsewhere.test"},
         {"target": "/a b"},
         {"target": "/\u00e9"},
         {"target": "\\\\elsewhere.test/"},
         {"headers": [["X-A", "b\r\nX-C: d"]]},
         {"headers": [["X-A\n", "b"]]},
+        {"headers": [["X-A: b\r\nX-C", "d"]]},
         {"headers": [["hOST", "elsewhere.test"]]},
         {"content_type": "a\r\nX-C: d"},
         {"idempotency_key": "a\nX-C: d"},
         {"auth": {"nonce": "a\rX-C: d"}},
         {"auth": {"timestamp_offset": 1.0}},
+        {"auth": {"mistake": "$(id)"}},
+        {"auth": {"signature_forms": "$(id)"}},
         {"captures": {"account_1.id\n": ["id"]}},
+        {"captures": {"x$(id).y": ["id"]}},
+        {"captures": {"primary.secret": ["id"]}},
         {"captures": {"now.id": ["id"]}},
         {"wait": 301},
         {"together": 1.0},
@@ -155,32 +158,9 @@ def test_what_is_answered_cannot_write_requests(text: str, document: dict[str, A
         replayed = perform(document, run_at(server.url))
         told = [exchange.failure for exchange in replayed.answers.values()]
         assert told[-1] is Failure.UNSENDABLE
-        scripted(document, server, tmp_path)
+        scripted(document, tmp_path, server.url, USER)
     assert not any(request.values(b"x-evil") for request in server.requests)
     assert all(b" HTTP/1.1" in request.line and request.line.count(b" ") == 2 for request in server.requests)
-
-
-def scripted(document: dict[str, Any], server: Wire, folder: Path) -> str:
-    """Runs the script of a file in a folder against a server; returns its output."""
-    script = folder / "script.py"
-    script.write_text(as_python(document), "utf-8")
-    variables = {
-        **os.environ,
-        "CONFORMANCE_BASE_URL": server.url,
-        "CONFORMANCE_PRIMARY_API_KEY": "key_1",
-        "CONFORMANCE_PRIMARY_SECRET": SECRET,
-        "CONFORMANCE_PRIMARY_CUSTOMER_ID": "cus_1",
-        "UNRELATED": SECRET,
-    }
-    done = subprocess.run(
-        [sys.executable, "-I", str(script)],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def test_scripts_run_nothing_and_tell_nothing(document: dict[str, Any], tmp_path: Path) -> None:
@@ -203,7 +183,8 @@ def test_scripts_run_nothing_and_tell_nothing(document: dict[str, Any], tmp_path
     document["judged"] = [document["steps"][0]["id"]]
     documents.check(document, "crafted")
     with wire(answering(answered_with("\x1b[31m"))) as server:
-        output = scripted(document, server, tmp_path)
+        done = scripted(document, tmp_path, server.url, USER)
+        output = done.stdout + done.stderr
     assert not (tmp_path / "OWNED").exists()
     assert server.requests, output
     sent = b"".join(request.head + request.body for request in server.requests)

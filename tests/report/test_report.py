@@ -21,9 +21,6 @@ from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.plugin.worker import Worker
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
-from conformance.reference.store import Answer
 from conformance.report import evidence, write
 from conformance.report.document import EXIT_STATUS
 from conformance.report.terminal import summary
@@ -32,6 +29,7 @@ from conformance.report.write import FORMATS, write_all
 from conformance.report.write import results as results_json
 from conformance.target.file import Features, Target
 from tests.support.drawn_runs import runs
+from tests.support.mistakes import KeysIgnored
 from tests.support.report_samples import API_KEY, SECRET, TARGET, document, exchange, finding, keep, whole_run
 from tests.support.runs import run_on
 
@@ -48,11 +46,7 @@ def test_several_verdicts_come_to_the_most_severe() -> None:
 def test_what_a_check_of_the_rule_itself_found_is_shown_first() -> None:
     """It takes the fewest steps to follow and to repeat."""
 
-    class PaysAgain(Behaviour):
-        def stored_answer(self, ctx: Context) -> Answer | None:
-            return None
-
-    run, results, checks = run_on(PaysAgain()), whole_run(), load_checks()
+    run, results, checks = run_on(KeysIgnored()), whole_run(), load_checks()
     case = results.case("idempotency.replay", "createAccount")
     case.findings.clear()
     for name in ("test_conflict", "test_replay"):

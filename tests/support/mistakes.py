@@ -111,6 +111,13 @@ class NoncesOfEachProcess(Behaviour):
         return f"{super().nonce_scope(ctx)} {os.getpid()}"
 
 
+class KeysIgnored(Behaviour):
+    """Ignores idempotency keys."""
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        return None
+
+
 class KeysOfAll(Behaviour):
     """Shares idempotency keys between organizations."""
 

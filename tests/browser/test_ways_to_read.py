@@ -72,7 +72,7 @@ def test_names_and_roles_are_there_for_screen_readers(show: Show) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(show: Show, scheme: str) -> None:
+def test_text_has_enough_contrast(show: Show, scheme: str) -> None:
     page = show(broken(), "#list.walk", color_scheme=scheme).page
     assert page.evaluate(CONTRAST) == []
 
@@ -106,7 +106,7 @@ SQUEEZED = """() => [...document.querySelectorAll("body *")].filter((part) => {
 
 
 @pytest.mark.parametrize("width", [360, 400, 700])
-def test_no_text_stands_in_a_column_of_single_letters(show: Show, width: int) -> None:
+def test_no_text_is_squeezed_into_a_narrow_column(show: Show, width: int) -> None:
     page = show(twice_performed(), viewport={"width": width, "height": 900}).page
     page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert page.locator("table.beside caption").inner_text()

@@ -48,7 +48,7 @@ def checks(*operations: str, only: str = "") -> list[tuple[Check, str]]:
         "step; a foreign one is not: signature",
     ],
 )
-def test_broken_rule_drags_no_other_along(name: str) -> None:
+def test_a_broken_rule_fails_no_other_rule(name: str) -> None:
     broken = by_id()[name]
     outcome = judge(broken.make(), checks(broken.operation, "listWallets", "createPayout"))
     assert not outcome.errors
@@ -65,7 +65,7 @@ def test_broken_rule_drags_no_other_along(name: str) -> None:
         "A nonce that was used for another operation may be used here once",
     ],
 )
-def test_partner_with_nonces_of_its_own_is_not_blamed_on_others(kind: str) -> None:
+def test_a_nonce_fault_is_reported_on_its_own_operation_only(kind: str) -> None:
     broken = by_id()[f"auth.nonce-replay[listAccounts]: {kind}"]
     outcome = judge(broken.make(), checks("listAccounts", "createPayout", "updateBeneficiary", only="nonces"))
     assert {operation for _, operation in outcome.broken} == {"listAccounts"}

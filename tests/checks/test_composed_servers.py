@@ -96,7 +96,7 @@ def _patch(person: Beneficiary) -> Exchange:
     return person.patch({"note": "changed"}, "a PATCH of note")
 
 
-def test_status_that_a_review_has_changed_before_is_not_moved_by_a_patch() -> None:
+def test_a_status_changed_by_an_earlier_review_is_no_effect_of_a_patch() -> None:
     """All patched beneficiaries happen to be under review."""
     ctx = ctx_on("updateBeneficiary", "beneficiary.update", behaviour=compose(EveryOtherPayeeReviewed))
     assert not moved_by(ctx, _patch, "status")

@@ -37,7 +37,7 @@ class OneForEachRequest(OtherClients):
 
 
 @hurried()
-def test_element_that_others_move_to_the_next_page_is_not_shown_twice() -> None:
+def test_an_element_shifted_to_the_next_page_is_no_duplicate() -> None:
     run = run_on(compose(OrderOfHashes, OneForEachRequest))
     for _ in range(130):
         run.account().create("createAccount")
@@ -90,7 +90,7 @@ FAULTS = (
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_does_not_belong_there_is_seen(name: str) -> None:
+def test_faults_are_caught_in_furnished_accounts(name: str) -> None:
     fault = by_id()[name]
     behaviour = type("Furnished", (fault.behaviour, AccountsFurnished), {})
     assert catch(replace(fault, behaviour=behaviour)).shows(fault)
@@ -106,7 +106,7 @@ def test_furnished_accounts_are_known(furnishing: type[Behaviour]) -> None:
 
 
 @hurried()
-def test_elements_of_other_accounts_are_no_furniture() -> None:
+def test_elements_of_other_accounts_are_not_taken_for_furnished_ones() -> None:
     assert not prepopulated(run_on(by_id()[LEAK].make()), "listVirtualAccounts")
 
 
@@ -122,7 +122,7 @@ KINDS = (
 
 @hurried()
 @pytest.mark.parametrize(("rule", "kind"), KINDS)
-def test_accounts_that_should_not_be_are_seen_in_a_crowd(rule: str, kind: str) -> None:
+def test_created_accounts_are_found_among_thousands(rule: str, kind: str) -> None:
     fault = by_id()[f"{rule}[createAccount]: {kind}"]
     run, outcome = run_on(fault.make(), LossyTransport, fill=crowded_customer), Outcome()
     for check in checks_of(rule, "createAccount"):
@@ -154,7 +154,9 @@ class CustomerWithManyAccounts:
         pytest.param((OrderOfHashes,), "", id="no-order"),
     ],
 )
-def test_end_at_which_accounts_show_is_found(choices: tuple[type[Behaviour], ...], place: str) -> None:
+def test_the_end_of_a_list_with_new_elements_is_found(
+    choices: tuple[type[Behaviour], ...], place: str
+) -> None:
     customer = CustomerWithManyAccounts(*choices)
     assert growing_end(customer.run, customer.send, customer.fixture) == place
 

@@ -67,7 +67,7 @@ def found(behaviour: Behaviour, name: str) -> Finding:
 
 @pytest.mark.parametrize("name", CHECKS)
 @pytest.mark.parametrize("behaviour", [OthersPay, AlwaysTheSame])
-def test_what_others_pay_is_no_effect(behaviour: type[Behaviour], name: str) -> None:
+def test_payouts_of_other_clients_are_no_effect(behaviour: type[Behaviour], name: str) -> None:
     finding = found(behaviour(), name)
     assert finding.verdict is Verdict.PASSED, finding.summary
 
@@ -150,13 +150,13 @@ def test_payouts_at_once_take_what_single_ones_take(behaviour: type[Behaviour]) 
 
 
 @pytest.mark.parametrize("behaviour", MOVED)
-def test_nothing_is_told_where_something_else_moves_the_balance(behaviour: type[Behaviour]) -> None:
+def test_a_balance_moved_by_others_is_inconclusive(behaviour: type[Behaviour]) -> None:
     found = judged(behaviour())
     assert (found.verdict, found.exercised) == (Verdict.INCONCLUSIVE, False)
 
 
 @pytest.mark.parametrize("behaviour", [RefundsSeldom, Deposits])
-def test_few_other_moves_are_no_loss(behaviour: type[Behaviour]) -> None:
+def test_few_changes_by_others_are_no_violation(behaviour: type[Behaviour]) -> None:
     assert not judged(behaviour()).verdict.is_violation
 
 
@@ -174,11 +174,11 @@ class OthersPayAtFirst(OthersPay):
         )
 
 
-def test_a_round_after_a_disturbed_one_waits() -> None:
+def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
     assert judged(OthersPayAtFirst()).verdict is Verdict.PASSED
 
 
-def test_the_cure_of_disturbed_rounds_is_told() -> None:
+def test_disturbed_rounds_have_a_remedy() -> None:
     found = judged(OthersPay())
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "--lanes 1" in found.remedy

@@ -78,7 +78,9 @@ def cases() -> dict[tuple[str, str], Result]:
 
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)
-def test_nothing_is_not_good(cases: dict[tuple[str, str], Result], rule: str, operation: str) -> None:
+def test_a_rule_without_values_does_not_pass(
+    cases: dict[tuple[str, str], Result], rule: str, operation: str
+) -> None:
     case = cases[rule, operation]
     assert case.verdict is not Verdict.PASSED
     assert case.summary
@@ -97,7 +99,7 @@ def test_nothing_is_not_good(cases: dict[tuple[str, str], Result], rule: str, op
         pytest.param(NothingThere(), "format.money", "getAccountBalances", False, id="no money"),
     ],
 )
-def test_what_need_not_be_shown_leaves_nothing_undecided(
+def test_absent_optional_values_are_not_applicable(
     behaviour: Behaviour, rule: str, operation: str, payouts: bool
 ) -> None:
     with hurried():

@@ -22,7 +22,7 @@ OPERATION = "createVirtualAccount"
 
 
 @pytest.mark.parametrize("operation", ["createPayoutDestination", "createVirtualAccount"])
-def test_a_full_place_is_no_reason_to_blame_valid_bodies(operation: str) -> None:
+def test_an_exhausted_quota_blames_no_valid_body(operation: str) -> None:
     run = run_on(compose(FewOfEach))
     fixture = created_in(run, operation)
     for _ in range(FewOfEach.most):
@@ -61,7 +61,7 @@ def test_check_goes_on_in_another_account(check: str, operation: str) -> None:
     assert run.account().account_id != full
 
 
-def test_a_list_of_one_has_the_cure_of_its_own_kind() -> None:
+def test_a_quota_of_one_element_has_its_own_remedy() -> None:
     class One(FewOfEach):
         most = 1
 
@@ -73,7 +73,7 @@ def test_a_list_of_one_has_the_cure_of_its_own_kind() -> None:
     assert "[samples.virtual_account]" in walk.remedy
 
 
-def test_account_with_room_is_kept() -> None:
+def test_an_account_below_its_quota_is_kept() -> None:
     run = run_on(compose(FewOfEach))
     shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION, {}), "a body without any field")
@@ -83,7 +83,7 @@ def test_account_with_room_is_kept() -> None:
     assert list(run.record.values())[-1] is refused, "another one in a list of known elements"
 
 
-def test_no_account_is_left_where_none_takes_more() -> None:
+def test_a_quota_of_zero_keeps_the_shared_account() -> None:
     class NoneAtAll(FewOfEach):
         most = 0
 
@@ -120,7 +120,7 @@ def test_customer_with_no_room_for_accounts(check: str, operation: str) -> None:
     assert not found & {Verdict.INCONCLUSIVE, Verdict.FAILED, Verdict.WARNING}
 
 
-def test_two_accounts_of_siblings_stay_two() -> None:
+def test_a_sibling_account_is_another_one_under_a_quota() -> None:
     class Two(FewAccounts):
         def quotas(self) -> dict[str, tuple[int, int]]:
             return {**super().quotas(), "account": (3, 422)}

@@ -165,7 +165,7 @@ class FirstRacesRefused(InProcessTransport):
         ("list.complete", "listWallets"),
     ],
 )
-def test_late_reads_are_made_again(rule: str, operation: str) -> None:
+def test_reads_refused_in_the_first_races_are_repeated(rule: str, operation: str) -> None:
     run, outcome = run_on(transport=FirstRacesRefused), Outcome()
     late = [check for check in checks_of(rule, operation) if check.last]
     findings = [finding for check in late for finding in run_one(check, operation, run, outcome)]

@@ -51,7 +51,7 @@ def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Rece
         return run, seeded, list(server.requests)
 
 
-def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
+def test_recorded_requests_equal_those_on_the_wire(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
     run, _, received = wired
     wanted = Counter(
         (
@@ -73,7 +73,7 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
     assert sum(seen.values()) >= sum(wanted.values()) > 100
 
 
-def test_what_was_sent_is_what_was_planned(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
+def test_requests_on_the_wire_equal_their_calls(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
     run, _, _ = wired
     for exchange in run.record.values():
         call, auth = exchange.call, exchange.call.auth

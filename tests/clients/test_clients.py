@@ -19,7 +19,7 @@ from tests.clients.wrong import CLIENTS, OBSERVED, Mutant
 @pytest.mark.parametrize(
     "provoked", [(), *((name,) for name in PROVOCATIONS), tuple(PROVOCATIONS)], ids="+".join
 )
-def test_a_right_client_is_clean_under_every_provocation(provoked: tuple[str, ...]) -> None:
+def test_a_correct_client_breaks_no_rule_under_any_provocation(provoked: tuple[str, ...]) -> None:
     rig = Rig(*provoked)
     client = Client(rig)
     client.work()
@@ -30,7 +30,7 @@ def test_a_right_client_is_clean_under_every_provocation(provoked: tuple[str, ..
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_right_client_is_clean_under_random_provocations(seed: int) -> None:
+def test_a_correct_client_breaks_no_rule_under_random_provocations(seed: int) -> None:
     rig = Rig()
     rig.provocations.__dict__.update(parse(f"random:{seed}").__dict__)
     Client(rig).work()
@@ -48,7 +48,7 @@ class _OtherCase(Client):
         return with_header(request, "Idempotency-Key", str(key).upper()) if again else request
 
 
-def test_a_key_in_the_other_letter_case_is_nobodys_mistake() -> None:
+def test_a_key_in_the_other_letter_case_breaks_no_rule() -> None:
     rig = Rig("rate-limit", "unavailable")
     _OtherCase(rig).work()
     assert rig.broken() == {}
@@ -91,7 +91,7 @@ def test_a_wrong_client_is_caught_by_its_rule_and_no_other(
 
 
 @pytest.mark.parametrize(("rule", "client", "provoked", "answer"), OBSERVED)
-def test_what_is_open_is_observed(
+def test_open_behaviour_of_clients_is_observed(
     rule: str, client: type[Client], provoked: tuple[str, ...], answer: str
 ) -> None:
     rig = Rig(*provoked)

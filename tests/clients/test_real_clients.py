@@ -89,7 +89,7 @@ def _clean(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("kind", [_Httpx, _Requests, _Curl])
-def test_a_right_client_on_sockets_is_clean(rig: Rig, kind: type[_OnSockets]) -> None:
+def test_a_correct_client_on_sockets_breaks_no_rule(rig: Rig, kind: type[_OnSockets]) -> None:
     if kind is _Curl and not shutil.which("curl"):
         pytest.skip("there is no curl on this machine")
     client = kind(rig)
@@ -99,7 +99,7 @@ def test_a_right_client_on_sockets_is_clean(rig: Rig, kind: type[_OnSockets]) ->
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")
-def test_a_right_client_on_fetch_is_clean(rig: Rig) -> None:
+def test_a_correct_client_on_fetch_breaks_no_rule(rig: Rig) -> None:
     script = Path(__file__).with_name("right.mjs")
     with served(rig.sandbox) as url:
         variables = environment(target_tables(rig.seeded, url))

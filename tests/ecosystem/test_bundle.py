@@ -57,7 +57,7 @@ def test_names_are_words_without_numbers() -> None:
     assert not [name for name in SCHEMAS if not re.fullmatch("(?:[A-Z][a-z]+)+", name)]
 
 
-def test_nothing_stays_that_only_this_project_reads() -> None:
+def test_project_specific_keywords_are_removed() -> None:
     keys = {path[-1] for path, _ in walk(DOCUMENT) if path}
     assert not {"$defs", "$schema", "x-rule", "x-code"} & keys
 

@@ -28,7 +28,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return wheel, source
 
 
-def test_an_index_would_take_them(packages: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_packages_pass_twine_check(packages: tuple[Path, Path], tmp_path: Path) -> None:
     python("twine", "check", "--strict", *packages, folder=tmp_path)
     python("check_wheel_contents", packages[0], folder=tmp_path)
 

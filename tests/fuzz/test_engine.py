@@ -55,7 +55,7 @@ def broken(recorder: Recorder) -> dict[str, Finding]:
     return {finding.rule: finding for finding in recorder.findings() if finding.verdict is not Verdict.PASSED}
 
 
-def test_several_rules_are_found_and_each_is_shrunk() -> None:
+def test_failures_of_several_rules_are_each_shrunk() -> None:
     def judge(recorder: Recorder, number: int) -> None:
         recorder.judge("fields.type", "createAccount", Said("less than 1000", number < 1000, str(number)))
         recorder.judge(
@@ -71,7 +71,7 @@ def test_several_rules_are_found_and_each_is_shrunk() -> None:
     assert recorder.entries["fields.required", "createAccount"].judged > 20
 
 
-def test_what_does_not_come_again_is_still_reported() -> None:
+def test_a_failure_that_does_not_repeat_is_still_reported() -> None:
     once = itertools.count()
 
     def judge(recorder: Recorder, number: int) -> None:
@@ -100,7 +100,7 @@ def test_cases_run_together_are_run_alone_where_one_fails() -> None:
     assert broken(recorder).keys() == {"fields.type"}
 
 
-def test_no_example_comes_twice_but_to_be_made_smaller() -> None:
+def test_examples_are_not_repeated() -> None:
     _, tried = explore(lambda recorder, number: None, examples=50)
     assert len(set(tried)) == len(tried) == 50
 
@@ -126,7 +126,7 @@ def test_mistakes_of_the_suite_are_not_swallowed(examples: int) -> None:
     assert len(tried) == 1
 
 
-def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:
+def test_shrinking_keeps_to_one_rule() -> None:
     recorder = Recorder(RunContext(TARGET), "test")
     with pytest.raises(Falsified):
         recorder.judge("fields.type", "createAccount", Said("a", False, "b"))
@@ -134,7 +134,7 @@ def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:
     assert set(broken(recorder)) == {"fields.type", "fields.max-length"}
 
 
-def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
+def test_stored_failures_are_tried_first(tmp_path: Path) -> None:
     folder = str(tmp_path / "examples")
 
     def judge(recorder: Recorder, number: int) -> None:
@@ -148,7 +148,7 @@ def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
     assert without[0] < 51_234
 
 
-def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profiles_of_hypothesis_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     recorder = Recorder(RunContext(TARGET), "test")
     _, made = next(engine.runs(recorder, engine.PartBudget(10, None), FuzzSettings(1), "1"))

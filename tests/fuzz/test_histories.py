@@ -166,7 +166,7 @@ def test_all_requests_of_a_race_are_judged() -> None:
     assert {number for number, one in run.record.items() if one.raced in races} <= set(found.judged)
 
 
-def test_a_race_uses_up_nothing_that_others_need() -> None:
+def test_a_race_leaves_the_shared_account_usable() -> None:
     run = run_on(compose(FrozenWhenDisabled))
     # Enough examples for every operation to be drawn.
     has_legal_order(run, "nonces", FuzzSettings(1, 400))

@@ -35,7 +35,7 @@ def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> No
 
 
 @pytest.mark.parametrize("operation", OPERATION_SETS["body"])
-def test_bodies_that_the_server_is_not_known_to_take_are_left_out(
+def test_bodies_without_a_known_valid_form_are_not_sent(
     operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -53,7 +53,7 @@ def test_bodies_that_the_server_is_not_known_to_take_are_left_out(
 
 
 @pytest.mark.parametrize("theme", ["holdings", "everything"])
-def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
+def test_replayed_answers_stay_unchanged_after_a_change_in_lists(theme: str) -> None:
     """The answer to the wallet's key stays as at first, even after the wallet is no longer active."""
     run = run_on(compose(StatusesReviewed))
     findings = agrees_with_model(run, theme, FuzzSettings(2, 180))
@@ -61,7 +61,7 @@ def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
 
 
 @pytest.mark.parametrize("theme", ["holdings", "everything"])
-def test_pairs_that_another_process_has_taken_blame_no_server(theme: str) -> None:
+def test_taken_wallet_pairs_blame_no_server(theme: str) -> None:
     run = run_on(compose(PairOncePerOrganization))
     other = run.alone()
     for pair in range(len(run.samples.wallet_pairs)):

@@ -141,7 +141,7 @@ class ReadsSoon(ReadsBehind):
 
 
 @pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])
-def test_what_reads_show_late_is_waited_for(operation: str) -> None:
+def test_late_reads_are_waited_for(operation: str) -> None:
     findings = schema_fuzzing(run_on(compose(ReadsSoon)), operation, settings())
     assert not [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
 
@@ -267,7 +267,7 @@ def test_plain(target: str) -> None:
     assert not is_odd(target)
 
 
-def test_what_an_odd_target_changed_is_not_taken_for_known() -> None:
+def test_changes_through_an_odd_target_are_not_expected() -> None:
     fuzzer = Fuzzer(run_on(), "updateBeneficiary", "test")
     path = own_path("updateBeneficiary")
     fuzzer.perform(
@@ -336,7 +336,7 @@ def test_generated_addresses_stay_plain() -> None:
     assert sent != again
 
 
-def test_what_cannot_be_told_in_the_bytes_is_left_alone() -> None:
+def test_an_escaped_value_is_not_marked() -> None:
     document = {"name": "a/b"}
     assert marked(ValidBody("createAccount", {"name": "x"}), rb'{"name": "a\/b"}', document) is None
 

@@ -86,7 +86,7 @@ def test_settings_travel_in_the_environment(
     assert Settings.from_environment() == settings
 
 
-def test_the_course_of_a_run_is_kept_in_moments(target: Target, tmp_path: Path, run: RunContext) -> None:
+def test_the_course_of_a_run_is_sampled(target: Target, tmp_path: Path, run: RunContext) -> None:
     controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
     for shift in (0.0, 1.0, 7.0):
         controller.started -= shift
@@ -97,7 +97,7 @@ def test_the_course_of_a_run_is_kept_in_moments(target: Target, tmp_path: Path, 
     assert sum(moment.answers.exchanges for moment in controller.moments) == 3
 
 
-def test_what_a_session_hands_on_does_not_grow_from_one_to_the_next(run: RunContext) -> None:
+def test_state_handed_to_the_next_session_does_not_grow(run: RunContext) -> None:
     process = LoadProcess(run.target)
     for _ in range(3):
         session = Mock(run=process.begin())

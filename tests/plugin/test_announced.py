@@ -32,7 +32,7 @@ def test_plan_adds_up() -> None:
     assert whole.most.creations > 4 * whole.total.creations
 
 
-def test_several_workers_make_what_tests_share_each_for_itself() -> None:
+def test_each_worker_creates_shared_fixtures_itself() -> None:
     nodeids = [nodeid for nodeid in NODEIDS if nodeid.endswith("[getBeneficiary]")]
     one, four = plan(nodeids), plan(nodeids, workers=4)
     assert one.total.requests < four.total.requests < 1.1 * one.total.requests
@@ -68,7 +68,7 @@ def test_generated_requests_are_as_many_as_asked_for() -> None:
     assert plan([FUZZ], seconds=20).most is None
 
 
-def test_check_of_somebody_else_has_room() -> None:
+def test_an_unknown_check_raises_the_limit() -> None:
     nothing, unknown = plan([]).most, plan(["there/test_own.py::test_own[createWallet]"]).most
     assert nothing is not None and unknown is not None
     assert unknown.requests > nothing.requests
@@ -86,7 +86,7 @@ def test_every_rule_of_a_check_has_its_requests() -> None:
 # --------------------------------------------------------------------------- what is created
 
 
-def test_what_is_created_is_taken_down_once() -> None:
+def test_each_creation_is_recorded_once() -> None:
     run = run_on()
     fixture = run.account(fresh=True)
     call = fixture.call("createWallet")
@@ -100,7 +100,7 @@ def test_what_is_created_is_taken_down_once() -> None:
     ]
 
 
-def test_what_is_created_beside_an_operation_is_known_by_its_path() -> None:
+def test_creations_without_an_operation_are_counted_by_their_path() -> None:
     run, budget = run_on(), Budget()
     fixture = run.account("payouts")
     exchange = run.send(fixture.client, fixture.call("createPayout").but(operation=None), "")

@@ -48,7 +48,7 @@ class Process:
         self.shutting_down = True
 
 
-def test_the_rest_of_a_dead_process_goes_to_the_one_that_replaces_it(
+def test_remaining_tests_of_a_dead_process_go_to_its_replacement(
     pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tests = [f"checks/test_{letter}.py::test[{number}]" for letter in "ab" for number in range(40)]

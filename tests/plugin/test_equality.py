@@ -29,7 +29,7 @@ class SlipsOnRead(Behaviour):
         return {**shown, "label": "Eve"} if ctx.operation == "getVirtualAccount" else shown
 
 
-def test_a_run_spread_otherwise_comes_to_the_verdicts_of_one_lane(tmp_path: Path) -> None:
+def test_verdicts_do_not_depend_on_lanes_processes_or_shards(tmp_path: Path) -> None:
     judged = Judged("slips", lambda: serving_behaviour(SlipsOnRead()))
     spreads = ("one lane", "16 lanes", "-n 2", "3 merged shards")
     assert list(differences(judged, OPTIONS, spreads, tmp_path)) == []
@@ -44,7 +44,7 @@ def test_a_run_spread_otherwise_comes_to_the_verdicts_of_one_lane(tmp_path: Path
         (["failed", "failed"], True, ["rule on get: failed, on a conforming server"]),
     ],
 )
-def test_another_verdict_and_blame_are_told(
+def test_differing_verdicts_and_blame_are_listed(
     verdicts: list[str], conforming: bool, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = ({("rule", "get"): verdict} for verdict in verdicts)
@@ -63,7 +63,7 @@ class ClosesSecond(Between):
         return httpx.Response(200, json=[request.method, target, request.read().decode()])
 
 
-def test_what_stands_before_a_server_is_served_too() -> None:
+def test_proxies_of_variants_are_served() -> None:
     with serving(Variant("closes", (), wrap=ClosesSecond)) as tables, httpx.Client() as client:
         url = f"{tables['base_url']}/v1//x?a=%2F"
         assert client.post(url, content=b"5").json() == ["POST", "/v1//x?a=%2F", "5"]

@@ -24,7 +24,7 @@ def inconclusive(folder: Path, options: str) -> set[tuple[str, str]]:
     return {(cell["rule"], cell["operation"]) for cell in cells if cell["verdict"] == "inconclusive"}
 
 
-def test_what_makes_and_lists_accounts_is_judged_in_one_lane(one_lane: set[tuple[str, str]]) -> None:
+def test_checks_of_accounts_are_conclusive_in_one_lane(one_lane: set[tuple[str, str]]) -> None:
     assert one_lane, "of wallets an account has one a pair: they show that there are too few accounts"
     assert not [each for each in one_lane if each[1] in ("createAccount", "listAccounts")]
 

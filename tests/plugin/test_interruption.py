@@ -59,7 +59,7 @@ def test_a_command_that_is_about_to_end_is_not_interrupted(monkeypatch: pytest.M
             signal.signal(number, handler)
 
 
-def test_where_nothing_can_be_written_the_run_goes_on() -> None:
+def test_an_error_in_the_message_of_an_interruption_is_ignored() -> None:
     def tell(text: str) -> None:
         raise RuntimeError("reentrant call")
 

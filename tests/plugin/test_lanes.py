@@ -49,7 +49,7 @@ def test_jobs_begin_in_their_order() -> None:
     assert order == ["a", "b", "c"]
 
 
-def test_what_a_job_raises_reaches_who_asks() -> None:
+def test_exceptions_of_a_job_are_raised_by_its_future() -> None:
     def fails(lane: int) -> str:
         raise ValueError("no")
 
@@ -60,7 +60,7 @@ def test_what_a_job_raises_reaches_who_asks() -> None:
     assert good.result() == "good"
 
 
-def test_a_lane_that_leaves_has_its_job_run_by_another() -> None:
+def test_another_lane_runs_the_job_of_a_lane_that_leaves() -> None:
     barrier, met = threading.Barrier(2), threading.Event()
 
     def meet(lane: int) -> int:
@@ -78,7 +78,7 @@ def test_the_last_lane_stays() -> None:
     assert len([future.result(10) for future in [made.submit(answer("done")) for _ in range(9)]]) == 9
 
 
-def test_what_is_wrong_with_leaving_reaches_who_asks() -> None:
+def test_an_exception_in_leaves_is_raised_by_the_future() -> None:
     barrier = threading.Barrier(2)
     made = Lanes[int](2, lambda lane: lane, leaves=lambda lane, other: bool(1 / 0))
     with pytest.raises(ZeroDivisionError):
@@ -146,7 +146,7 @@ NODES = [
 ]
 
 
-def test_what_may_bring_a_server_down_comes_last() -> None:
+def test_tests_that_may_crash_a_server_come_last() -> None:
     assert [late(node) for node in NODES] == [
         LAST.index("test_hostile") + 1,
         0,

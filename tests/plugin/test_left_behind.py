@@ -51,7 +51,7 @@ def test_a_place_that_the_user_chose_is_kept(tmp_path: Path) -> None:
     assert names(tmp_path) <= {"pytest.ini", "mine", "elsewhere"}
 
 
-def test_where_other_tests_run_too_everything_is_where_they_look_for_it(tmp_path: Path) -> None:
+def test_caches_stay_in_the_root_folder_if_other_tests_run_too(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(OWN, "utf-8")
     pytest_in(tmp_path, "test_own.py", *GENERATED)
     assert {".pytest_cache", ".hypothesis"} <= names(tmp_path)

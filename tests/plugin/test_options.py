@@ -33,7 +33,7 @@ def selected_by(scope: Scope) -> set[tuple[str, str]]:
 # ---------------------------------------------------------------------- what is selected
 
 
-def test_nothing_named_is_everything() -> None:
+def test_without_options_everything_is_selected() -> None:
     scope = Scope.parse()
     assert selected_by(scope) == {(check.name, operation) for check, operation in plan()}
     assert scope.covers("auth.signature", "listWallets")
@@ -125,7 +125,7 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- targets
 
 
-def test_what_narrowed_a_run_can_be_pasted() -> None:
+def test_narrowing_options_are_printed_as_shell_words() -> None:
     usual = {f"conformance_{attribute(name)}": option.usual for name, option in OPTIONS.items()}
     given = {
         "conformance_rule": ["auth.*", "list.walk"],
@@ -142,7 +142,7 @@ def test_what_narrowed_a_run_can_be_pasted() -> None:
     ]  # fmt: skip
 
 
-def test_what_was_given_is_given_again() -> None:
+def test_given_options_are_repeated_in_the_command() -> None:
     """Except the number of lanes, which the next run chooses itself."""
 
     class Config:
@@ -162,7 +162,7 @@ def test_what_was_given_is_given_again() -> None:
     assert "read-only" in given and "wait" not in given
 
 
-def test_usual_values_are_not_given_again() -> None:
+def test_default_values_are_not_repeated_in_the_command() -> None:
     config = SimpleNamespace(
         option=SimpleNamespace(keyword="", markexpr=""), getoption=lambda name, default: None
     )

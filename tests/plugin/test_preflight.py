@@ -44,7 +44,7 @@ def complaint(target: Target, transport: httpx.BaseTransport | None = None) -> s
     return text
 
 
-def test_funded_account_is_not_missed_where_no_account_can_be_read() -> None:
+def test_an_unreadable_funded_account_is_not_reported_missing() -> None:
     """A server without reads, or with broken ones, is left to the checks."""
 
     class NoReads(Between):
@@ -57,7 +57,7 @@ def test_funded_account_is_not_missed_where_no_account_can_be_read() -> None:
     preflight(target, NoReads(transport))
 
 
-def test_funded_account_is_not_missed_where_reads_depend_on_who_asked_before() -> None:
+def test_a_funded_account_is_not_reported_missing_if_reads_depend_on_earlier_callers() -> None:
     """A server that takes the caller of a read from the last list or write is left to the checks."""
 
     class Remembering(Between):

@@ -44,7 +44,7 @@ def test_time_left_follows_from_the_requests_that_are_left(terminal: Path) -> No
     "reporter",
     [None, SimpleNamespace(isatty=False, hasmarkup=True), SimpleNamespace(isatty=True, hasmarkup=False)],
 )
-def test_nothing_is_shown_where_no_person_looks(reporter: object, terminal: Path) -> None:
+def test_progress_is_shown_only_on_an_interactive_terminal(reporter: object, terminal: Path) -> None:
     shown(reporter, terminal).close()
     assert terminal.read_text() == ""
 

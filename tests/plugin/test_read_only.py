@@ -119,7 +119,7 @@ def test_simultaneous_requests_are_left_out_too(world: Any) -> None:
     assert shown() == before
 
 
-def test_what_is_looked_at_is_what_lists_show(world: Any) -> None:
+def test_read_only_runs_take_accounts_from_lists_and_create_nothing(world: Any) -> None:
     run, _ = world
     fixture = run.account()
     assert run.send(fixture.client, fixture.call("getAccountBalances"), "").succeeded

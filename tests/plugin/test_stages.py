@@ -50,12 +50,12 @@ def judged() -> Ledger:
     return ledger
 
 
-def test_what_is_missing_is_named(judged: Ledger) -> None:
+def test_missing_operations_are_named(judged: Ledger) -> None:
     assert set(judged.missing) >= REACHABLE
     assert not set(judged.missing) & set(BUILT)
 
 
-def test_nothing_else_is_blamed_for_it(judged: Ledger) -> None:
+def test_no_other_rule_fails_for_a_missing_operation(judged: Ledger) -> None:
     assert not [finding.sentence for finding in judged.findings if finding.verdict.is_violation]
 
 
@@ -64,12 +64,12 @@ def test_on_a_server_with_all_operations_none_is_missing(run: RunContext) -> Non
 
 
 @hurried()
-def test_what_shows_late_and_is_refused_like_any_path_is_not_missing() -> None:
+def test_an_operation_with_late_reads_is_not_missing() -> None:
     run = run_on(compose(ReadsBehind, OtherWords))
     assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
 
 
-def test_what_has_succeeded_somewhere_is_not_missing() -> None:
+def test_an_operation_that_succeeded_once_is_not_missing() -> None:
     results = Ledger.of_catalogue(None)
     results.lack({"getBeneficiary": "404", "listWallets": "404"})
     for status in (404, None, 200):
@@ -78,7 +78,7 @@ def test_what_has_succeeded_somewhere_is_not_missing() -> None:
     assert results.missing == {"listWallets": "404"}
 
 
-def test_what_others_wait_for_is_built_first() -> None:
+def test_prerequisite_operations_are_listed_first() -> None:
     assert first(OPERATIONS) == "createAccount"
     assert first(set(OPERATIONS) - set(BUILT)) == "createBeneficiary"
     assert "createPayout" in waiting("createPayoutDestination")

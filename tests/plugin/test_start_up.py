@@ -105,7 +105,7 @@ SUITE = ("pytest", "--pyargs", "conformance", "-p", "no:schemathesis")
     ],
     ids=["rule", "not fuzz", "collect", "test", "doctor", "sign", "explain", "rules", "init", "replay"],
 )
-def test_what_generates_requests_is_imported_for_them_alone(
+def test_hypothesis_and_schemathesis_are_imported_only_to_generate_requests(
     command: tuple[str, ...], expected: int, folder: Path
 ) -> None:
     file = min((folder / "reports" / "replays").glob("*.json"))

@@ -42,7 +42,7 @@ def test_a_list_that_has_grown_is_read_to_its_end(run: RunContext) -> None:
     assert sent == ["1", "2", "2+1", "2+2"]
 
 
-def test_only_walks_are_read_on(run: RunContext) -> None:
+def test_only_walks_continue_to_the_last_page(run: RunContext) -> None:
     page = listed(run, 3)
     for expectation, pages in ((full_pages("full", size=3), 3), (Accepted("a page"), 1)):
         document = document_of(finding("list.walk", "listAccounts", expectation, page), [page], run)
@@ -52,7 +52,7 @@ def test_only_walks_are_read_on(run: RunContext) -> None:
         assert sum(exchange.operation == "listAccounts" for exchange in replayed.answers.values()) == pages
 
 
-def test_what_comes_by_chance_is_tried_several_times_and_shown_once(run: RunContext) -> None:
+def test_a_replay_with_random_outcome_is_attempted_nine_times_and_shown_once(run: RunContext) -> None:
     fixture = run.account()
     created = run.send(fixture.client, fixture.call("createWallet"), "a wallet").get("created")
     call = fixture.call("listWallets").with_query({"start_date": created})
@@ -78,7 +78,7 @@ def test_a_page_past_the_last_stays_past_it(run: RunContext) -> None:
     assert still_past({**step, "answered": {"status": 200}}, longer) is None
 
 
-def test_a_page_past_the_last_that_shows_elements_is_looked_for_past_the_last_one(run: RunContext) -> None:
+def test_a_stale_page_past_the_last_is_repeated_past_the_new_last_page(run: RunContext) -> None:
     first = listed(grown(run, 5), 2)
     call = first.call.with_query({"page": 3, "size": 2})
     page = run.send(run.client(), call, "page 1 past the last, as the first page says")
@@ -95,9 +95,7 @@ def test_a_page_past_the_last_that_shows_elements_is_looked_for_past_the_last_on
 @pytest.mark.parametrize(
     ("lost", "good"), [(0, True), (3, None), (12, False)], ids=["none", "a few", "too many"]
 )
-def test_how_often_requests_are_lost_takes_many_to_tell(
-    lost: int, good: bool | None, run: RunContext
-) -> None:
+def test_the_rate_of_lost_requests_needs_many_requests(lost: int, good: bool | None, run: RunContext) -> None:
     answer = listed(run, 1)
     again = replace(answer, started=answer.started, begun=answer.started - 1)
     exchanges = [again] * lost + [answer] * (ENOUGH - lost)

@@ -173,7 +173,7 @@ def test_a_request_that_a_mended_server_refuses_breaks_no_rule(tmp_path: Path) -
     assert replayed.verdict == "not reproduced" and "as it must be" in replayed.got
 
 
-def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> None:
+def test_a_replay_with_a_refused_prerequisite_is_undecided(tmp_path: Path) -> None:
     replayed = perform(recorded(LongTexts, long_title, tmp_path), run_on(Closed("createAccount")))
     assert replayed.verdict == "undecided" and "step 1 was answered 422" in replayed.got
 
@@ -182,7 +182,7 @@ class ClosedLongTexts(Closed, LongTexts):
     pass
 
 
-def test_a_refused_creation_that_nothing_names_proves_no_failure(tmp_path: Path) -> None:
+def test_a_refused_unrelated_creation_reproduces_nothing(tmp_path: Path) -> None:
     def after_a_wallet(run: RunContext) -> Finding:
         run.send(run.client(), run.account().call("createWallet"), "a wallet")
         return long_title(run)

@@ -153,7 +153,9 @@ def answered_with(text: str) -> bytes:
 @pytest.mark.parametrize(
     "text", ["x\r\nX-Evil: 1", "x HTTP/1.1\r\nHost: elsewhere.test\r\n\r\n", "\u00e9", "x y"]
 )
-def test_what_is_answered_cannot_write_requests(text: str, document: dict[str, Any], tmp_path: Path) -> None:
+def test_answers_cannot_inject_headers_or_requests(
+    text: str, document: dict[str, Any], tmp_path: Path
+) -> None:
     with wire(answering(answered_with(text))) as server:
         replayed = perform(document, run_at(server.url))
         told = [exchange.failure for exchange in replayed.answers.values()]
@@ -212,7 +214,7 @@ def test_the_command_shows_a_file_as_text(
     assert not {"reproduced", "not reproduced"} & set(output.splitlines())
 
 
-def test_symbols_stand_for_no_more_than_is_bearable() -> None:
+def test_the_expansion_of_symbols_is_bounded() -> None:
     assert moved("1" * 5000, "+1") == "1" * 5000
     assert rendered("{{a.b+" + "9" * 5000 + "}}", {"a.b": "1"}.get).startswith("{{a.b")
     with pytest.raises(ValueError, match="more than"):

@@ -84,7 +84,7 @@ def test_replays_tell_faulty_servers_from_right_ones(monkeypatch: pytest.MonkeyP
     ],
     ids=lambda fault: fault.partition("]")[0] + "]",
 )
-def test_replays_keep_what_failures_rest_on(fault: str) -> None:
+def test_replays_keep_the_prerequisites_of_failures(fault: str) -> None:
     outcome = tried(next(each for each in load() if each.id.startswith(fault)))
     assert (outcome.faulty, outcome.reference) == ("reproduced", "not reproduced"), outcome.reasons
 

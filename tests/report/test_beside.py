@@ -107,7 +107,7 @@ def test_an_exchange_without_an_answer_and_odd_bodies_can_be_compared() -> None:
     assert (binary, empty) == ("(2 bytes that are not UTF-8 text)", "(no body)")
 
 
-def test_what_is_alike_is_folded_and_all_is_bounded() -> None:
+def test_equal_lines_are_folded_and_the_view_is_bounded() -> None:
     alike = b"{" + b",".join(b'"m%d": %d' % (index, index) for index in range(80)) + b', "last": %d}'
     shown = pair(keyed(2, "k", alike % 1), keyed(1, "k", alike % 2))
     assert shown
@@ -120,7 +120,7 @@ def test_what_is_alike_is_folded_and_all_is_bounded() -> None:
     assert all(len(row["left"]) < LENGTH * 2 for part in shown["parts"] for row in part["rows"])
 
 
-def test_a_difference_is_told_without_colours_and_hostile_text_is_text() -> None:
+def test_differences_are_marked_without_colours_and_text_is_escaped() -> None:
     results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[2, 1]))
     hostile = b'{"id": "</td><script>alert(1)</script>"}'
     keep(results, keyed(2, "k", hostile), keyed(1, "k", b'{"id": "<b>"}'))

@@ -118,7 +118,7 @@ def test_a_chain_of_causes_ends_at_its_start() -> None:
     assert {cell.rule for cell in cause.took_along} == {"list.walk", "list.race"}
 
 
-def test_what_a_violation_kept_from_being_judged_stands_with_it() -> None:
+def test_a_case_blocked_by_a_violation_is_grouped_with_it() -> None:
     blocked = finding("list.walk", "listWallets", Verdict.INCONCLUSIVE, cause="http.no-server-error")
     results = whole_run({("http.no-server-error", "createWallet"): Verdict.FAILED}, blocked)
     [cause] = causes(results)

@@ -75,7 +75,7 @@ def test_one_format_goes_where_it_is_told(folder: Path, capsys: pytest.CaptureFi
         ("[" * 100_000, ["not JSON"]),
     ],
 )
-def test_what_is_no_result_is_one_clear_paragraph(
+def test_files_that_are_no_results_are_refused_in_one_paragraph(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, names: list[str]
 ) -> None:
     (tmp_path / "results.json").write_text(text, "utf-8")

@@ -156,7 +156,7 @@ def test_three_implementations_have_three_columns_and_no_history() -> None:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 
-def test_a_hostile_server_is_words_in_both_formats() -> None:
+def test_hostile_text_is_escaped_in_both_formats() -> None:
     evil = "<script>alert(1)</script> | `x` @someone"
     found = compare(
         {evil: document(whole_run(None, status(evil))), "b": document(whole_run(None, status("200")))}
@@ -222,7 +222,7 @@ def test_wrong_usage_is_one_clear_paragraph(
     assert all(name in error for name in names)
 
 
-def test_names_stand_above_the_columns(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_the_headings_of_the_columns(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", *runs, "--name", "one", "--name", "two"]) == 0
     assert "|  | one | two |" in capsys.readouterr().out
     assert main(["compare", *runs]) == 0

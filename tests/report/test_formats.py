@@ -77,7 +77,7 @@ def test_junit_has_one_suite_for_each_area_and_no_two_cases_of_one_name(made: Do
     assert case.find("failure").get("type") == "required"
 
 
-def test_what_is_known_or_inconclusive_counts_as_skipped_with_its_reason(made: Document) -> None:
+def test_known_failures_and_inconclusive_cases_are_skipped_with_their_reason(made: Document) -> None:
     root = etree.fromstring(junit(made).encode())
 
     def skipped(rule: str) -> str:
@@ -213,7 +213,7 @@ def test_every_rule_of_sarif_has_what_github_shows(caused: Document) -> None:
         assert rule["properties"]["problem.severity"] in ("error", "warning", "recommendation")
 
 
-def test_what_followed_from_a_known_failure_is_a_result_and_a_failure_of_its_own() -> None:
+def test_a_consequence_of_a_known_failure_is_reported_separately() -> None:
     known = KnownFailures([KnownFailureRecord(3, "list.pages", "listWallets", "later", None)], "known.toml")
     followed = finding(*WALK, Verdict.FAILED, cause="list.pages")
     pages = finding("list.pages", "listWallets", Verdict.FAILED)
@@ -265,7 +265,7 @@ def test_junit_names_a_file_that_can_be_linked_to(target: str, file: str) -> Non
 # ---------------------------------------------------------------------- Markdown
 
 
-def test_markdown_of_a_hostile_server_is_words(made: Document) -> None:
+def test_hostile_text_is_escaped_in_markdown(made: Document) -> None:
     text = markdown(made)
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
     assert not re.search(r"(?<!\\)<script", outside)
@@ -286,7 +286,7 @@ def test_a_code_span_holds_whatever_it_is_given(text: str) -> None:
     assert "\n" not in span
 
 
-def test_plain_words_keep_their_meaning() -> None:
+def test_plain_text_is_escaped_only_where_needed() -> None:
     assert plain("The server conforms, 3 of 4 rules") == "The server conforms, 3 of 4 rules"
     assert plain("<b> & *x*") == r"\<b\> \& \*x\*"
 

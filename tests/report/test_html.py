@@ -194,7 +194,7 @@ def test_the_first_page_is_cut() -> None:
     assert shown.count('<a href="#cause-') == CAUSES and more.count('<a href="#cause-') > 20
 
 
-def test_what_the_user_left_out_is_told() -> None:
+def test_deselected_cases_are_counted_on_the_first_page() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
     results.narrowed = ["-m 'not fuzz'"]
     assert "<li>1 case left out by -m &#39;not fuzz&#39;</li>" in first_page(document(results))

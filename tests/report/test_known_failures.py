@@ -164,7 +164,7 @@ CELLS = [
 
 @settings(max_examples=25, deadline=None)
 @given(broken=st.sets(st.sampled_from(CELLS), max_size=30), got=st.text(max_size=40))
-def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
+def test_a_written_list_is_read_back_and_excuses_exactly_its_run(
     tmp_path_factory: pytest.TempPathFactory, broken: set[tuple[str, str]], got: str
 ) -> None:
     def verdict(rule: str) -> Verdict:
@@ -221,7 +221,7 @@ def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path
     assert any("2 cases not judged for want of createWallet" in note for note in decision.notes)
 
 
-def test_what_waits_for_something_else_stays_incomplete(tmp_path: Path) -> None:
+def test_a_case_inconclusive_for_another_reason_stays_incomplete(tmp_path: Path) -> None:
     results, known = lacking(), load(tmp_path, missing())
     results.add(finding(*WALK, Verdict.INCONCLUSIVE))
     assert decide(results, Level.REQUIRED, known).record.name == "incomplete"

@@ -47,7 +47,7 @@ def test_another_choice_warns_and_fails_under_fail_on_implied(tmp_path: Path) ->
     assert any("differ" in note for note in decide(now, Level.REQUIRED, pinned=kept).record.notes)
 
 
-def test_a_violation_says_more_than_a_choice(tmp_path: Path) -> None:
+def test_a_violation_takes_precedence_over_a_changed_choice(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run())
     now = whole_run(
         {("list.walk", "listWallets"): Verdict.FAILED},
@@ -97,7 +97,7 @@ OPEN = [
         max_size=6,
     )
 )
-def test_whatever_a_server_answers_is_read_back(
+def test_any_pinned_answer_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, seen: dict[tuple[str, str], dict[str, str]]
 ) -> None:
     results = whole_run(

@@ -43,7 +43,7 @@ def test_several_verdicts_come_to_the_most_severe() -> None:
     assert Verdict.most_severe([]) is None
 
 
-def test_what_a_check_of_the_rule_itself_found_is_shown_first() -> None:
+def test_the_finding_of_the_rules_own_check_is_shown_first() -> None:
     """It takes the fewest steps to follow and to repeat."""
 
     run, results, checks = run_on(KeysIgnored()), whole_run(), load_checks()
@@ -132,7 +132,7 @@ def test_a_run_of_nothing_that_can_fail_is_partial(verdict: Verdict) -> None:
     assert "no required case passed" in decided.sentence
 
 
-def test_what_the_user_left_out_is_named_and_not_held_against_the_server() -> None:
+def test_deselected_cases_are_named_and_leave_the_exit_status_0() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
     results.narrowed = ["-m 'not fuzz'"]
     assert decide(results, Level.REQUIRED).record.exit_status == 0
@@ -151,7 +151,7 @@ def test_a_lost_server_never_conforms() -> None:
     assert decide(broken, Level.REQUIRED, interrupted=results.lost).record.exit_status == 1
 
 
-def test_what_the_target_file_declares_absent_neither_fails_nor_is_missing() -> None:
+def test_declared_absent_operations_neither_fail_nor_are_missing() -> None:
     bare = Target("http://sandbox.test", TARGET.primary, None, Features(payouts=False, secondary=False))
     assert decide(whole_run(target=bare), Level.IMPLIED).record.exit_status == 0
 

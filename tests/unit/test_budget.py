@@ -95,7 +95,7 @@ def test_run_that_may_send_no_more_is_inconclusive_and_blames_nothing() -> None:
 # --------------------------------------------------------------------------- rate
 
 
-def test_requests_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_keep_the_interval_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     monkeypatch.setattr(time, "sleep", lambda seconds: waits.append(round(seconds, 6)))

@@ -284,7 +284,7 @@ def test_answers_without_end_are_given_up(endless: bytes) -> None:
     ],
     ids=["length", "hosts", "name", "value", "coding"],
 )
-def test_request_that_is_no_http_is_not_sent(headers: list[tuple[str, str]]) -> None:
+def test_an_invalid_http_request_is_not_sent(headers: list[tuple[str, str]]) -> None:
     with wire() as server:
         request = httpx.Request("POST", server.url, content=b"{}")
         request.headers = httpx.Headers(headers)

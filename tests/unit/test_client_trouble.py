@@ -62,7 +62,7 @@ def test_body_that_cannot_be_unpacked_is_no_json(coding: bytes, body: bytes) -> 
 @pytest.mark.parametrize(
     "start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n", b"HTTP/1.1 200 OK\r\n"]
 )
-def test_what_a_server_sends_beyond_an_answer_spoils_no_other_answer(start: bytes) -> None:
+def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> None:
     too_much = start + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}and more"
 
     def reply(connection: socket.socket, index: int) -> None:
@@ -77,7 +77,7 @@ def test_what_a_server_sends_beyond_an_answer_spoils_no_other_answer(start: byte
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n"])
-def test_a_body_that_comes_late_where_none_may_be_spoils_no_other_answer(start: bytes) -> None:
+def test_a_late_forbidden_body_does_not_reach_the_next_answer(start: bytes) -> None:
     """The body arrives after the next request on the connection was sent."""
     first_of_all: list[socket.socket] = []
 
@@ -318,7 +318,7 @@ def test_one_answer_in_time_keeps_a_slow_server() -> None:
     ],
     ids=["header", "space", "line feed", "surrogate"],
 )
-def test_request_that_is_no_http_is_nobodys_fault(call: Call) -> None:
+def test_an_unsendable_request_breaks_no_rule(call: Call) -> None:
     with wire() as server:
         run = run_at(server.url)
         exchange = run.send(run.client(), call, "")

@@ -160,7 +160,7 @@ def test_unusual_amounts_come_in_an_order_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("amount", ["1e3", "", "-1.00", "0", "9" * 20])
-def test_what_is_no_plain_amount_stays(amount: str) -> None:
+def test_amounts_that_are_not_plain_are_unchanged(amount: str) -> None:
     assert Amounts().next(amount) == amount
 
 

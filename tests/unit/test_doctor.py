@@ -60,7 +60,7 @@ def names(examination: Examination) -> list[str]:
     return [diagnosis.name for diagnosis in examination.diagnoses]
 
 
-def test_good_target_is_not_complained_about() -> None:
+def test_a_correct_target_has_no_diagnosis() -> None:
     examination = examined()
     assert names(examination) == []
     assert len(examination.exchanges) <= 20
@@ -217,7 +217,7 @@ def test_better_base_url_is_named() -> None:
         (httpx.ConnectTimeout, None, "unreachable"),
     ],
 )
-def test_what_is_behind_a_failed_connection(
+def test_the_reason_of_a_failed_connection_is_named(
     error: type[httpx.TransportError], behind: OSError | None, name: str
 ) -> None:
     def refuse(request: httpx.Request) -> httpx.Response:

@@ -39,7 +39,7 @@ def test_jobs_move_some_members_only(change: dict[str, object], found: bool, dou
     assert (bool(effect), effect.doubtful) == (found, doubtful)
 
 
-def test_what_an_accepted_request_answered_may_show_late() -> None:
+def test_a_late_effect_of_an_accepted_request_is_no_effect() -> None:
     after = {**PERSON, "title": "Dr", "updated": LATER}
     assert effects.in_resource("getBeneficiary", PERSON, after)
     assert not effects.in_resource("getBeneficiary", PERSON, after, [after])
@@ -151,7 +151,7 @@ def test_money_follows_what_is_asked_for(moved: str, fee: str, follows: bool) ->
 @pytest.mark.parametrize(
     "text", ["1_000.00", "\u0661.\u0660\u0660", "\uff11", " 1.00", "+1", "1e2", "0.00", "1."]
 )
-def test_what_lenient_parsers_take_is_no_plain_amount(text: str) -> None:
+def test_amounts_for_lenient_parsers_are_not_plain(text: str) -> None:
     assert effects.plain(text) is None
     assert effects.sent_amount(Call(None, "POST", "/", to_json({"amount": text}))) is None
 

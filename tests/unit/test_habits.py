@@ -21,14 +21,14 @@ def test_first_good_look_is_the_answer() -> None:
     assert next(looks) == 4
 
 
-def test_good_at_once_waits_for_nothing() -> None:
+def test_a_good_first_look_does_not_wait() -> None:
     with hurried():
         begin = time.monotonic()
         assert eventually(RunCache(), "listWallets", lambda: 1, lambda seen: True) == 1
         assert time.monotonic() - begin < PAUSES[0]
 
 
-def test_five_seconds_are_waited_before_anybody_is_blamed() -> None:
+def test_a_late_write_is_waited_for_five_seconds() -> None:
     cache, looks = RunCache(), []
     with hurried():
         for _ in range(MOST_IN_VAIN):
@@ -54,7 +54,7 @@ def test_target_file_says_how_late_a_write_may_show() -> None:
     assert within(cache) == LONGEST
 
 
-def test_what_is_old_enough_to_show_is_not_waited_for() -> None:
+def test_old_writes_are_not_waited_for() -> None:
     looks: list[int] = []
     with hurried():
         eventually(
@@ -63,7 +63,7 @@ def test_what_is_old_enough_to_show_is_not_waited_for() -> None:
         assert len(looks) == 3
 
 
-def test_looks_at_what_is_old_are_no_waits_in_vain() -> None:
+def test_polls_of_old_writes_do_not_use_up_the_waits() -> None:
     cache, looks = RunCache(), iter(range(9))
     for _ in range(MOST_IN_VAIN):
         eventually(cache, "listWallets", lambda: 0, lambda seen: False, until=time.time() - 60)

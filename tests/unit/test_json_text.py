@@ -48,7 +48,7 @@ def test_json_is_read(body: bytes) -> None:
     ],
     ids=lambda body: repr(body[:20]),
 )
-def test_what_is_no_json_is_told(body: bytes) -> None:
+def test_invalid_json_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):
         json_text.parse(body)
 

@@ -91,7 +91,7 @@ def held(exchanges: list[Exchange]) -> list[int]:
     return [exchange.number for exchange in exchanges if exchange._read is not None]
 
 
-def test_of_long_answers_the_last_ones_are_kept_and_all_can_be_read() -> None:
+def test_the_last_long_answers_stay_parsed_and_all_can_be_read() -> None:
     exchanges = [answer(number, LongAnswers.MOST // 4) for number in range(10)]
     for _ in range(2):
         assert [exchange.get("number") for exchange in exchanges] == list(range(10))

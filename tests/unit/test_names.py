@@ -88,7 +88,7 @@ match c:
     assert list(compared(ast.parse(code))) == [2, 3, 5]
 
 
-def test_few_comparisons_name_an_operation() -> None:
+def test_comparisons_with_operation_ids_are_few() -> None:
     found = [
         f"{path}:{line}"
         for path, tree in trees().items()

@@ -84,7 +84,7 @@ def test_must_be_accepted() -> None:
     assert longest.plain and longest.longest == "name"
 
 
-def test_pinned_fields_are_needed() -> None:
+def test_fields_pinned_by_a_valid_body_are_required() -> None:
     valid = ValidBody("createBeneficiary", BODY, frozenset({"title"}))
     assert not judge_body(
         "createBeneficiary", to_json({name: BODY[name] for name in SOUND.needed}), valid
@@ -92,7 +92,7 @@ def test_pinned_fields_are_needed() -> None:
     assert not judge_body("createBeneficiary", to_json({**BODY, "title": "Dr"}), valid).plain
 
 
-def test_longer_however_counted() -> None:
+def test_only_a_length_beyond_the_limit_in_every_unit_is_surely_longer() -> None:
     assert surely_longer("x" * 21, 20) and not surely_longer("x" * 20, 20)
     assert not surely_longer("x" * 20 + " ", 20)
     assert not surely_longer("\U0001f600" * 21, 20)
@@ -209,7 +209,7 @@ def test_reasons_say_rule_and_sentence() -> None:
     assert status.expectation.expected == "a request without X-Nonce: 401"
 
 
-def test_what_is_open_leaves_nothing_to_judge() -> None:
+def test_an_open_request_judges_no_rule() -> None:
     for auth in (Auth(signature_forms="upper"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
         expected = expect(request("getBeneficiary", auth=auth), TARGET)
         assert expected.reasons == [expected.answered]

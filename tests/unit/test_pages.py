@@ -85,7 +85,7 @@ def test_wrong_page(query: str, members: dict[str, Any], rule: str) -> None:
         ("start_date=2025-01-02T03:04:06Z", "repeat", {"items": [item(created="yesterday")]}),
     ],
 )
-def test_what_is_right_or_open_breaks_no_rule(query: str, style: str, members: dict[str, Any]) -> None:
+def test_correct_and_open_pages_break_no_rule(query: str, style: str, members: dict[str, Any]) -> None:
     assert broken(query, style, **members) == set()
 
 

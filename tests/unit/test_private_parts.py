@@ -33,7 +33,7 @@ def test_pytest_chooses_its_root_by_one_function(pytestconfig: pytest.Config) ->
     assert all(hasattr(known, name) for name in ("inifilename", "override_ini", "file_or_dir", "rootdir"))
 
 
-def test_pytest_keeps_its_choice_where_it_is_looked_for(pytestconfig: pytest.Config) -> None:
+def test_pytest_stores_its_root_and_configuration_file(pytestconfig: pytest.Config) -> None:
     assert all(hasattr(pytestconfig, name) for name in ("_rootpath", "_inipath", "_inicache"))
     assert hasattr(pytestconfig, "_inicfg") or hasattr(pytestconfig, "inicfg")
 
@@ -55,7 +55,7 @@ def test_the_root_is_chosen_again(pytestconfig: pytest.Config, monkeypatch: pyte
     assert (pytestconfig.rootpath, pytestconfig.inipath) == chosen
 
 
-def test_without_what_is_assumed_the_first_choice_stays() -> None:
+def test_without_the_private_function_the_root_stays() -> None:
     class Other:
         known_args_namespace = None
 
@@ -96,7 +96,7 @@ def test_the_terminal_reporter_has_a_writer_and_a_colour_to_choose(pytestconfig:
     assert "violations" in (reporter._known_types or ())
 
 
-def test_without_them_there_is_a_second_best() -> None:
+def test_missing_private_parts_have_a_fallback() -> None:
     _private.refresh_colour(object())
     assert _private.terminal_writer(object()).fullwidth > 0
 

@@ -234,7 +234,7 @@ IDS = [
 ]
 
 
-def test_days_go_round() -> None:
+def test_consecutive_days_run_every_case_once() -> None:
     """Consecutive days run each case once in its period."""
     for period in set(DAYS.values()):
         of_period = [name for name in IDS if days(name) == period]
@@ -243,7 +243,7 @@ def test_days_go_round() -> None:
             assert times == Counter(of_period)
 
 
-def test_what_no_row_names_is_run_every_day() -> None:
+def test_tests_without_a_row_run_every_day() -> None:
     name = "tests/unit/test_text.py::test_other"
     assert days(name) == 1
     assert all(name in drawn([name, *IDS], day) for day in range(20))
@@ -278,7 +278,7 @@ def test_run_says_which_tests_it_draws(
     assert (len(items) < len(IDS)) == ("slow tests" in said)
 
 
-def test_day_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_that_is_not_a_number_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DAY, "often")
     with pytest.raises(pytest.UsageError, match="SAMPLE=often: "):
         pytest_configure()

@@ -168,7 +168,7 @@ def test_a_secret_that_is_no_number_is_not_decoded() -> None:
 
 
 @pytest.mark.parametrize("signature", ["", "0" * 64, "zz", "sha256=", "\u00e9" * 64, "=" * 9])
-def test_what_is_no_signature_is_explained_by_nothing(signature: str) -> None:
+def test_unrelated_signatures_have_no_explanation(signature: str) -> None:
     found = explained(LIST, SECRET, signature)
     assert not (found.is_right or found.is_open or found.mistake)
     assert ("64 hexadecimal digits" in found.difference) is (len(signature) != 64)

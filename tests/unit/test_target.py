@@ -348,7 +348,7 @@ def test_wrong_values(
     assert said in capsys.readouterr().err and not (tmp_path / "target.toml").exists()
 
 
-def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_does_not_overwrite_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "target.toml"
     path.write_text("mine", "utf-8")
     assert main(["init", str(path), *GIVEN]) == 2

@@ -22,7 +22,7 @@ values = st.recursive(
 
 
 @given(anything)
-def test_texts_can_be_written(text: str) -> None:
+def test_texts_are_printable(text: str) -> None:
     for made in (plain(text), clean(text), printable(text), writable(text)):
         made.encode("utf-8")
     assert len(plain(text)) <= SHOWN
@@ -48,18 +48,18 @@ def test_values_are_shown_in_few_characters(value: Any) -> None:
     ],
     ids=["object", "array", "integer", "long-text", "surrogate", "boolean", "null"],
 )
-def test_values_are_told(value: Any, told: str) -> None:
+def test_values_are_named_in_sentences(value: Any, told: str) -> None:
     assert shown(value) == told
 
 
-def test_what_no_json_can_be_made_of_is_told_by_its_type() -> None:
+def test_values_without_json_are_named_by_their_type() -> None:
     assert as_json(10**5000, 200) == "a value of the type int"
     endless: list[Any] = []
     endless.append(endless)
     assert as_json(endless, 200) == "a value of the type list"
 
 
-def test_what_steers_a_terminal_is_spelled_out() -> None:
+def test_terminal_control_characters_are_escaped() -> None:
     assert printable("a\x1b[31m\u202eb\r\nc\td") == "a\\x1b[31m\\u202eb\nc\td"
     assert clean("x" * (KEPT_TEXT + 1)) == "x" * KEPT_TEXT + f"… ({KEPT_TEXT + 1} characters)"
     assert one_line("a\n  b", 3) == "a b"

@@ -29,7 +29,7 @@ def test_threads_keep_to_a_processor_and_so_do_those_that_they_start() -> None:
     assert inherited == kept
 
 
-def test_the_first_thread_of_a_process_keeps_all() -> None:
+def test_the_main_thread_keeps_all_processors() -> None:
     assert threading.current_thread() is threading.main_thread()
     before = os.sched_getaffinity(0)
     assert _affinity() == before

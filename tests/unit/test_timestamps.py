@@ -75,7 +75,7 @@ def test_parse_takes_nothing_else(text: object) -> None:
         ("2025-01-01T00:00:00.123456Z", Fraction(1, 10**6)),
     ],
 )
-def test_step_is_the_last_digit_that_says_something(text: str, seconds: Fraction) -> None:
+def test_the_precision_is_that_of_the_last_nonzero_digit(text: str, seconds: Fraction) -> None:
     assert timestamps.step(text) == seconds
 
 
@@ -88,7 +88,7 @@ def test_step_is_the_last_digit_that_says_something(text: str, seconds: Fraction
         ("2000-02-29T13:30:00+01:30", "2000-02-29T12:00:00Z"),
     ],
 )
-def test_whole_second_goes_back(text: str, whole: str) -> None:
+def test_a_time_is_truncated_to_its_second(text: str, whole: str) -> None:
     assert timestamps.whole_second(text) == whole
 
 
@@ -104,7 +104,7 @@ def test_whole_second_goes_back(text: str, whole: str) -> None:
         *((no_timestamp, None, 0.0, 0.0) for no_timestamp in (None, MISSING, "soon", 7)),
     ],
 )
-def test_waits_as_long_as_the_digits_demand(
+def test_waits_depend_on_the_shown_precision(
     text: object, since: float | None, least: float, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
@@ -126,7 +126,7 @@ def test_waits_as_long_as_the_digits_demand(
         ("2026-01-01T00:00:01Z", "2026-01-01T00:00:01Z", False),
     ],
 )
-def test_later_in_the_digits_that_are_shown(before: str, after: str, good: bool | None) -> None:
+def test_times_are_compared_at_the_coarser_precision(before: str, after: str, good: bool | None) -> None:
     assert Later("updated", after, before).judge([]).good is good
 
 
@@ -149,11 +149,11 @@ NOON = "Sun, 22 Nov 2026 12:00:00 GMT"
         ("noon", 0.0),
     ],
 )
-def test_clocks_are_apart(stamp: str, seconds: float) -> None:
+def test_the_offset_of_the_server_clock_is_measured(stamp: str, seconds: float) -> None:
     assert apart([created(NOON, stamp)]) == pytest.approx(seconds)
 
 
-def test_what_is_least_counts_as_replays_are_old() -> None:
+def test_the_least_clock_offset_counts() -> None:
     answers = [created(NOON, "2026-11-22T11:59:40Z"), created(NOON, "2026-11-22T12:00:00Z")]
     assert apart(answers) == 0
     assert apart([created(None, "2026-11-22T12:00:00Z")]) == apart([]) == 0

@@ -1,1 +1,1 @@
-"""Deliberately faulty servers: at least one for each rule on each operation that it covers."""
+"""Faulty servers: at least one for each rule on each operation that the rule covers."""

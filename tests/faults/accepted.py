@@ -1,4 +1,4 @@
-"""Servers that refuse what any server must take: names, amounts, scripts, optional fields."""
+"""Servers that refuse valid bodies: names, amounts, scripts, optional fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kinds import ALL, each_field, is_in_kind
 
 
 def optional(operation: str) -> list[str]:
-    """The other fields."""
+    """Returns the optional fields."""
     return [field.name for field in FIELDS[operation] if field.name not in required(operation)]
 
 
@@ -57,7 +57,7 @@ class AsciiOnly(Faulty):
 
 
 class Refuses(Faulty):
-    """Refuses valid bodies by `refuses`."""
+    """Refuses the valid bodies for which `refuses` is true."""
 
     def refuses(self, body: dict[str, Any]) -> bool:
         return False
@@ -71,7 +71,7 @@ class Refuses(Faulty):
 
 refusing = hook(Refuses, "refuses")
 
-#: Optional fields of which nothing open depends: not bank details, nor what only some shapes have.
+#: Optional fields on which nothing open depends: neither bank details nor fields of some shapes only.
 FREE = {
     "createBeneficiary": ("beneficiary_type", "title", "middle_name", "tax_id", "note"),
     "createPayoutDestination": ("label", "is_default"),
@@ -139,14 +139,14 @@ class DeclinesOtherNames(Refuses):
         return not text.lower().startswith("conformance")
 
 
-#: Kind -> pattern of the amounts that are taken.
+#: Kind -> pattern of accepted amounts.
 AMOUNTS = {
     "two decimals": r"\d+\.\d\d",
     "some decimals": r"\d+\.\d+",
     "none or two decimals": r"\d+(\.\d\d)?",
 }
 
-#: Kind -> pattern of the names that are taken.
+#: Kind -> pattern of accepted names.
 NAMES = {
     "two letters or more": r".{2,}",
     "letters only": r"[^\W\d_]+",

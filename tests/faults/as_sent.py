@@ -1,4 +1,4 @@
-"""Servers that compute the signature over another request than the one that was sent: section 5.3."""
+"""Servers that verify the signature over another spelling of the request than the one sent (section 5.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _split(ctx: Context, path: bytes) -> bytes:
     return path + (b"?" + ctx.query if b"?" in ctx.request.target else b"")
 
 
-#: Kind -> what a server signs instead of the path that was sent.
+#: Kind -> signed path, instead of the one sent.
 PATH_FORMS = {
     "decoded": lambda path: unquote_to_bytes(path),
     "capital escapes": lambda path: re.sub(rb"%[0-9a-fA-F]{2}", lambda found: found[0].upper(), path),
@@ -32,7 +32,7 @@ faults["auth.path-as-sent"] |= {
     ),
 }
 
-#: Kind -> what a server signs instead of the query that was sent.
+#: Kind -> signed query, instead of the one sent.
 QUERY_FORMS: dict[str, Callable[[bytes], bytes]] = {
     "left out": lambda query: b"",
     "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),

@@ -1,4 +1,4 @@
-"""Servers that break a rule of authentication: headers, timestamp and key (section 5)."""
+"""Servers with authentication faults: headers, timestamp and key (section 5)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 
 
 def first_organization(ctx: Context) -> OrganizationRow:
-    """An organization for a request that says nothing of its own: the one of the key if it is known."""
+    """Returns the organization of the API key, or the first one for an unknown key."""
     named = ctx.store.organization(ctx.header(b"x-api-key") or "")
     rows = ctx.store.query("SELECT id, api_key, secret FROM organizations")
     return named or next(OrganizationRow(*row) for row in rows)
 
 
 class LetsThrough(Faulty):
-    """Lets requests through that need no authentication by its `waives`."""
+    """Serves unauthenticated requests for which `waives` is true."""
 
     def waives(self, ctx: Context) -> bool:
         return False
@@ -76,7 +76,7 @@ faults["auth.accepts-valid"] |= {
     ),
 }
 
-#: Kind -> the part of a nonce that is compared with those of used ones.
+#: Kind -> part of a nonce that is compared with used ones.
 PARTS = {
     "the first half": slice(0, 16),
     "the last half": slice(16, None),
@@ -93,7 +93,7 @@ faults["auth.accepts-valid"] |= {
 
 
 class MissesOtherwise(Faulty):
-    """Answers for a missing header by its `answer`."""
+    """Answers a missing header with `answer`."""
 
     def check_headers_present(self, ctx: Context) -> None:
         missing = [name for name in signing.HEADERS if self.authentication_header(ctx, name) is None]
@@ -138,7 +138,7 @@ faults["auth.missing-header"] |= {
 
 
 def _of_query(*names: str) -> Callable[[Context], str | None]:
-    """The value of the first of these parameters that a query has."""
+    """Returns the value of the first of these query parameters that is present."""
 
     def value(ctx: Context) -> str | None:
         given = parse_qs(ctx.query.decode())
@@ -162,7 +162,7 @@ def _of_bearer(ctx: Context) -> str | None:
     return token if kind.lower() == "bearer" else None
 
 
-#: Kind -> a header, and what is read in its place where it is missing.
+#: Kind -> header, and what is read instead if it is missing.
 ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
     **{f"{name} in the query": (name, _of_query(name)) for name in signing.HEADERS[:3]},
     "api_key in the query": (signing.API_KEY, _of_query("api_key")),
@@ -175,7 +175,7 @@ ELSEWHERE: dict[str, tuple[str, Callable[[Context], str | None]]] = {
 
 
 class LooksElsewhere(Faulty):
-    """Reads another place where a header is missing."""
+    """Reads another place if a header is missing."""
 
     def authentication_header(self, ctx: Context, name: str) -> str | None:
         value = super().authentication_header(ctx, name)
@@ -263,7 +263,7 @@ class LenientKeys(Faulty):
         return super().find_organization(ctx, api_key)
 
 
-#: Operations that are sent such a key; in their turn the others are sent one like a known one.
+#: Operations that are sent such a key; the others are sent one that resembles a known one.
 KEYED_BY_MEMBERS = tuple(
     operation for at, operation in enumerate(OPERATIONS) if at % (len(INHERITED) + 1) > 0
 )

@@ -1,4 +1,4 @@
-"""Servers that update and disable beneficiaries otherwise: sections 2.3, 3 and 4.2."""
+"""Servers with faults in updating and disabling beneficiaries (sections 2.3, 3 and 4.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .resources import other
 
 
 class KeepsOneDocument(Faulty):
-    """Beneficiaries and their destinations are saved by requests that have read them a while before."""
+    """Lost updates: requests save a beneficiary and its destinations that they have read earlier."""
 
     everywhere = True
 
@@ -27,7 +27,7 @@ class KeepsOneDocument(Faulty):
         return contextlib.nullcontext() if changes else super().transaction(ctx)
 
     def slow(self, ctx: Context) -> bool:
-        """True if a request reads first and saves last."""
+        """Returns True if a request reads first and saves last."""
         return self.here(ctx)
 
     def act(self, ctx: Context) -> None:
@@ -67,7 +67,7 @@ class SavesTheOldState(KeepsOneDocument):
         super().act(ctx)
 
 
-#: Kind -> which of a beneficiary's destinations are shown.
+#: Kind -> shown destinations of a beneficiary.
 DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "none": lambda items: [],
     "the first": lambda items: items[:1],
@@ -98,7 +98,7 @@ faults["beneficiary.destinations"] |= {
 
 
 def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
-    """A beneficiary with one member of its destinations changed."""
+    """Returns a beneficiary with one member of its destinations changed."""
     changed = [
         {**element, self.value: other(self.value, element[self.value])}
         if element.get(self.value) is not None
@@ -134,7 +134,7 @@ faults["beneficiary.destinations"] |= {
 
 
 def fields_of_beneficiary(operation: str = "") -> list[str]:
-    """The fields that a PATCH may name."""
+    """Returns the fields that a PATCH may contain."""
     return [field.name for field in FIELDS["createBeneficiary"]]
 
 
@@ -224,7 +224,7 @@ class DisablesAll(Faulty):
 
 
 def paid(ctx: Context, record: Record) -> bool:
-    """True if there is a payout to a beneficiary."""
+    """Returns True if a beneficiary has a payout."""
     payouts = ctx.store.select("payout", record["parent"])
     return any(payout.get("beneficiary_id") == record["id"] for payout in payouts)
 
@@ -275,7 +275,7 @@ class DisablesAnother(Faulty):
 
 
 class KeptByEach(Faulty):
-    """Each of some processes, which answer by turns, keeps the beneficiary that it has read first."""
+    """Several processes that answer in turn, each with a cached beneficiary."""
 
     everywhere = True
     processes = 2

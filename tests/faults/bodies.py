@@ -1,4 +1,4 @@
-"""Servers that take bodies and fields that are missing, null or of another type: section 4."""
+"""Servers that accept missing fields, null, and values of another type (section 4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.reference.seams.validation import FIELDS
 from .catalogue import Faulty, fault, faults, hook
 from .crashes import BODY_OPERATIONS
 
-#: Values that a server takes for a field when it should refuse the one sent.
+#: Values used in place of a field that should be refused.
 INSTEAD: dict[str, Any] = {
     "country_code": "US",
     "country": "US",
@@ -37,11 +37,11 @@ INSTEAD: dict[str, Any] = {
 
 
 def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
-    """A valid value for a field, made up by the server."""
+    """Returns a valid value for a field, in place of the one sent."""
     if ctx.operation == "createWallet" and name == "currency":
         return "USDC"
     if ctx.operation == "createWallet" and name == "network":
-        # One that goes with the currency and that no wallet of the account has.
+        # A network that fits the currency, and of which the account has no wallet.
         taken = ctx.store.query(
             "SELECT currency, network FROM wallet_pairs WHERE account = ?", ctx.params["account_id"]
         )
@@ -60,7 +60,7 @@ def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
 
 
 class Mends(Faulty):
-    """Takes a valid value of its own for one field, `self.value[0]`, where it `mends` what was sent."""
+    """Uses its own valid value for the field `self.value[0]` where it `mends` the one sent."""
 
     def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
         return False
@@ -80,19 +80,19 @@ mending = hook(Mends, "mends")
 
 
 def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
-    """A beneficiary and a destination that go together."""
+    """Returns a beneficiary and one of its destinations."""
     destination = ctx.store.get("payout_destination", str(body["payout_destination_id"]))
     return {} if destination is None else {"beneficiary_id": destination["parent"]}
 
 
 def _lenient(text: str) -> dict[str, Any]:
-    """The object that a text begins with, or the object with what can be read of it."""
+    """Returns the JSON object at the start of a text, or what can be parsed of it."""
     document, _ = json.JSONDecoder().raw_decode(text.lstrip("\ufeff \n\t\r"))
     return dict(document)
 
 
 class TakesBodies(Faulty):
-    """Takes the valid body of its own making for what `reads` makes of a broken one."""
+    """Accepts a broken body by completing what `reads` returns to a valid one."""
 
     def reads(self, ctx: Context, body: bytes) -> dict[str, Any] | None:
         return None
@@ -113,7 +113,7 @@ reading = hook(TakesBodies, "reads")
 
 
 def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
-    """A body with all required fields."""
+    """Returns a body with all required fields."""
     body = {
         field.name: instead(behaviour, ctx, field.name) for field in FIELDS[ctx.operation] if field.required
     }
@@ -123,7 +123,7 @@ def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
 
 
 def _object(body: bytes, mend: Callable[[str], str]) -> dict[str, Any] | None:
-    """Object that a body holds once it is mended, unless it was valid before."""
+    """Returns the object in a body after mending it; None for a body that was valid before."""
     text = body.decode("utf-8")
     try:
         json.loads(text, parse_constant=_refuse)
@@ -137,7 +137,7 @@ def _refuse(literal: str) -> None:
     raise ValueError(literal)
 
 
-#: Kind -> what is read of a body that should be refused.
+#: Kind -> what is parsed of a body that should be refused.
 BODIES: dict[str, Callable[[bytes], dict[str, Any] | None]] = {
     "empty body": lambda body: {} if not body.strip() else None,
     "null": lambda body: {} if body.strip() == b"null" else None,
@@ -181,7 +181,7 @@ faults["body.malformed"] |= {
     ),
 }
 
-#: Kind -> what a parser makes of a body that is not JSON.
+#: Kind -> result of parsing a body that is not JSON.
 PARSERS: dict[str, Callable[[bytes], Any]] = {
     "UTF-16": lambda body: json.loads(body.decode("utf-16") if body[:1] in b"\xff\xfe" else body),
     "NaN": lambda body: json.loads(body),
@@ -205,7 +205,7 @@ class ParsesMore(Faulty):
 
 
 def required(operation: str) -> list[str]:
-    """The fields that a create demands."""
+    """Returns the required fields of a create."""
     return [field.name for field in FIELDS[operation.replace("update", "create")] if field.required]
 
 

@@ -1,14 +1,14 @@
-"""Catalogue of faulty servers: each the reference server with one rule broken on one operation.
+"""Catalogue of faults: each is the reference server with one rule broken on one operation.
 
-A row says in a sentence what the server does, and overrides one seam of the reference server:
+A row describes the fault in a sentence and overrides one seam of the reference server:
 
     faults["auth.nonce-replay"] |= {
         "A nonce may be used any number of times.": seam("claim_nonce", lambda *_: True),
     }
 
-The function is the seam's own method: it takes `self`, the request's context and what else the seam takes.
-In it, `self.usual(...)` is what the reference server does there, with the same arguments if it is called with
-none. Where more is to be done, the same is written as a class:
+The function has the parameters of the seam's method: `self`, the request's context and the others.
+`self.usual(...)` calls the reference server's method, with the same arguments if called without any. A fault
+that needs more is written as a class:
 
     @fault("auth.nonce-replay")
     class NeverRecorded(Faulty):
@@ -17,9 +17,8 @@ none. Where more is to be done, the same is written as a class:
         def claim_nonce(self, ctx, nonce):
             return True
 
-An override takes effect on the operation that is broken and on no other; `everywhere` lifts that for a class.
-One fault is registered for each operation that the rule covers, and with `each` one for each of several
-values, which the override finds in `self.value`.
+An override applies to the broken operation only, unless the class sets `everywhere`. One fault is registered
+for each operation of the rule, or with `each` one for each of several values, available as `self.value`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
-#: Creates of what a documented read or list shows afterwards.
+#: Creates of resources that a documented read or list shows.
 SHOWN_LATER = tuple(
     name for name in OPERATION_SETS["create"] if TRAITS[name].read_by or name in ADDS_TO.values()
 )
@@ -88,11 +87,11 @@ SECTIONS = (
 
 
 class Faulty(Behaviour):
-    """The reference server, broken on `operation`; `value` tells apart the kinds that `each` makes."""
+    """The reference server, broken on `operation`; `value` distinguishes the kinds that `each` makes."""
 
     operation: str = ""
     value: Any = None
-    #: True if the overrides take effect on all operations; then they look at `here` themselves.
+    #: True if the overrides apply to all operations and check `here` themselves.
     everywhere = False
 
     def __init__(self, operation: str = "", value: Any = None) -> None:
@@ -100,16 +99,16 @@ class Faulty(Behaviour):
         self.value = value
 
     def here(self, ctx: Context) -> bool:
-        """True if a request is one of the operation that is broken."""
+        """Returns True for a request of the broken operation."""
         return ctx.operation == self.operation
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One faulty server: the rule it breaks, on which operation, and in which way.
+    """A faulty server: the rule that it breaks, the operation, and the way.
 
-    `kind` is the sentence that describes it, with the value that tells it apart from others of that sentence.
-    `also` names rules that nobody could keep who breaks this one so.
+    `kind` is its sentence, with the value that distinguishes it from others of the sentence. `also` names
+    rules that necessarily break with it.
     """
 
     rule: str
@@ -122,20 +121,21 @@ class Fault:
 
     @property
     def id(self) -> str:
-        """A name such as auth.signature[createPayout]: A signature is accepted ...: first 8."""
+        """Identifies the fault, such as auth.signature[createPayout]: A signature is accepted ...: first
+        8."""
         return f"{self.rule}[{self.operation}]: {self.kind}"
 
     @property
     def area(self) -> str:
-        """The part of its rule's id before the point."""
+        """Returns the part of the rule's id before the point."""
         return self.rule.partition(".")[0]
 
     def make(self) -> Faulty:
-        """A new faulty server's behaviour."""
+        """Returns a new behaviour of the faulty server."""
         return self.behaviour(self.operation, self.value)
 
 
-#: All faults in the order of their definition.
+#: All faults in order of definition.
 FAULTS: list[Fault] = []
 
 Values = Iterable[Any] | Mapping[str, Any]
@@ -147,10 +147,10 @@ def fault(
     each: Values | Callable[[str], Values] | None = None,
     also: tuple[str, ...] = (),
 ) -> Callable[[type[Faulty]], type[Faulty]]:
-    """Registers a class as a fault of each of the rules, on their operations (or those of them named).
+    """Registers a class as a fault of each rule, on all or the given operations.
 
-    `each` holds the values of several kinds, by name or as they are, or makes them for an operation.
-    Raises KeyError for an unknown rule, and ValueError when no operation is left.
+    `each` has the values of several kinds, with or without names, or makes them for an operation. Raises
+    KeyError for an unknown rule, and ValueError if no operation is left.
     """
 
     def register(behaviour: type[Faulty]) -> type[Faulty]:
@@ -177,7 +177,7 @@ def fault(
 
 @dataclass(frozen=True)
 class Row:
-    """Method of a base class that a row overrides, and the options of `fault`."""
+    """The overridden method of a base class, and the options of `fault`."""
 
     base: type[Faulty]
     override: tuple[str, Callable[..., Any]] | None
@@ -185,29 +185,29 @@ class Row:
 
 
 def seam(name: str, override: Callable[..., Any], *, base: type[Faulty] = Faulty, **options: Any) -> Row:
-    """A row that overrides one seam, or one method of `base`; `options` are those of `fault`."""
+    """Makes a row that overrides one seam, or one method of `base`; `options` are those of `fault`."""
     return Row(base, (name, override), options)
 
 
 def of(base: type[Faulty], **options: Any) -> Row:
-    """A row of a class that does all by itself; `options` are those of `fault`."""
+    """Makes a row from a complete class; `options` are those of `fault`."""
     return Row(base, None, options)
 
 
 def hook(base: type[Faulty], name: str, **common: Any) -> Callable[..., Row]:
-    """A function that makes rows which override one method of a class, as `seam` does."""
+    """Returns a function that makes rows which override one method of a class, as `seam` does."""
     return functools.partial(seam, name, base=base, **common)
 
 
 def refuse(error: Refusal) -> NoReturn:
-    """Raises a refusal, where only an expression may stand."""
+    """Raises a refusal within an expression."""
     raise error
 
 
 class Rows:
-    """Takes rows by their sentences: `faults[RULE] |= {SENTENCE: row}`, or `faults[RULE, RULE]`.
+    """Registers rows by their sentences: `faults[RULE] |= {SENTENCE: row}`, or `faults[RULE, RULE]`.
 
-    Raises KeyError for an unknown rule, and AttributeError for a seam that the server does not have.
+    Raises KeyError for an unknown rule, and AttributeError for an unknown seam.
     """
 
     def __getitem__(self, rules: str | tuple[str, ...]) -> dict[str, Row]:
@@ -226,7 +226,7 @@ faults = Rows()
 
 
 class _Seam:
-    """Argument `self` of a row's override: the behaviour, and its usual answer at this seam."""
+    """The `self` argument of a row's override: the behaviour, with the overridden method as `usual`."""
 
     def __init__(self, behaviour: Faulty, usual: Callable[..., Any], given: tuple[Any, ...]) -> None:
         self.behaviour, self.function, self.given = behaviour, usual, given
@@ -235,7 +235,7 @@ class _Seam:
         return getattr(self.behaviour, name)
 
     def usual(self, *given: Any) -> Any:
-        """Answer of the reference server, or of the row's base class, at this seam."""
+        """Calls the method of the reference server, or of the row's base class."""
         return self.function(*(given or self.given))
 
 
@@ -256,7 +256,7 @@ def _values(values: Values | None) -> Iterable[tuple[str, Any]]:
 
 
 def _confine(behaviour: type[Faulty]) -> None:
-    """Makes each override of a seam take effect on the broken operation only."""
+    """Restricts each override of a seam to the broken operation."""
     if behaviour.everywhere:
         return
     for name, method in list(vars(behaviour).items()):
@@ -275,21 +275,21 @@ def _here_only(behaviour: type[Faulty], name: str, method: Callable[..., Any]) -
 
 
 def refusal(status: int, type: str, code: str, message: str = "The request is refused.") -> Refusal:
-    """A refusal with any status, type and code."""
+    """Returns a refusal with this status, type and code."""
     made = Refusal("invalid_field", message, code=code)
     made.status, made.type = status, type
     return made
 
 
 def load() -> list[Fault]:
-    """All faults of all sections."""
+    """Returns the faults of all sections."""
     for section in SECTIONS:
         importlib.import_module(f"{__package__}.{section}")
     return FAULTS
 
 
 def by_cell(faults: Iterable[Fault]) -> dict[tuple[str, str], list[Fault]]:
-    """Faults by rule and operation."""
+    """Groups faults by rule and operation."""
     cells: dict[tuple[str, str], list[Fault]] = {}
     for fault in faults:
         cells.setdefault((fault.rule, fault.operation), []).append(fault)

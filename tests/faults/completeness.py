@@ -1,4 +1,4 @@
-"""Servers whose lists leave out some elements."""
+"""Servers whose lists lack some elements."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ faults["list.complete"] |= {
 }
 
 
-# Of a customer's accounts, which others make more, a total that is behind for a few looks is no mistake.
+# Other clients create accounts of the customer too, so a total with a short lag is allowed.
 @fault("list.complete", operations=[name for name in LONG_LISTS if name != "listAccounts"])
 class TotalOfTheFirstLook(Faulty):
     """total is counted once, and again only after ten more requests."""
@@ -125,7 +125,7 @@ class LeavesOutTheOldest(Faulty):
     """The account that a customer had before any was created by a request is not in the list."""
 
     def left_out(self, ctx: Context) -> int:
-        """Number of the oldest elements that are left out."""
+        """Returns the number of oldest elements that are left out."""
         oldest = ctx.store.select("account", self.list_parent(ctx), limit=1)
         return int(bool(oldest and ctx.store.balances(oldest[0]["id"])))
 
@@ -141,7 +141,7 @@ class KeepsSoMany(Faulty):
     """A new account takes the place of the oldest one in the list, which stays as long as it was."""
 
     def first(self, ctx: Context, listing: Listing) -> int:
-        """Number of the oldest elements that are left out."""
+        """Returns the number of oldest elements that are left out."""
         total = super().count(ctx, listing)
         return total - int(self.__dict__.setdefault("longest", total))
 
@@ -168,7 +168,7 @@ _TEXTS: dict[str, Kept] = {
     "an apostrophe": lambda record: "'" in _text(record),
 }
 
-#: List -> the elements that only some have, by kind.
+#: List -> kinds of elements, with a predicate for each.
 ELEMENTS: dict[str, dict[str, Kept]] = {
     "listAccounts": {**_TEXTS, "a long name": lambda record: len(_text(record)) > 200},
     "listPayoutDestinations": {
@@ -216,7 +216,7 @@ def _rewritten(self: Any, ctx: Context, item: dict[str, Any], record: Record) ->
 
 
 class Items(Faulty):
-    """Shows elements otherwise, by `shown`."""
+    """Changes elements by `shown`."""
 
     def shown(self, ctx: Context, item: dict[str, Any], record: Record) -> Mapping[str, Any]:
         return item
@@ -275,12 +275,12 @@ def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
 
 
 def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
-    """An element with no more of its text than so many characters."""
+    """Truncates the texts of an element to a length."""
     name = "name" if "name" in item else "label"
     return {**item, name: item[name] and item[name][:length]}
 
 
-#: Lists of which one page shows all that the suite has made.
+#: Lists whose elements fit on one page.
 _SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
 faults["list.complete"] |= {

@@ -1,4 +1,4 @@
-"""Servers that take another body under a used idempotency key: section 5.5."""
+"""Servers that accept another body with a used idempotency key (section 5.5)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _blindnesses(operation: str) -> list[str]:
 
 
 def _meaning(operation: str, body: bytes, what: str) -> Any:
-    """A body as a server compares it that reads it first, blind to one kind of difference."""
+    """Returns a parsed body without one kind of difference."""
     document = json.loads(body)
     known = {field.name for field in FIELDS[operation]}
     match what:
@@ -60,7 +60,7 @@ class ComparesMeanings(Faulty):
 
 
 def _without_member(ctx: Context, name: str) -> Any:
-    """The body that was sent, without one member of its address, or with one only."""
+    """Returns the body as sent, without one member of its address, or with that member alone."""
     body = json.loads(ctx.request.body)
     address = body.get("address")
     if isinstance(address, dict):
@@ -82,7 +82,7 @@ def _document(ctx: Context) -> dict[str, Any]:
 
 
 def _masked(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """A document with the last four characters of one member."""
+    """Returns a document with one member reduced to its last four characters."""
     return {key: str(value)[-4:] if key == name else value for key, value in sorted(document.items())}
 
 
@@ -177,7 +177,7 @@ class OtherBodyOnce(Faulty):
 
 
 def _leaves(value: Any) -> list[str]:
-    """The values within a JSON value, as texts."""
+    """Returns the leaves of a JSON value as texts."""
     if isinstance(value, dict):
         return [leaf for member in value.values() for leaf in _leaves(member)]
     return [str(value)]

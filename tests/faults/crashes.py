@@ -30,12 +30,12 @@ PAYEE = ("beneficiary_id", "payout_destination_id")
 
 
 def succeeded(response: Response) -> bool:
-    """True if an answer is 2xx."""
+    """Returns True for a 2xx answer."""
     return 200 <= response.status < 300
 
 
 class Finishes(Faulty):
-    """Changes answers by `finished`, last of all."""
+    """Changes each answer by `finished` as the last step."""
 
     def finished(self, ctx: Context, response: Response) -> Response:
         return response
@@ -49,8 +49,8 @@ answer = hook(Finishes, "finished")
 
 
 class ByTurns(Finishes):
-    """Of three processes that answer by turns one answers otherwise: each third answer of the operation shows
-    what `otherwise` makes of it."""
+    """Three processes that answer in turn, one of them differently: every third answer of the operation is
+    changed by `otherwise`."""
 
     def otherwise(self, ctx: Context, document: dict[str, Any]) -> Any:
         return document
@@ -66,7 +66,7 @@ third = hook(ByTurns, "otherwise")
 
 
 def without_the_last(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """A page without its last element, which its numbers count."""
+    """Removes the last element from a page that counts it."""
     return {**document, "items": document["items"][:-1]}
 
 
@@ -109,7 +109,7 @@ def _depth(text: str) -> int:
     return deepest
 
 
-#: Kind -> which requests with a body end in a server error.
+#: Kind -> requests with a body that crash.
 BODY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "empty body": lambda ctx: not ctx.request.body,
     "malformed JSON": lambda ctx: bool(ctx.request.body) and _utf8(ctx.request.body) and _malformed(ctx),
@@ -130,7 +130,7 @@ BODY_CRASHES: dict[str, Callable[[Context], bool]] = {
         else False
     ),
     "array for a text": lambda ctx: any(isinstance(value, list) for value in _values(_json(ctx))),
-    # Outside of texts: their random parts may look like an exponent.
+    # Outside texts, whose random parts may look like an exponent.
     "huge number": lambda ctx: bool(
         re.search(r"\d{60}|[0-9][eE]\+?\d{3}", re.sub('"[^"]*"', "", _text(ctx)))
     ),
@@ -161,7 +161,7 @@ def _doubled(text: str) -> bool:
     return found
 
 
-#: Kind -> whether a value of a field ends in a server error.
+#: Kind -> field values that crash.
 FIELD_CRASHES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "number": lambda value: type(value) in (int, float),
@@ -171,7 +171,7 @@ FIELD_CRASHES: dict[str, Callable[[Any], bool]] = {
     "empty": lambda value: value == "",
 }
 
-#: Kind -> which requests of any operation end in a server error.
+#: Kind -> requests of any operation that crash.
 CRASHES: dict[str, Callable[[Context], bool]] = {
     "always": lambda ctx: True,
     "unsigned": lambda ctx: b"x-signature" not in ctx.headers,
@@ -194,14 +194,14 @@ CRASHES: dict[str, Callable[[Context], bool]] = {
     ),
 }
 
-#: Kind -> which refusals end in a server error instead.
+#: Kind -> refusals that crash instead.
 REFUSAL_CRASHES: dict[str, tuple[str, ...]] = {
     "unknown parent": ("unknown_parent",),
     "foreign parent": ("foreign_parent",),
     "used nonce": ("nonce_replay",),
 }
 
-#: Kind -> which requests of a list end in a server error.
+#: Kind -> list requests that crash.
 QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "page no integer": lambda ctx: bool(re.search(rb"page=[^&]*[a-z]", ctx.query)),
     "page 0": lambda ctx: bool(re.search(rb"page=0(&|$)", ctx.query)),
@@ -228,7 +228,7 @@ FILTER_CRASHES: dict[str, Callable[[Context], bool]] = {
 
 
 class Crashes(Faulty):
-    """Ends in a server error where `crashes` says so."""
+    """Answers 500 where `crashes` is true."""
 
     def crashes(self, ctx: Context) -> bool:
         return self.value(ctx)  # type: ignore[no-any-return]
@@ -265,7 +265,7 @@ class CrashesOnField(Crashes):
 
 
 def _texts(operation: str) -> dict[str, tuple[str, str]]:
-    """The texts that are sent with odd characters in them, as members of a body or of an address in it."""
+    """Returns the texts that are sent with odd characters, as members of a body or of its address."""
     fields = FIELDS[operation]
     address = [name for field in fields if field.required for name in field.members if name != "country"]
     named = [field.name for field in fields if field.name in (*FREE_TEXT, *PAYEE)]
@@ -374,7 +374,7 @@ def _times(request: Request, name: bytes) -> int:
     return sum(key.lower() == name for key, _ in request.headers)
 
 
-#: Kind -> which requests of any operation end in a server error.
+#: Kind -> requests of any operation that crash.
 HEADERS: dict[str, Callable[[Context], bool]] = {
     "signature twice": lambda ctx: _times(ctx.request, b"x-signature") > 1,
     "nonce twice": lambda ctx: _times(ctx.request, b"x-nonce") > 1,
@@ -406,7 +406,7 @@ faults["http.no-server-error"] |= {
 
 
 def paid_to(ctx: Context, name: str) -> Any:
-    """A member of the destination that a payout goes to."""
+    """Returns a member of a payout's destination."""
     paid = ctx.store.get("payout_destination", str(ctx.values["payout_destination_id"])) or {}
     return paid.get(name)
 
@@ -427,7 +427,7 @@ faults["http.no-server-error"] |= {
 
 
 def _unlimited(operation: str) -> list[str]:
-    """The texts without a maximum length, members of an address included."""
+    """Returns the texts without a maximum length, including members of an address."""
     fields = FIELDS[operation]
     members = [f"{field.name}.{member}" for field in fields for member in field.members]
     return [field.name for field in fields if field.kind == "text" and field.max_length is None] + members

@@ -1,4 +1,4 @@
-"""Servers that create something else than was asked for."""
+"""Servers that create a resource with other values than those sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _droppable(operation: str) -> list[str]:
 
 
 class Keeps(Faulty):
-    """Keeps the fields that were sent by `kept` instead of as they are."""
+    """Stores the fields that `kept` returns."""
 
     def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
         return fields
@@ -99,7 +99,7 @@ faults["create.echo"] |= {
     ),
 }
 
-#: Kind -> what is made of each text that is sent.
+#: Kind -> change of each text that is sent.
 TEXTS: dict[str, Callable[[str], str]] = {
     "question marks": lambda text: text.encode("ascii", "replace").decode(),
     "mojibake": lambda text: text.encode("utf-8").decode("latin-1"),
@@ -124,16 +124,16 @@ class ChangesTexts(Keeps):
 def changed_address(
     fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The fields with their address changed."""
+    """Returns the fields with a changed address."""
     return {**fields, "address": {**fields["address"], **change(fields["address"])}}
 
 
 def escaped(address: dict[str, Any], member: str) -> dict[str, Any]:
-    """A member of an address with the apostrophes escaped as in HTML."""
+    """Escapes the apostrophes in a member of an address as in HTML."""
     return {member: address.get(member, "").replace("'", "&#39;")}
 
 
-#: Kind -> what becomes of the fields of a beneficiary.
+#: Kind -> change of a beneficiary's fields.
 CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "country_code is that of the address": lambda fields: {
         **fields,
@@ -194,12 +194,12 @@ faults["create.echo"] |= {
 
 
 def _told_from(name: str, known: Mapping[str, str], other: str) -> Callable[[Any, dict[str, Any]], Any]:
-    """Keeps a field as another one tells it, where that is one of those known."""
+    """Stores a value that depends on another field, if that has one of the known values."""
     return lambda self, fields: {**fields, name: known.get(str(fields.get(other)), fields.get(name))}
 
 
 def _default_of_payee(ctx: Context) -> Any:
-    """The default destination of the beneficiary that is paid, or else the one that was sent."""
+    """Returns the default destination of the payout's beneficiary, or the one sent if there is none."""
     made = ctx.store.select("payout_destination", str(ctx.values["beneficiary_id"]))
     default = [each["id"] for each in made if each.get("is_default")]
     return default[0] if default else ctx.values["payout_destination_id"]
@@ -273,7 +273,7 @@ def _kept_texts(fault: Any, fields: dict[str, Any]) -> dict[str, Any]:
     return {name: fault.value(value) if name in texts else value for name, value in fields.items()}
 
 
-#: Kind -> what is made of each text that is kept.
+#: Kind -> change of each stored text.
 KEPT_TEXTS: dict[str, Callable[[str], str]] = {
     "markup escaped": lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"),
     "markup stripped": lambda text: re.sub("<[^>]*>?", "", text),
@@ -290,7 +290,7 @@ KEPT_TEXTS: dict[str, Callable[[str], str]] = {
 
 
 def _kept_field(name: str) -> Callable[[Any, Context, Field, Any], Any]:
-    """Keeps what `self.value` makes of the texts of one field."""
+    """Stores one field's texts as changed by `self.value`."""
 
     def kept_value(self: Any, ctx: Context, field: Field, value: Any) -> Any:
         return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
@@ -329,7 +329,7 @@ faults["create.echo"] |= {
 _PEOPLE = ("createBeneficiary", "updateBeneficiary")
 
 
-#: Kind -> what becomes of a note.
+#: Kind -> change of a note.
 NOTES: dict[str, Callable[[str], str]] = {
     "a tab is a space": lambda note: note.replace("\t", " "),
     "lines are joined": lambda note: note.replace("\n", " "),
@@ -338,7 +338,7 @@ NOTES: dict[str, Callable[[str], str]] = {
     "the first line only": lambda note: note.partition("\n")[0],
 }
 
-#: Kind -> what becomes of a telephone number.
+#: Kind -> change of a phone number.
 PHONES: dict[str, Callable[[str], str]] = {
     "without spaces": lambda phone: phone.replace(" ", ""),
     "without hyphens": lambda phone: phone.replace("-", ""),

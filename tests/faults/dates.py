@@ -1,4 +1,4 @@
-"""Servers that read the dates of filters otherwise."""
+"""Servers that misinterpret the dates of filters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECOND = 1_000_000
 
 DAY = 86_400 * SECOND
 
-#: Kind -> what a start_date becomes.
+#: Kind -> condition for a start_date.
 STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
     "exclusive": lambda condition, text: condition._replace(operator=">"),
     "ignored": lambda condition, text: None,
@@ -49,7 +49,7 @@ class RefusesStart(RefusesFilter):
 
 
 class ComparesTexts(Filtered):
-    """Compares timestamps as texts, by `keeps`, where a filter has one."""
+    """Compares timestamps as texts in filters, by `keeps`."""
 
     name = ""
 

@@ -1,4 +1,4 @@
-"""Servers that mask the numbers of payout destinations otherwise."""
+"""Servers that mask the numbers of payout destinations wrongly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conformance.reference.context import Context, Record
 
 from .catalogue import Faulty, fault, faults, seam
 
-#: Kind -> what is shown of an account number.
+#: Kind -> shown part of an account number.
 LAST4: dict[str, Callable[[str], str | None]] = {
     "first four": lambda number: number[:4],
     "last three": lambda number: number[-3:],
@@ -65,7 +65,7 @@ faults["destination.last4"] |= {
     ),
 }
 
-#: Kind -> what is shown of an IBAN or a wallet address.
+#: Kind -> shown form of an IBAN or a wallet address.
 MASKS: dict[str, Callable[[str], Any]] = {
     "null": lambda text: None,
     "full": lambda text: text,
@@ -86,7 +86,7 @@ class OtherMasks(Faulty):
     """A masked member is no string, or shows the full value."""
 
     def masked_as(self, record: Record, name: str, valid: Any) -> Any:
-        """Masked form that is shown of one of the two."""
+        """Returns the shown form of the IBAN or wallet address."""
         which, _, how = self.value.partition(" ")
         return MASKS[how](str(record[name])) if which == name and record.get(name) is not None else valid
 
@@ -97,7 +97,7 @@ class OtherMasks(Faulty):
         return self.masked_as(record, "wallet_address", super().wallet_address_masked(ctx, record))
 
 
-#: Kind -> what is shown of a value.
+#: Kind -> shown form of a value.
 UNMASKED: dict[str, Callable[[str], str]] = {
     "all but the last": lambda text: text[:-1] + "*",
     "half": lambda text: text[: len(text) // 2] + "****",

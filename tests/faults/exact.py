@@ -1,4 +1,4 @@
-"""Servers that keep texts and amounts otherwise than they were sent: every digit and every character."""
+"""Servers that store texts and amounts with lost digits or characters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Wraps(Faulty):
                 ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
 
 
-#: Kind -> what becomes of an amount.
+#: Kind -> change of an amount.
 AMOUNTS: dict[str, Callable[[str], str]] = {
     "double": lambda text: format(Decimal(repr(float(text))), "f"),
     "two decimals": lambda text: (
@@ -77,7 +77,7 @@ faults["create.amount-exact"] |= {
     ),
 }
 
-#: Kind -> what becomes of a text that is stored.
+#: Kind -> change of a stored text.
 LOSSES: dict[str, Callable[[str], str]] = {
     "three bytes at most": lambda text: "".join(letter if ord(letter) < 0x10000 else "?" for letter in text),
     "composed": lambda text: unicodedata.normalize("NFC", text),

@@ -1,4 +1,4 @@
-"""Servers that take codes of countries, currencies and networks as they come: section 4."""
+"""Servers that do not validate country, currency and network codes (section 4)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .kinds import ALL, each_field_like, unless_in_kind
 
 
 class Codes(Faulty):
-    """Lets a code of the field `self.value[0]` pass if it matches the pattern `self.value[1]`."""
+    """Accepts a code of the field `self.value[0]` that matches the pattern `self.value[1]`."""
 
     def passes(self, field: Field, value: str) -> bool:
-        """True if a value is let through."""
+        """Returns True if a value is accepted."""
         return bool(field.name == self.value[0] and re.fullmatch(self.value[1], value))
 
     def check_country(self, ctx: Context, field: Field, value: str) -> None:
@@ -31,7 +31,7 @@ class Codes(Faulty):
 
 
 def accepting(kinds: tuple[str, ...], **patterns: str) -> Row:
-    """A row of servers that accept codes of a pattern, one server for each field of these kinds and each
+    """Makes a row of servers that accept codes of a pattern, one for each field of these kinds and each
     pattern."""
 
     def each(operation: str) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Servers with other limits of lengths and amounts than those of section 4."""
+"""Servers with wrong limits of lengths and amounts (section 4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CutsOff(Faulty):
 
 
 class Lengths(Faulty):
-    """Lets a value of the field `self.value` pass or not by `fits`."""
+    """Accepts or refuses a value of the field `self.value` by `fits`."""
 
     def fits(self, field: Field, value: str, maximum: int) -> bool:
         return len(value) <= maximum
@@ -153,10 +153,10 @@ class KeepsOneLess(Faulty):
         }
 
 
-#: Of payins that these are refused is implied only: fields.payin-amount-positive.
+#: Refused in payins only by an implied rule: fields.payin-amount-positive.
 _NOT_POSITIVE = ("zero", "zero with decimals", "negative", "just negative")
 
-#: Kind -> whether an amount is accepted that should not be.
+#: Kind -> invalid amounts that are accepted.
 AMOUNTS: dict[str, Callable[[Any], bool]] = {
     "zero": lambda value: value == "0",
     "zero with decimals": lambda value: bool(re.fullmatch(r"0\.0+", str(value))),

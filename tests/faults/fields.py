@@ -1,4 +1,4 @@
-"""Servers that take other values than sections 4 and 8 allow, or refuse those that they do."""
+"""Servers that accept values outside sections 4 and 8, or refuse values within."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from .kinds import (
 
 
 def limited(operation: str) -> list[str]:
-    """The fields with a maximum length."""
+    """Returns the fields with a maximum length."""
     return [field.name for field in FIELDS[operation] if field.max_length is not None]
 
 
-#: Fields of a syntax, in which nobody can write letters of more than one byte.
+#: Fields with a syntax that excludes multi-byte characters.
 SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
 
 
 def fillable(operation: str) -> list[str]:
-    """The fields of which a value of exactly the maximum length is sure to be valid."""
+    """Returns the fields of which a value of exactly the maximum length is valid for certain."""
     return [name for name in limited(operation) if name not in ("email", *FORMED)]
 
 
 def of_kind(*kinds: str) -> Callable[[str], list[str]]:
-    """The fields of some kinds."""
+    """Returns a function that gives the fields of these kinds."""
     return lambda operation: [field.name for field in FIELDS[operation] if field.kind in kinds]
 
 
@@ -144,7 +144,7 @@ faults["fields.required-null"] |= {
 
 
 def _typed(operation: str) -> list[str]:
-    # Of these other rules speak: fields.address and fields.amount.
+    # Covered by fields.address and fields.amount.
     return [name for name in required(operation) if name not in ("address", "amount")]
 
 
@@ -186,7 +186,7 @@ faults["fields.address"] |= {
     ),
 }
 
-#: Operation -> members of addresses that are tried as a boolean, an array or an object there.
+#: Operation -> members of an address that are sent as a boolean, an array or an object.
 TURNS = {
     "createBeneficiary": (
         ("address_line", bool),

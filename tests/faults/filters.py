@@ -1,4 +1,4 @@
-"""Servers whose lists filter otherwise: sections 4.3, 4.5 and 4.6."""
+"""Servers that filter lists wrongly (sections 4.3, 4.5 and 4.6)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .lists import Fetches
 
 
 class Conditions(Faulty):
-    """Changes the condition that one filter stands for, by `changed`."""
+    """Changes the condition of one filter by `changed`."""
 
     filter = ""
 
@@ -33,12 +33,12 @@ class Conditions(Faulty):
         return conditions
 
     def names(self) -> tuple[str, ...]:
-        """The filters to change."""
+        """Returns the filters to change."""
         return (self.filter,)
 
 
 class RefusesFilter(Faulty):
-    """Refuses the filters `filters`."""
+    """Refuses the filters in `filters`."""
 
     filters: tuple[str, ...] = ()
 
@@ -71,7 +71,7 @@ _OTHERS = {
 
 
 def _status_kinds(operation: str) -> dict[str, Callable[[Any], bool]]:
-    """Kind -> for which statuses the filter is ignored."""
+    """Kind -> statuses for which the filter is ignored."""
     first, second = _OTHERS[operation]
     return {
         "all": lambda statuses: True,
@@ -149,13 +149,13 @@ class UnmatchedCurrencyShowsAll(Faulty):
 
 
 def _matching(ctx: Context, pattern: str) -> Condition:
-    """The elements whose currency matches a pattern of SQL."""
+    """Returns the condition for currencies that match an SQL pattern."""
     rows = ctx.store.query("SELECT DISTINCT currency FROM resources WHERE currency LIKE ?", pattern)
     return Condition("currency", "IN", [row[0] for row in rows])
 
 
 def _liking(pattern: str) -> Row:
-    """A currency filter that puts what was sent into a pattern."""
+    """Makes a currency filter that puts the value sent into an SQL pattern."""
     return seam(
         "currency_condition",
         lambda self, ctx, query: (
@@ -265,7 +265,8 @@ class IgnoresPagingBeside(Faulty):
 
 
 def _ignored_where(test: Callable[[Query, str], bool]) -> Row:
-    """A server that ignores a filter in the queries that pass a test, which also takes the filter's name."""
+    """Makes a server that ignores a filter in queries for which `test`, called with the filter's name, is
+    true."""
     return seam(
         "conditions",
         lambda self, ctx, query: (
@@ -319,7 +320,7 @@ faults["list.filters-combine"] |= {
 
 
 def _crossed(conditions: Iterable[Condition]) -> dict[str, Any]:
-    """The two dates of a query, by their operators, if the later one comes first."""
+    """Returns the two dates of a query by operator, if the later one comes first."""
     dates = {condition.operator: condition.value for condition in conditions if condition.column == "created"}
     return dates if len(dates) == 2 and dates[">="] > dates["<"] else {}
 

@@ -1,7 +1,7 @@
-"""Servers whose answers lack members, or have other types, ids and constants: section 2.
+"""Servers whose answers lack members, or have wrong types, ids and constants (section 2).
 
-The tables here are written from the specification's own, not from spec/schemas, so that a gap in a schema
-shows."""
+The tables are transcribed from the specification, not read from spec/schemas, so a gap in a schema shows.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .catalogue import Faulty, fault, faults, hook, of, seam
 
 
 def references(operation: str) -> list[str]:
-    """The identifiers of other resources, with a prefix that is stated."""
+    """Returns the references to other resources whose id prefix is documented."""
     return [name for name, field in RESOURCES[ANSWERS[operation]].items() if field.prefix and name != "id"]
 
 
 def enumerations(operation: str) -> list[str]:
-    """The members whose values are listed."""
+    """Returns the members with documented values."""
     return [name for name, field in RESOURCES[ANSWERS[operation]].items() if field.values]
 
 
 def members(operation: str) -> list[str]:
-    """The members that the operation's answer, or an item of it, carries."""
+    """Returns the members of the operation's answer, or of its list items."""
     kind = ANSWERS[operation]
     return list(ITEM_FIELDS[kind]) if operation.startswith("list") else list(RESOURCES[kind])
 
@@ -39,7 +39,7 @@ class Document(Faulty):
         return document
 
     def applies(self, document: Mapping[str, Any]) -> bool:
-        """True if a resource is one of those that change."""
+        """Returns True for a resource that is changed."""
         return True
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
@@ -53,7 +53,7 @@ document = hook(Document, "changed")
 
 
 class Embedded(Document):
-    """Changes the payout destinations that a beneficiary's answer holds."""
+    """Changes the payout destinations in a beneficiary."""
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         if self.here(ctx) and kind == "payout_destination":
@@ -67,7 +67,7 @@ EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
 
 
 class Balances(Faulty):
-    """Changes the elements of balances by `changed`, and shows one where there is none."""
+    """Changes balances by `changed`, and shows one if there is none."""
 
     def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
         return element
@@ -81,7 +81,7 @@ balance = hook(Balances, "changed")
 
 
 class Sets(Document):
-    """Sets the member `self.value[0]` to what `self.value[1]` makes of it, where it is not null."""
+    """Replaces the member `self.value[0]`, unless it is null, by `self.value[1]` of it."""
 
     def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
         name, change = self.value
@@ -102,7 +102,7 @@ def _never_null(operation: str) -> list[str]:
 
 
 def _plain(operation: str) -> list[str]:
-    """The members of whose type no rule of their own speaks."""
+    """Returns the members whose type is not covered by another rule."""
     special = {"id", "object", "status", "account_id", "bank_details", "addresses"}
     special |= {*references(operation), *enumerations(operation)}
     fields = RESOURCES[ANSWERS[operation]].values()
@@ -111,7 +111,7 @@ def _plain(operation: str) -> list[str]:
     ]
 
 
-#: Stand-ins for types.
+#: A value of each wrong type.
 TYPED = {"number": 12345, "object": {"value": "x"}, "array": ["x"], "text": "text"}
 
 
@@ -129,7 +129,7 @@ def _not_null(operation: str) -> dict[str, tuple[str, Any]]:
     return {name: (name, None) for name in _plain(operation) if name in _never_null(operation)}
 
 
-#: Member -> texts that are of another form than the member's. Bank accounts alone have fiat currencies.
+#: Member -> texts in a wrong format. Only bank accounts have fiat currencies.
 FORMS = {
     "country_code": ("USA", "U", "840", "United States"),
     "country": ("USA", "U", "840", "United States"),
@@ -264,7 +264,7 @@ faults["format.object"] |= {
     ),
 }
 
-#: Kind -> what becomes of an identifier.
+#: Kind -> change of an id.
 IDS: dict[str, Callable[[str], Any]] = {
     "number": lambda identifier: 12345,
     "null": lambda identifier: None,

@@ -24,14 +24,14 @@ from tests.variants.hurry import hurried
 
 from .catalogue import Fault
 
-#: The header with which a fault asks for its answer not to be sent at all.
+#: Header with which a fault marks an answer that must not be sent.
 NO_ANSWER = b"x-no-answer"
 
 CaseResult = tuple[str, str]
 
 
 class LossyTransport(InProcessTransport):
-    """Drops the answers that carry the header NO_ANSWER, as a server that dies would."""
+    """Drops the answers with the header NO_ANSWER, as a crashing server does."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
@@ -42,64 +42,64 @@ class LossyTransport(InProcessTransport):
 
 @dataclass
 class Outcome:
-    """The ledger of one faulty server, and what its findings say of a fault."""
+    """The ledger of a run on one faulty server, with queries on its findings."""
 
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def broken(self) -> dict[CaseResult, str]:
-        """The broken rules, each with one sentence."""
+        """Returns the broken rules, each with a sentence."""
         return self._first(lambda finding: finding.summary if finding.verdict.is_violation else "")
 
     @property
     def inconclusive(self) -> dict[CaseResult, str]:
-        """Cells that could not be judged, and why."""
+        """Returns the inconclusive cells with their reasons."""
         return self._first(lambda finding: finding.summary if finding.verdict is Verdict.INCONCLUSIVE else "")
 
     @property
     def kept_from(self) -> dict[CaseResult, str]:
-        """Cells that could not be judged because of a broken rule, and that rule."""
+        """Returns the cells that are inconclusive because of a broken rule, with that rule."""
         return self._first(lambda finding: finding.cause if finding.verdict is Verdict.INCONCLUSIVE else "")
 
     def _first(self, told: Callable[[Finding], str]) -> dict[CaseResult, str]:
-        """Of each cell what the first finding tells that tells something."""
+        """Returns the first non-empty text of each cell's findings."""
         texts = {case.key: next(filter(None, map(told, case.findings)), "") for case in self.ledger.cells}
         return {cell: text for cell, text in texts.items() if text}
 
     @property
     def causes(self) -> dict[str, list[str]]:
-        """The broken rules that a report names first, each with the operations on which it is broken."""
+        """Returns the rules that a report names as causes, with the operations on which they are broken."""
         return {cause.rule: list(cause.operations) for cause in causes(self.ledger)}
 
     @property
     def errors(self) -> list[str]:
-        """Mistakes of the suite."""
+        """Returns the errors of the suite."""
         return self.ledger.errors
 
     @property
     def sent(self) -> int:
-        """Requests sent."""
+        """Returns the number of requests sent."""
         return self.ledger.sent
 
     def shows(self, fault: Fault) -> bool:
-        """Returns True where its rule is broken, or not judged because of a rule that breaks with it."""
+        """Returns True if the fault's rule is broken, or not judged because of a rule in `also`."""
         cell = (fault.rule, fault.operation)
         cause = self.kept_from.get(cell, "")
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
 
 
 def run_on_fault(behaviour: Behaviour) -> RunContext:
-    """A run against a new server of a behaviour that may leave requests without an answer."""
+    """Starts a run against a new server of a behaviour, which may drop answers."""
     return run_on(behaviour, LossyTransport)
 
 
 def same_server(run: RunContext) -> RunContext:
-    """A new suite at work on the server of another one."""
+    """Starts another run on the same server."""
     return RunContext(run.target, transport=run._transport)
 
 
 def checks_of(rule: str, operation: str) -> list[Check]:
-    """The checks that cite a rule and run on an operation."""
+    """Returns the checks that cite a rule and run on an operation."""
     return [
         check for check in load_checks().values() if rule in check.rules and operation in check.operations
     ]
@@ -107,7 +107,7 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 @hurried()
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wanted = everything) -> Outcome:
-    """Runs checks on a new server, with the probes that are wanted; invariants included."""
+    """Runs the wanted probes of checks on a new server; includes rules of every response."""
     run, outcome = run_on_fault(behaviour), Outcome()
     run.wanted = wanted
     for check, operation in checks:
@@ -119,10 +119,10 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wan
 
 @hurried()
 def catch(fault: Fault) -> Outcome:
-    """Runs the checks of a fault's own rule on it.
+    """Runs the checks of a fault's rule on it.
 
-    An invariant is tried on the checks that cite it, on the operation's valid call, and then on all
-    checks of the operation, until one exchange has shown it broken.
+    A rule of every response is tried with the checks that cite it, the operation's valid call, and then all
+    checks of the operation, until an exchange violates it.
     """
     run, outcome = run_on_fault(fault.make()), Outcome()
     for _ in stimuli(fault, run, outcome):
@@ -149,7 +149,7 @@ def stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
 
 
 def _last(check: Check) -> int:
-    """Puts the checks that bring about many refusals in few requests first, those of lists last."""
+    """Orders checks with many refusals in few requests first, those of lists last."""
     families = ("auth", "tenancy", "idempotency")
     family = check.rules[0].partition(".")[0]
     if check.rules[0].endswith("race"):
@@ -158,7 +158,7 @@ def _last(check: Check) -> int:
 
 
 def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
-    """The operation's valid call, once with everything there that it may show."""
+    """Sends the operation's valid call, with every resource that its answer may show."""
     try:
         fixture = run.account(purpose_of(operation), fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
@@ -176,7 +176,7 @@ def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
 
 
 def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> list[Finding]:
-    """A check's findings on one operation, taken into an outcome along with a mistake of the suite."""
+    """Runs a check on one operation; adds its findings, or the exception that it raised, to an outcome."""
     try:
         findings, _ = run_check(check, operation, run)
     except Exception as error:  # A check that a hostile answer makes raise is itself a finding here.
@@ -195,7 +195,7 @@ def _passive(run: RunContext, outcome: Outcome) -> None:
 
 
 def judged_cells() -> set[CaseResult]:
-    """Every rule and operation that has a check, or that is judged on every response."""
+    """Returns every cell that a check covers, or that is judged on every response."""
     cells = {(rule, operation) for rule in INVARIANTS for operation in RULES[rule].operations}
     for check in load_checks().values():
         for operation in check.operations:

@@ -1,4 +1,4 @@
-"""Servers whose answers have another body, media type or form of error, or that show secrets."""
+"""Servers whose answers have a wrong body, media type or error format."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .harness import NO_ANSWER
 
 
 def _holding(literal: str) -> Callable[[Response], Response]:
-    """Puts a word that JSON does not have into an answer."""
+    """Inserts a literal that JSON does not have."""
     member = b'{"load":%s,' % literal.encode()
     return lambda response: Response(response.status, response.headers, member + response.body[1:])
 
 
-#: Kind -> the body of a success.
+#: Kind -> body of a success.
 SUCCESSES: dict[str, Callable[[Response], Response]] = {
     "empty": lambda response: Response(response.status, response.headers),
     "204": lambda response: Response(204),
@@ -60,7 +60,7 @@ faults["http.success-json"] |= {
     ),
 }
 
-#: Kind -> answers that are declared otherwise.
+#: Kind -> answers with a wrong declaration.
 WHICH: dict[str, Callable[[Context, Response], bool]] = {
     "successes": lambda ctx, response: succeeded(response),
     "authentication errors": lambda ctx, response: response.status == 401,
@@ -106,7 +106,7 @@ faults["http.content-type"] |= {
 
 
 def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
-    """Replaces a member of an error; the word "missing" stands for none."""
+    """Replaces a member of an error; "missing" removes it."""
 
     def shape(error: dict[str, Any]) -> Any:
         changed = {**error, name: value}
@@ -115,7 +115,7 @@ def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     return shape
 
 
-#: Kind -> the body of an error.
+#: Kind -> body of an error.
 SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "bare": lambda error: error,
     "text": lambda error: {"error": error["message"]},
@@ -130,7 +130,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     },
 }
 
-#: Kind -> the refusals of one family.
+#: Kind -> refusals of one family.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "authentication": (
         "missing_headers",
@@ -166,7 +166,8 @@ def _families(operation: str) -> dict[str, tuple[str, str]]:
     kinds |= {
         f"{family}: {shape}": (family, shape) for family in more for shape in ("text", "message missing")
     }
-    # Only its type tells a conflict from other refusals: without one, idempotency.conflict is broken instead.
+    # A conflict is told from other refusals by its type alone: without it, idempotency.conflict is broken
+    # instead.
     kinds.pop("conflict: text", None)
     return kinds
 

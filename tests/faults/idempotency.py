@@ -1,4 +1,4 @@
-"""Servers that take other idempotency keys, or share them between organizations: section 4.0."""
+"""Servers that accept invalid idempotency keys, or share keys between organizations (section 4.0)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     ),
 }
 
-#: Kind -> pattern of texts that are taken for a UUID.
+#: Kind -> pattern of texts that are accepted as UUIDs.
 KEYS = {
     "anything": r".+",
     "uuid first": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.+",
@@ -176,10 +176,10 @@ class SharesAnswers(Faulty):
 
 
 class SharesKeys(Faulty):
-    """Knows whether another organization used a key."""
+    """Detects keys that another organization used."""
 
     def used_elsewhere(self, ctx: Context) -> bool:
-        """True if the key was first used by another organization."""
+        """Returns True if another organization used the key first."""
         assert ctx.organization is not None
         users = self.__dict__.setdefault("users", {})
         return bool(users.setdefault(ctx.key, ctx.organization.id) != ctx.organization.id)

@@ -1,4 +1,4 @@
-"""Servers that keep one kind of text in one field otherwise than it was sent: sections 2 and 4.2."""
+"""Servers that change one kind of text in one field when storing it (sections 2 and 4.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from .catalogue import Row, Values, seam
 from .lists import item
 
-#: Kind -> what becomes of a text; None is no value.
+#: Kind -> change of a text; None for no value.
 CHANGES: dict[str, Callable[[str], str | None]] = {
     "CR LF is LF": lambda text: text.replace("\r\n", "\n"),
     "LF is a space": lambda text: text.replace("\n", " "),
@@ -57,22 +57,22 @@ CHANGES: dict[str, Callable[[str], str | None]] = {
     "a date is a time": lambda text: f"{text}T00:00:00Z" if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else text,
 }
 
-#: Fields of a beneficiary with room for all texts.
+#: Fields of a beneficiary that are long enough for every text.
 _FIELDS = ("first_name", "middle_name", "last_name", "display_name", "company_name", "note")
 
 _PLACES = (*_FIELDS, *(f"address.{member}" for member in ("address_line", "city", "region", "postal_code")))
 
 
-#: Changes of texts to no value: what is always there is refused then, or shown in no form that there is.
+#: Changes of a text to no value: a required field would be refused, or shown in no documented form.
 _TO_NOTHING = [kind for kind in CHANGES if kind.endswith("is no value")]
 
-#: Places that may have no value.
+#: Fields that may have no value.
 _NULLABLE = ("middle_name", "note")
 
 
 def _each(operation: str) -> Values:
-    """Every change in the only free text of an operation; of several fields each has some of the changes, and
-    each change stands in some of them."""
+    """Makes all changes of an operation's only free text; several fields share the changes, so that each
+    change is made in some of them."""
     match operation:
         case "createBeneficiary" | "updateBeneficiary":
             shift = 0 if operation == "createBeneficiary" else 5
@@ -87,7 +87,7 @@ def _each(operation: str) -> Values:
         case _:
             name = "name" if operation == "createAccount" else "label"
             chosen = [(name, kind) for kind in CHANGES if kind not in _TO_NOTHING]
-    # An account's name is no word that is the same in all runs.
+    # Account names are random, so none of them is such a text.
     return {
         f"{name}, {kind}": (name, CHANGES[kind])
         for name, kind in chosen
@@ -96,7 +96,7 @@ def _each(operation: str) -> Values:
 
 
 def _kept(self: Any, ctx: Context, field: Field, value: Any) -> Any:
-    """Keeps what a change makes of a text."""
+    """Stores a text as changed."""
     name, _, member = self.value[0].partition(".")
     kept, change = self.usual(), self.value[1]
     if field.name != name or kept is None:
@@ -106,7 +106,7 @@ def _kept(self: Any, ctx: Context, field: Field, value: Any) -> Any:
     return change(kept) if isinstance(kept, str) else kept
 
 
-#: Kind -> a member of an address, and the length that it is cut to, as bank forms and columns have it.
+#: Kind -> member of an address, and the length that bank forms and columns limit it to.
 CUTS = {
     f"{member} {length}": (member, length)
     for member, lengths in {
@@ -128,14 +128,14 @@ def _cut(self: Any, ctx: Context, field: Field, value: Any) -> Any:
 
 
 def _shown(self: Any, element: dict[str, Any]) -> dict[str, Any]:
-    """Shows an element with what a change makes of its name or label."""
+    """Shows an element with a changed name or label."""
     name = "name" if "name" in element else "label"
     text = element.get(name)
     return {**element, name: self.value(text)} if isinstance(text, str) else element
 
 
 def rows_of_creates() -> dict[str, Row]:
-    """Rows of create.echo."""
+    """Returns the rows of create.echo."""
     operations = [name for name in OPERATION_SETS["create"] if name != "createPayin"]
     return {
         "One kind of text is kept otherwise in one field.": seam(
@@ -148,7 +148,7 @@ def rows_of_creates() -> dict[str, Row]:
 
 
 def rows_of_updates() -> dict[str, Row]:
-    """Rows of beneficiary.update."""
+    """Returns the rows of beneficiary.update."""
     return {
         "One kind of text that a PATCH names is kept otherwise in one field.": seam(
             "kept_value", _kept, each=_each
@@ -158,8 +158,8 @@ def rows_of_updates() -> dict[str, Row]:
 
 
 def rows_of_lists() -> dict[str, Row]:
-    """Rows of list.complete."""
-    # Names of accounts are no words that are the same in all runs.
+    """Returns the rows of list.complete."""
+    # Account names are random, so none of them is such a text.
     others = (*_TO_NOTHING, "true is 1", "it ends before an astral character")
     return {
         "One kind of text is shown otherwise by a list.": item(

@@ -1,4 +1,4 @@
-"""Kinds of bodies that a server may check by a schema of their own."""
+"""Kinds of bodies that a server may validate with separate schemas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _type_of(ctx: Context) -> str:
     return str((ctx.beneficiary or {}).get("beneficiary_type"))
 
 
-#: Kind of body -> operations that know it, and whether a request is of it.
+#: Kind of body -> operations that accept it, and predicate.
 KINDS: dict[str, tuple[tuple[str, ...], Callable[[Context, dict[str, Any]], bool]]] = {
     "individual": (("createBeneficiary",), lambda _, body: body.get("beneficiary_type") == "individual"),
     "business": (("createBeneficiary",), lambda _, body: body.get("beneficiary_type") == "business"),
@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Context, dict[str, Any]], bool
 
 _BANK = ("account_number", "account_name", "routing_number", "account_type")
 
-#: Fields by which a kind is told, or that need not mean anything in it.
+#: Fields that determine the kind, or may be meaningless in it.
 _ASIDE = {
     "individual": ("beneficiary_type", "company_name"),
     "business": ("beneficiary_type", "company_name"),
@@ -39,8 +39,8 @@ _ASIDE = {
 
 
 def each_field(wanted: Callable[[str], list[str]]) -> Callable[[str], dict[str, tuple[str, str]]]:
-    """The kinds that an operation knows, each with each of the wanted fields that mean something in it; the
-    field comes first."""
+    """Combines the kinds of an operation with the wanted fields that are meaningful in them; the field comes
+    first."""
     return lambda operation: {
         f"{name}, {kind}": (name, kind)
         for kind, (operations, _) in KINDS.items()
@@ -55,12 +55,12 @@ def each_field_like(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str
 
 
 def is_in_kind(self: Any, ctx: Context, body: dict[str, Any], name: str) -> bool:
-    """True if it is the field, in a body of the kind, that the fault is about."""
+    """Returns True for the fault's field in a body of its kind."""
     return bool(name == self.value[0] and KINDS[self.value[1]][1](ctx, body))
 
 
 def unless_in_kind(self: Any, ctx: Context, field: Field, *_: Any) -> None:
-    """Checks as the server usually does, but not the one field in the one kind of body."""
+    """Skips the validation of one field in one kind of body."""
     if not is_in_kind(self, ctx, ctx.body, field.name):
         self.usual()
 
@@ -87,7 +87,7 @@ def _payee(ctx: Context) -> Any:
     return ctx.store.get("beneficiary", str(ctx.body.get("beneficiary_id"))) or {}
 
 
-#: Operation -> kind of request -> whether a valid request is of it. The resource is not stored yet.
+#: Operation -> kind of request -> predicate. The resource is not stored yet.
 MONEY: dict[str, Requests] = {
     "createPayout": {
         "another currency": lambda ctx: ctx.body.get("currency") != "USD",
@@ -103,7 +103,7 @@ MONEY: dict[str, Requests] = {
 }
 
 
-#: The same of other resources.
+#: The same for other resources.
 OTHERS: dict[str, Requests] = {
     "createBeneficiary": {
         "a British business": lambda ctx: (
@@ -123,7 +123,7 @@ def _is(name: str, value: str) -> Callable[[Context], bool]:
     return lambda ctx: ctx.body.get(name) == value
 
 
-#: Operation -> kind of request that a server may check by rules of its own.
+#: Operation -> kinds of requests that a server may validate separately.
 CHECKED_APART: dict[str, Requests] = {
     **MONEY,
     "createBeneficiary": {"British": _is("country_code", "GB")},
@@ -139,12 +139,12 @@ CHECKED_APART: dict[str, Requests] = {
 }
 
 
-#: Fields that say of which kind a request is, or that mean something in bodies of their own.
+#: Fields that determine the kind of a request, or are meaningful only in some kinds.
 _TELLING = ("currency", "network", "payment_method", "company_name", "iban", "swift_code")
 
 
 def each_apart(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tuple[str, Any]]]:
-    """The wanted fields, each with each kind of request that is checked apart."""
+    """Combines the wanted fields with each kind of request that is validated separately."""
     return lambda operation: {
         f"{field.name}, {kind}": (field.name, is_of_it)
         for field in FIELDS[operation]
@@ -155,6 +155,6 @@ def each_apart(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tup
 
 
 def unless_apart(self: Any, ctx: Context, field: Field, *_: Any) -> None:
-    """Checks as the server usually does, but not the one field in the one kind of request."""
+    """Skips the validation of one field in one kind of request."""
     if field.name != self.value[0] or not self.value[1](ctx):
         self.usual()

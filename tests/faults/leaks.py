@@ -1,4 +1,4 @@
-"""Servers whose refusals show what is another organization's: section 5.5."""
+"""Servers whose refusals reveal another organization's data (section 5.5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tenancy import foreign
 
 
 def _of(ctx: Context, record: Record, what: str) -> Any:
-    """Something that only the owner of a resource can know, from the resource or from what is under it."""
+    """Returns something that only the owner knows, from the resource or from its children."""
     if what == "name":
         own = next((record[name] for name in ("name", "display_name", "label") if record.get(name)), None)
         return (
@@ -30,10 +30,10 @@ def _of(ctx: Context, record: Record, what: str) -> Any:
 
 
 class Leaks(Faulty):
-    """Shows something of another organization's resource in its refusal."""
+    """Reveals data of another organization's resource in its refusal."""
 
     def leak(self, ctx: Context, found: Refusal, record: Record) -> Refusal:
-        """The refusal with something of the record in it."""
+        """Returns the refusal with data of the record."""
         ctx.notes["leaked"] = _of(ctx, record, self.value)
         return found
 
@@ -49,7 +49,7 @@ class Leaks(Faulty):
 
 
 def _shown(operation: str) -> list[str]:
-    # Of a customer nothing is documented but its accounts.
+    # For a customer nothing is documented except its accounts.
     return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
 
 

@@ -1,4 +1,4 @@
-"""Servers whose lists have another envelope, other items, pages or sizes: section 8."""
+"""Servers whose lists have a wrong envelope, wrong items, pages or sizes (section 8)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, hook, seam
 
-#: There are not enough known pairs for more than ten wallets in an account.
+#: Lists that can have more than ten elements; an account has one wallet for each known pair.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
 
 
 class Envelope(Faulty):
-    """Answers a list with another envelope, by `enveloped`."""
+    """Changes the envelope of a list by `enveloped`."""
 
     def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
         return document
@@ -31,7 +31,7 @@ envelope = hook(Envelope, "enveloped")
 
 
 class Fetches(Faulty):
-    """Shows other elements on a page, by `fetched`."""
+    """Changes the elements of a page by `fetched`."""
 
     def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
         return super().page_of(ctx, listing)
@@ -40,7 +40,7 @@ class Fetches(Faulty):
         return self.fetched(ctx, listing) if self.here(ctx) else super().page_of(ctx, listing)
 
     def all(self, ctx: Context, listing: Listing) -> list[Record]:
-        """All elements that match."""
+        """Returns all matching elements."""
         return self.fetch(ctx, listing)
 
 
@@ -95,7 +95,7 @@ faults["list.envelope"] |= {
 }
 
 
-#: List -> members of an item that have to be there, and that may be null.
+#: Required members of a list item, some of which may be null.
 def _item_members(operation: str) -> list[str]:
     optional = {
         "listPayoutDestinations": {"label", "network", "account_number_last4"},
@@ -105,7 +105,7 @@ def _item_members(operation: str) -> list[str]:
 
 
 class Items(Faulty):
-    """Shows items of a list by `shown`."""
+    """Changes list items by `shown`."""
 
     def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
         return document
@@ -119,7 +119,7 @@ item = hook(Items, "shown")
 
 
 def _typed(operation: str) -> list[str]:
-    # Of ids, constants, statuses and timestamps the format rules speak.
+    # Ids, constants, statuses and timestamps are covered by the format rules.
     plain = {"name", "label", "currency", "network", "country", "payout_method", "is_default"}
     return [name for name in _item_members(operation) if name in plain]
 
@@ -170,7 +170,7 @@ faults["list.wallet-items"] |= {
     ),
 }
 
-#: Kind -> whether a page is one that something is wrong with.
+#: Kind -> pages that are wrong.
 PAGES: dict[str, Callable[[Listing], bool]] = {
     "the second page": lambda listing: listing.page > 1,
     "pages of 100": lambda listing: listing.size == 100,
@@ -183,7 +183,7 @@ def _pages(operation: str) -> dict[str, Any]:
 
 
 class SomePages(Faulty):
-    """Shows the elements of some pages by `shown` instead of as they are."""
+    """Changes the elements of some pages by `shown`."""
 
     def shown(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         return item
@@ -211,7 +211,7 @@ faults["list.echo"] |= {
     ),
 }
 
-#: Kind -> what page or size of the answer is.
+#: Kind -> wrong page or size in the answer.
 ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
     "page always 1": ("page", lambda document: 1),
     "page from 0": ("page", lambda document: document["page"] - 1),
@@ -280,7 +280,7 @@ faults["list.pages"] |= {
     ),
 }
 
-#: Kind -> the number of pages.
+#: Kind -> wrong number of pages.
 PAGE_NUMBERS: dict[str, Callable[[Listing], int]] = {
     "rounded down": lambda listing: listing.total // listing.size,
     "one more": lambda listing: -(-listing.total // listing.size) + 1,

@@ -1,4 +1,4 @@
-"""Servers that let a nonce be used twice, or refuse it otherwise: sections 5.4 and 8."""
+"""Servers that accept a nonce twice, or refuse it wrongly (sections 5.4 and 8)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NeverChecked(Faulty):
         return True
 
 
-#: Kind -> what a nonce is unique within, beside the organization.
+#: Kind -> scope within which a nonce is unique, beside the organization.
 NONCE_SCOPES = {
     "operation": lambda ctx: ctx.operation,
     "method": lambda ctx: ctx.request.method,
@@ -41,7 +41,7 @@ NONCE_SCOPES = {
 
 
 def _scopes(operation: str) -> dict[str, Any]:
-    # A scope that is the same for all requests of the operation and of others is none.
+    # A scope that is equal for all requests of the operation and of others is no restriction.
     unlike = {"body": operation in FIELDS, "key": OPERATIONS[operation].is_post}
     return {name: scope for name, scope in NONCE_SCOPES.items() if unlike.get(name, True)}
 
@@ -81,7 +81,7 @@ class RemembersTheLast(Faulty):
 
 
 def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
-    """Kinds of refusals that a request to an operation can meet after authentication."""
+    """Returns the kinds of refusals that a request to an operation can get after authentication."""
     described = OPERATIONS[operation]
     found: dict[str, tuple[str, ...]] = {
         "a parent": ("unknown_parent",),
@@ -104,7 +104,7 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
 
 
 def _forget(self: Any, ctx: Context) -> bool:
-    """Forgets the nonce of a request; True."""
+    """Forgets the nonce of a request; returns True."""
     ctx.store.change("DELETE FROM nonces WHERE nonce = ?", self.authentication_header(ctx, signing.NONCE))
     return True
 
@@ -209,10 +209,10 @@ class NonceOfNoFunds(FundsDemanded, Faulty):
 
 
 class Processes(Faulty):
-    """Two processes of which each answers every other request."""
+    """Two processes that answer in turn."""
 
     def process(self, ctx: Context) -> int:
-        """Process that a request meets."""
+        """Returns the process that answers a request."""
         if "process" not in ctx.notes:
             self.__dict__["requests"] = self.__dict__.get("requests", 0) + 1
             ctx.notes["process"] = self.__dict__["requests"] % 2
@@ -227,7 +227,7 @@ class NoncesOfEachProcess(Processes):
         return f"{super().nonce_scope(ctx)} {self.process(ctx)}"
 
 
-#: Seconds of a memory that is too short: each ends before another of the times after which a deep run asks.
+#: Retention in seconds: each ends before one of the times at which a deep run repeats a nonce.
 SECONDS = (20, 45, 180)
 
 faults["auth.nonce-replay"] |= {
@@ -255,7 +255,7 @@ class MethodsApart(Faulty):
 
 
 def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
-    """The stored answer to the idempotency key of a request, if there is one."""
+    """Returns the stored answer to the request's idempotency key, if there is one."""
     key = ctx.header(b"idempotency-key")
     return key and ctx.store.answer(behaviour.answer_scope(ctx), key.lower())
 

@@ -1,4 +1,4 @@
-"""Servers whose lists have other pages and sizes: section 8."""
+"""Servers with wrong pages and sizes of lists (section 8)."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class CountsFromTheEnd(Faulty):
 
 
 def _redirected(parameter: str) -> Row:
-    """Refuses a parameter out of its range in no way that counts."""
+    """Answers a parameter out of range with a redirect, which is no refusal."""
 
     def in_range(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> int:
         out = value < 1 or (highest is not None and value > highest)
@@ -236,7 +236,7 @@ def _last(listing: Listing) -> int:
     return max(0, (-(-listing.total // listing.size) - 1) * listing.size)
 
 
-#: Kind -> how many elements come before a page that is past the last.
+#: Kind -> offset of a page past the last.
 BEYOND: dict[str, Callable[[Listing, int], int]] = {
     "the last": lambda listing, offset: _last(listing),
     "the first": lambda listing, offset: 0,

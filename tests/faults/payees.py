@@ -1,4 +1,4 @@
-"""Servers that take another payee than one of the account, or refuse it otherwise: section 5.5."""
+"""Servers that accept a payee outside the account, or refuse one wrongly (section 5.5)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PaysElsewhere(Faulty):
             super().on_payout_beneficiary(ctx, beneficiary)
 
     def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        # The destination of a foreign beneficiary goes with it.
+        # Accepts the destination together with its foreign beneficiary.
         if _where(ctx, self.find(ctx, "beneficiary", str(ctx.values.get("beneficiary_id")))) != self.value:
             super().on_payout_destination(ctx, destination)
 

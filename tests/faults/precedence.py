@@ -1,4 +1,4 @@
-"""Servers that do something else before authentication: section 5."""
+"""Servers that act before authentication (section 5)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = {
 
 
 class LooksBefore(Faulty):
-    """Does something of its own, `peek`, before one of the steps of authentication."""
+    """Calls `peek` before one of the steps of authentication."""
 
     def peek(self, ctx: Context) -> None:
         """Acts before the step."""
@@ -38,7 +38,7 @@ class LooksBefore(Faulty):
         return steps
 
     def caller(self, ctx: Context) -> OrganizationRow:
-        """Organization of a request, by its key alone."""
+        """Returns the organization of the API key, without authentication."""
         return first_organization(ctx)
 
 

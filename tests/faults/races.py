@@ -1,4 +1,4 @@
-"""Servers that break a rule of simultaneous requests: they decide first and act later."""
+"""Race conditions: servers that check first and act later."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from conformance.reference.store import Answer
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .replays import do_again
 
-#: Seconds between a decision and what it leads to: enough for all other requests of a race to decide alike.
+#: Seconds between check and action: long enough for all other requests of a race to pass the check.
 PAUSE = 0.02
 
 
 def pause(times: float = 1) -> None:
-    """Waits in real time, also where the clocks of a test are ahead of it."""
+    """Waits in real time, even under a fake clock."""
     threading.Event().wait(PAUSE * times)
 
 
 class NotAtomic(Faulty):
-    """Takes the decisions and effects of a request apart."""
+    """Performs the checks and effects of a request outside one transaction."""
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext() if self.here(ctx) else super().transaction(ctx)
@@ -64,14 +64,14 @@ class TwoMayPass(Faulty):
 
 
 class _Counted:
-    """Counts who waits for a transaction."""
+    """Counts the requests that wait for a transaction."""
 
     def __init__(self, owner: Any, inner: contextlib.AbstractContextManager[Any]) -> None:
         self.owner, self.inner = owner, inner
 
     def __enter__(self) -> None:
         self.owner.waiting = self.owner.__dict__.get("waiting", 0) + 1
-        # Long enough for a request of the same moment to be answered meanwhile, also on a busy machine.
+        # Long enough for another request of the race to be answered meanwhile, even on a busy machine.
         pause(3)
         self.inner.__enter__()
 
@@ -81,7 +81,7 @@ class _Counted:
 
 
 class LooksThenActs(NotAtomic):
-    """Looks an idempotency key up first and stores its answer later."""
+    """Looks an idempotency key up before the transaction, and stores the answer after it."""
 
     def stored_answer(self, ctx: Context) -> Answer | None:
         answer = super().stored_answer(ctx)
@@ -155,10 +155,10 @@ def _bring_some(self: Any, ctx: Context, answer: Answer) -> Any:
 
 
 class CountsReplays(Faulty):
-    """Knows how often a response has been brought again."""
+    """Counts the replays of a response."""
 
     def times(self, ctx: Context) -> int:
-        """Number of times until now, this one included."""
+        """Returns the number of replays, including this one."""
         known = self.__dict__.setdefault("counts", {})
         known[ctx.key] = known.get(ctx.key, 0) + 1
         return int(known[ctx.key])
@@ -242,7 +242,7 @@ class RefusedButThere(NotAtomic):
 
 
 class Indexed(Faulty):
-    """Lists what an index holds that creates write; `record` writes it."""
+    """Lists the contents of an index that creates update by `record`."""
 
     everywhere = True
 
@@ -258,11 +258,11 @@ class Indexed(Faulty):
 
     @property
     def index(self) -> dict[str, list[str]]:
-        """The ids of the elements by their parent."""
+        """Maps the id of a parent to those of its elements."""
         return self.__dict__.setdefault("_index", {})  # type: ignore[no-any-return]
 
     def record(self, parent: str, identifier: str) -> None:
-        """Keeps the id of a new element."""
+        """Adds the id of a new element."""
 
 
 @fault("list.race")

@@ -1,4 +1,4 @@
-"""Servers on which a refused request changes something."""
+"""Servers on which a refused request has an effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .replays import do_again, seen
 
 
 def perform(behaviour: Faulty, ctx: Context) -> None:
-    """Does what a refused request asked for, as well as that can be done."""
+    """Performs a refused request as far as possible."""
     from .authentication import first_organization
 
     ctx.organization = ctx.organization or first_organization(ctx)
@@ -64,7 +64,7 @@ def _stopgap(field: Any) -> Any:
     }.get(field.kind, "Made up")
 
 
-#: Kind -> the refusals after which the request is performed all the same.
+#: Kind -> refusals after which the request is performed anyway.
 REFUSALS = {
     "missing header": ("missing_headers",),
     "timestamp": ("timestamp_too_old",),
@@ -89,7 +89,7 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
     if operation in OPERATION_SETS["child"]:
         kinds["child elsewhere"] = ("missing_child",)
     if operation in ("createBeneficiary", "createPayin"):
-        # Nothing shows afterwards what was created: beneficiaries and payins have no list.
+        # Beneficiaries and payins have no list that would show the effect.
         return {}
     return kinds
 
@@ -170,7 +170,7 @@ class BooksRefusedPayins(Faulty):
 
 
 def asked(ctx: Context) -> Decimal:
-    """The amount that a request asks for; 10 where that cannot be told."""
+    """Returns the amount of a request, or 10 if it has none."""
     with contextlib.suppress(ValueError, TypeError, LookupError, ArithmeticError):
         amount = Decimal(str(json.loads(ctx.request.body)["amount"]))
         return abs(amount) if amount.is_finite() else Decimal(10)
@@ -296,10 +296,10 @@ class TakesThePairFirst(Faulty):
 
 
 class ActsOnSome(Faulty):
-    """Performs some refused requests all the same, and names in the refusal what came of it."""
+    """Performs some refused requests, and names the result in the refusal."""
 
     def does(self, ctx: Context, refusal: Refusal) -> bool:
-        """True if a refused request is one of those."""
+        """Returns True for a refused request that is performed."""
         return refusal.kind in ("invalid_field", "malformed_body")
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
@@ -353,7 +353,7 @@ class ActsOnMalformed(ActsOnSome):
             self.create(ctx)
 
     def valid(self, ctx: Context) -> dict[str, Any]:
-        """Values for all required fields, as none can be read."""
+        """Returns valid values for all required fields of a body that cannot be read."""
         made = {"country": "US", "currency": "USD"}
         return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}
 

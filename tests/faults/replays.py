@@ -1,4 +1,4 @@
-"""Servers that answer a repeated request, or another one with its key, otherwise: section 4.0."""
+"""Servers that answer a repeated request, or another one with its key, wrongly (section 4.0)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .nonces import SECONDS, Processes
 
 
 def do_again(behaviour: Faulty, ctx: Context) -> None:
-    """Performs the operation once more, without any check that its being done again would fail."""
+    """Performs the operation once more, without the checks that a second time would fail."""
     ctx.values, ctx.body = {}, {}
     behaviour.validate(ctx)
     if ctx.operation == "createWallet":
@@ -38,7 +38,7 @@ class PerformsAgain(Faulty):
         return self.render(ctx)
 
 
-#: Operations of which nothing shows afterwards but their answer.
+#: Operations whose result shows only in their answer.
 UNSEEN = ("createBeneficiary", "createPayin")
 
 
@@ -266,14 +266,14 @@ class EnabledAgain(Faulty):
 
 
 def _world(ctx: Context) -> Any:
-    """Something that differs after any resource was created or changed."""
+    """Returns a value that changes with every creation or change of a resource."""
     return ctx.store.query(
         "SELECT COUNT(*), SUM(LENGTH(document)), MAX(json_extract(document, '$.updated')) FROM resources"
     )
 
 
 class NoticesChange(Faulty):
-    """Knows of a repeated request whether anything has been created or changed since its first."""
+    """Detects that a resource was created or changed between a request and its repetition."""
 
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
@@ -281,7 +281,7 @@ class NoticesChange(Faulty):
             self.__dict__.setdefault("worlds", {})[self.answer_scope(ctx), ctx.key] = _world(ctx)
 
     def changed(self, ctx: Context) -> bool:
-        """True if anything has changed."""
+        """Returns True if anything has changed."""
         return bool(self.__dict__.get("worlds", {}).get((self.answer_scope(ctx), ctx.key)) != _world(ctx))
 
 
@@ -375,7 +375,7 @@ faults["idempotency.replay"] |= {
 }
 
 
-#: Operation -> kind of request -> whether a body is of it.
+#: Operation -> kind of request -> predicate of bodies.
 REPEATED: dict[str, dict[str, Callable[[dict[str, Any]], bool]]] = {
     "createBeneficiary": {"business": lambda body: body.get("beneficiary_type") == "business"},
     "createPayoutDestination": {
@@ -396,7 +396,7 @@ faults["idempotency.replay"] |= {
 }
 
 
-#: Headers that have nothing to do with a key or its body; disabling has no body to declare.
+#: Headers that affect neither the key nor the body; disabling has no body whose type to declare.
 _BESIDE = {"Accept": b"accept", "X-Request-Id": b"x-request-id", "Content-Type": b"content-type"}
 
 

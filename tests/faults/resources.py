@@ -1,4 +1,4 @@
-"""Servers that create other resources than they were asked for: sections 2, 3 and 4."""
+"""Servers that create resources with wrong values (sections 2, 3 and 4)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .crashes import Finishes, succeeded, third
 
 
 def echoed(operation: str) -> list[str]:
-    """The fields of a body that the resource shows."""
+    """Returns the body fields that the resource shows."""
     return [field.name for field in FIELDS[operation] if field.name in RESOURCES[ANSWERS[operation]]]
 
 
 def other(name: str, value: Any) -> Any:
-    """Another value of a member, as valid as the first."""
+    """Returns another valid value of a member."""
     known = {
         "beneficiary_type": ("individual", "business"),
         "type": ("bank_account", "wallet"),
@@ -58,7 +58,7 @@ def other(name: str, value: Any) -> Any:
 
 
 class Shows(Faulty):
-    """Shows resources of the operation by `shown` instead of as they are."""
+    """Changes the resources of the operation by `shown`."""
 
     def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
         return document
@@ -72,7 +72,7 @@ showing = hook(Shows, "shown")
 
 
 def free_texts(operation: str) -> list[str]:
-    """Free texts that are echoed."""
+    """Returns the free texts that the resource shows."""
     texts = {"name", "first_name", "middle_name", "last_name", "display_name", "note", "label"}
     return [name for name in echoed(operation) if name in texts]
 
@@ -234,7 +234,7 @@ class MovesWithOthers(Faulty):
         ]
 
 
-#: The balance of a currency that an account does not have.
+#: A balance of a currency that the account does not have.
 EMPTY_BALANCE = {
     "currency": "USD",
     "currency_type": "fiat",
@@ -302,7 +302,7 @@ class NoteLostToDestinations(Faulty):
 
 
 def paid(ctx: Context, member: str, record: Record) -> bool:
-    """True if a payout of the account names a resource."""
+    """Returns True if a payout of the account refers to a resource."""
     account = ctx.params["account_id"]
     return any(payout[member] == record["id"] for payout in ctx.store.select("payout", account))
 

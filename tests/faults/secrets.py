@@ -1,4 +1,4 @@
-"""Servers that show a secret."""
+"""Servers that reveal credentials or masked numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .spellings import ReadsAtOtherPaths, open_reads
 
 
 class ShowsSecret(Faulty):
-    """Shows the caller's signing secret somewhere."""
+    """Reveals the caller's signing secret."""
 
     def secret(self, ctx: Context) -> str:
         return (ctx.organization or first_organization(ctx)).secret
@@ -47,7 +47,7 @@ class SecretInSuccess(ShowsSecret):
 
 
 class ShowsNumber(Faulty):
-    """Shows a number of a payout destination that has to stay hidden, by `shown`."""
+    """Reveals a masked number of a payout destination by `shown`."""
 
     def shown(self, text: str) -> str:
         return text
@@ -204,7 +204,7 @@ class WholeNumbersElsewhere(ReadsAtOtherPaths):
 
 
 def _quoting(kind: str) -> Callable[..., Any]:
-    """Refuses a request with its body in the message."""
+    """Refuses a request with a message that quotes its body."""
     return lambda self, ctx, *_: refuse(Refusal(kind, f"Refused: {ctx.request.body.decode()}"))
 
 

@@ -1,4 +1,4 @@
-"""Servers that take from a body what they assign themselves, or begin otherwise: section 4."""
+"""Servers that take server-assigned members from the body, or initialize them wrongly (section 4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .formats import document
 from .kinds import OTHERS
 from .resources import EMPTY_BALANCE, Shows, showing
 
-#: operationId -> a member and a value which is not that of a new resource.
+#: Operation -> members with a value that a new resource does not have.
 INITIAL: dict[str, list[tuple[str, Any]]] = {
     operation: [("status", status) for status in RESOURCES[ANSWERS[operation]]["status"].values[1:]]
     for operation in OPERATION_SETS["create"]
@@ -94,7 +94,7 @@ def _approved(self: Any, ctx: Context) -> dict[str, Any]:
     return {**state, "status": "pending"} if self.value(Decimal(str(ctx.values["amount"]))) else state
 
 
-#: Kind -> the payouts that nobody need approve.
+#: Kind -> payouts that need no approval.
 UNAPPROVED: dict[str, Callable[[Decimal], bool]] = {
     "below one": lambda amount: amount < 1,
     "ten and more": lambda amount: amount >= 10,
@@ -126,7 +126,7 @@ faults["create.initial-state"] |= {
     ),
 }
 
-#: Kind of resource -> members that are not for the client to say, as servers of a careless kind take them.
+#: Resource type -> server-assigned members that a server with mass assignment takes from the body.
 OWNED: dict[str, tuple[str, ...]] = {
     "account": ("status", "balances"),
     "beneficiary": ("status", "verified", "payout_destinations"),
@@ -174,7 +174,7 @@ class TakesOwnedUnseen(Faulty):
         return {**document, "status": "active"}
 
 
-#: Operation -> members of its resource that only the server sets, beside its state.
+#: Operation -> members of its resource that only the server sets, without its state.
 OWNED_BY_SERVER = {
     "createAccount": ("created", "updated"),
     "createBeneficiary": ("created", "updated"),

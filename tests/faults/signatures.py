@@ -1,4 +1,4 @@
-"""Servers that take wrong signatures, or compute another than that of section 5.3."""
+"""Servers that accept wrong signatures, or compute the signature wrongly (section 5.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tenancy import caller_is
 
 
 def telling(self: Any, ctx: Context) -> None:
-    """Refuses a wrong signature with a message that shows the right one."""
+    """Refuses a wrong signature with a message that reveals the expected one."""
     try:
         self.usual()
     except Refusal as error:
@@ -35,7 +35,7 @@ faults["auth.signature-hidden"] |= {
 
 
 class AlsoSigned(Faulty):
-    """Accepts, beside the right signature, one over any of its `alternatives`."""
+    """Also accepts a signature over any of its `alternatives`."""
 
     def alternatives(self, ctx: Context) -> Iterable[bytes]:
         return ()
@@ -52,7 +52,7 @@ class AlsoSigned(Faulty):
         super().check_signature(ctx)
 
     def string(self, ctx: Context, **parts: Any) -> bytes:
-        """The signature string with some of its parts replaced."""
+        """Returns the signature string with some parts replaced."""
         return signing.signature_string(
             parts.get("method", self.signed_method(ctx)),
             parts.get("target", self.signed_target(ctx)),
@@ -62,7 +62,7 @@ class AlsoSigned(Faulty):
         )
 
 
-#: Kind -> whether a presented signature is taken for the expected one.
+#: Kind -> comparison of the expected and the presented signature.
 COMPARISONS = {
     "not compared": lambda expected, presented: True,
     "first 8": lambda expected, presented: expected[:8] == presented[:8],
@@ -143,7 +143,7 @@ class GarbageAnsweredOtherwise(Faulty):
 
 
 def mistaken(ctx: Context, secret: str, name: str) -> str | None:
-    """The signature of a request that is made with a usual mistake."""
+    """Returns the signature of a request that a usual mistake gives."""
     request = ctx.request
     return BY_NAME[name].sign(
         Parts(
@@ -160,7 +160,7 @@ def mistaken(ctx: Context, secret: str, name: str) -> str | None:
 
 
 def taking(turns: Mapping[str, Collection[str]]) -> Row:
-    """A row that accepts signatures with usual mistakes, each on the operations that are sent it."""
+    """Makes a row that accepts signatures with usual mistakes, each on the operations that are sent it."""
     return seam(
         "signatures_equal",
         lambda self, ctx, expected, presented: (
@@ -183,7 +183,7 @@ TURNS = {
     "scheme before the signature": ("listPayoutDestinations",),
     "a line feed behind the secret": ("createPayout",),
     "shortened secret": ("createVirtualAccount",),
-    # The secrets of the reference server have small letters.
+    # The secrets of the reference server contain lower-case letters.
     "capital secret": ("listVirtualAccounts",),
 }
 
@@ -220,7 +220,7 @@ faults["auth.signature"] |= {
 
 
 def body_forms(ctx: Context) -> dict[str, bytes]:
-    """The body in other forms that mean the same, by their names; none where it is not JSON."""
+    """Returns equivalent forms of the body by name; none if it is not JSON."""
     body = ctx.request.body
     try:
         document = json.loads(body)

@@ -1,4 +1,4 @@
-"""Servers whose signature leaves out a part of the request: section 5.3."""
+"""Servers whose signature does not cover a part of the request (section 5.3)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ faults["auth.signed-method"] |= {
 
 
 def _other_paths(ctx: Context) -> Iterator[bytes]:
-    """The paths of the other operations with the same ids."""
+    """Yields the paths of the other operations with the same ids."""
     for _, path in ROUTES.values():
         named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", path)}
         yield path.format(**named).encode()
@@ -95,7 +95,7 @@ faults["auth.signed-query"] |= {
 
 
 def _other_values(ctx: Context) -> Iterator[bytes]:
-    """The query with each numeric value replaced by other numbers."""
+    """Yields the query with each numeric value replaced by other numbers."""
     for found in re.finditer(rb"(?<==)\d+", ctx.query):
         for number in range(200):
             yield ctx.query[: found.start()] + b"%d" % number + ctx.query[found.end() :]
@@ -105,7 +105,7 @@ def _pairs(ctx: Context) -> list[bytes]:
     return ctx.query.split(b"&") if ctx.query else []
 
 
-#: Kind -> part of a query that needs no signature.
+#: Kind -> part of a query that the signature does not cover.
 PARTS = {"a later page": b"page=2", "a currency": b"currency=", "statuses": b"statuses="}
 
 faults["auth.signed-query"] |= {
@@ -122,7 +122,7 @@ faults["auth.signed-query"] |= {
 }
 
 
-#: Kind -> queries over which a signature is accepted, beside the one that was sent.
+#: Kind -> queries over which a signature is accepted, beside the one sent.
 QUERIES = {
     "left out": lambda ctx: [b""],
     "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
@@ -186,7 +186,7 @@ faults["auth.signed-query"] |= {
     "The query is no part of the signature.": seam("signed_target", lambda self, ctx: ctx.path),
 }
 
-#: Kind -> the seconds by which the signed timestamp may differ from the one that was sent.
+#: Kind -> accepted offsets in seconds between the signed timestamp and the one sent.
 DRIFTS = {"later": range(1, 400), "earlier": range(-400, 0)}
 
 
@@ -253,7 +253,7 @@ faults["auth.signed-body"] |= {
 
 
 def _known_fields(self: Any, ctx: Context) -> bytes:
-    """The body without what the server does not know, as a structure that it is read into has it."""
+    """Returns the body without unknown members, as after parsing into a structure."""
     with contextlib.suppress(ValueError):
         body = json.loads(ctx.request.body)
         known = {field.name for field in self.fields(ctx)}
@@ -269,7 +269,7 @@ faults["auth.signed-body"] |= {
     "A signature made over a part of the body is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, body=self.value(ctx.request.body))],
         each={
-            # As text, which is not cut within a character.
+            # Decoded, so that no character is cut in half.
             "half": lambda body: body[: len(body) // 2].decode(errors="ignore").encode(),
             "the first kilobyte": lambda body: body[:1024].decode(errors="ignore").encode(),
             "all but white space behind": lambda body: body.rstrip() + b" " * 9001,

@@ -1,5 +1,4 @@
-"""Servers that serve other spellings of a path or method to anybody: authentication is for the documented
-ones."""
+"""Servers that serve other spellings of a path or method without authentication."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from .catalogue import SHOWN_LATER, Faulty, fault
 
 
 def _usual(spelling: str, operation: str, ctx: Context) -> bytes:
-    """The path that a request means to a server that takes a spelling for the documented one."""
+    """Returns the documented path to which a server that tolerates a spelling routes the request."""
     path = ctx.path
     match spelling:
         case "a slash behind":
@@ -54,7 +53,7 @@ def _spellings(operation: str) -> list[str]:
         found += ["a format behind", "a parameter behind"]
     if list(OPERATIONS).index(operation) % 2:
         found.append("a dot")
-    # With a slash behind, the list is the path of one of its elements, without an id.
+    # With a trailing slash, the list has the path of one of its elements with an empty id.
     if operation != "listVirtualAccounts":
         found.append("a slash behind")
     if described.method == "GET":
@@ -137,17 +136,17 @@ def open_reads(operation: str) -> list[str]:
     return found
 
 
-#: Paths that have a documented GET.
+#: Paths with a documented GET.
 TEMPLATES = {described.path for described in OPERATIONS.values() if described.method == "GET"}
 
 
 class ReadsAtOtherPaths(Faulty):
-    """Shows resources at paths that the specification does not have, to whoever `admit` lets in."""
+    """Serves resources at undocumented paths to callers that `admit` accepts."""
 
     everywhere = True
 
     def admit(self, ctx: Context) -> None:
-        """Raises Refusal for who is shown nothing."""
+        """Raises Refusal for a caller that is refused."""
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
         unknown = refusal.kind in ("unknown_path", "unknown_method") and ctx.request.method == "GET"
@@ -161,7 +160,7 @@ class ReadsAtOtherPaths(Faulty):
         return Response.of(200, document)
 
     def _document(self, ctx: Context) -> Any:
-        """Document at a path; None where it is none of those."""
+        """Returns the document at a path, or None."""
         segments, kind = ctx.path.decode().split("/"), KINDS[self.operation]
         collection = OPERATIONS[self.operation].path.rpartition("/")[2]
         below = len(segments) > 4
@@ -211,7 +210,7 @@ class OpenChanges(Faulty):
     everywhere = True
 
     def admit(self, ctx: Context) -> None:
-        """Raises Refusal for whose requests are not carried out."""
+        """Raises Refusal for a caller that is refused."""
 
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
         segments = ctx.path.decode().split("/")

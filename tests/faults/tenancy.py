@@ -1,4 +1,4 @@
-"""Servers that break a rule of tenancy: section 5.5 of the specification."""
+"""Servers that break tenant isolation (section 5.5)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GONE = (410, "not_found_error", "gone")
 
 
 def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record:
-    """A record of the caller's organization that is stored nowhere."""
+    """Returns a record of the caller's organization that is not stored."""
     assert ctx.organization is not None
     return {
         "id": identifier,
@@ -64,7 +64,7 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
 
 
 def caller_is(ctx: Context, which: str) -> bool:
-    """True if the caller is the first or the second organization that the server knows."""
+    """Returns True if the caller is the first or the second organization of the server."""
     rows = [
         row[0] for row in ctx.store.query("SELECT parent FROM resources WHERE kind = 'customer' ORDER BY seq")
     ]
@@ -120,7 +120,7 @@ faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
     ),
 }
 
-#: Operation -> sorts of bodies -> a member with its value that tells them.
+#: Operation -> kinds of bodies -> member and value that distinguish them.
 _SORTS = {
     "createBeneficiary": {"a business": b'"business"'},
     "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
@@ -153,7 +153,7 @@ faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
 
 
 def _own_payee(ctx: Context) -> bool:
-    """True if the body names a beneficiary of the caller's organization."""
+    """Returns True if the body refers to a beneficiary of the caller's organization."""
     named = re.search(rb'"beneficiary_id": ?"(\w+)"', ctx.request.body)
     payee = ctx.store.get("beneficiary", named[1].decode()) if named else None
     return payee is not None and not foreign(ctx, payee)
@@ -186,7 +186,7 @@ class CachedByAddress(Faulty):
         return (first, self.cached, *others) if self.value == "of the API" else (self.cached, first, *others)
 
     def cached(self, ctx: Context) -> Response | None:
-        """Stage: the answer that is kept, for requests that name a key at least."""
+        """Stage: returns the cached answer for requests with an idempotency key."""
         body = self.__dict__.setdefault("kept", {}).get(ctx.request.target)
         if body is None or ctx.store.organization(ctx.header(b"x-api-key") or "") is None:
             return None
@@ -205,7 +205,7 @@ class RefusalKeptByAddress(CachedByAddress):
     status = 403
 
     def cached(self, ctx: Context) -> Response | None:
-        """Stage: the refusal that is kept, once."""
+        """Stage: returns the cached refusal, once."""
         body = self.__dict__.setdefault("kept", {}).pop(ctx.request.target, None)
         return Response(403, [JSON_TYPE], body) if body is not None else None
 
@@ -246,7 +246,7 @@ faults["tenancy.missing-child"] |= {
     ),
 }
 
-#: Kind -> whether an identifier is taken for a known one.
+#: Kind -> ids that are taken for a known one.
 RESEMBLING = {
     "prefix": lambda sent, known: known.startswith(sent),
     "longer": lambda sent, known: sent.startswith(known),
@@ -285,7 +285,7 @@ faults["tenancy.unknown-parent"] |= {
             if identifier in INHERITED
             else self.usual()
         ),
-        # Of others the path names a child, which is not under it, or a second time is refused.
+        # On the others the path names a child, which is not under the parent, or a second request is refused.
         operations=[
             operation
             for operation in RULES["tenancy.unknown-parent"].operations
@@ -305,7 +305,7 @@ faults["tenancy.missing-child"] |= {
 
 
 def foreign(ctx: Context, record: Record) -> bool:
-    """True if a record is another organization's than the caller's, or nobody calls."""
+    """Returns True for a record of another organization than the caller's, or without a caller."""
     return ctx.organization is None or record["organization"] != ctx.organization.id
 
 
@@ -368,19 +368,19 @@ faults["tenancy.foreign-account"] |= {
 
 
 def _padded(self: Any, ctx: Context, kind: str, identifier: str) -> Record | None:
-    """The resource of an id with spaces behind it, as a column of fixed width compares."""
+    """Returns the resource of an id with trailing spaces, as comparison in a CHAR column does."""
     return ctx.store.get(kind, identifier.rstrip(" "))
 
 
 def _of_any_kind(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record | None:
-    """A resource of an id that some kind has in one table of all resources."""
+    """Returns the resource of an id of any type, as a single table of all resources does."""
     kinds = dict.fromkeys(KINDS.values())
     known = any(ctx.store.get(other, identifier) is not None for other in kinds)
     return made_up(ctx, kind, identifier, parent) if known else None
 
 
 class AsksForFunds(FundsDemanded, Faulty):
-    """Asks for funds, which only some accounts have."""
+    """Requires funds, which only some accounts have."""
 
 
 faults["tenancy.unknown-parent"] |= {
@@ -397,7 +397,7 @@ faults["tenancy.unknown-parent"] |= {
     "A parent is found by the id of another kind of resource.": seam(
         "on_unknown_parent",
         lambda self, ctx, kind, identifier: _of_any_kind(ctx, kind, identifier) or self.usual(),
-        # Elsewhere nothing is below such a parent, so that nothing shows it.
+        # Elsewhere nothing is under such a parent, so nothing would show it.
         operations=[
             operation.id
             for operation in OPERATIONS.values()
@@ -414,7 +414,7 @@ def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
     return next((row[0] for row in rows), identifier)
 
 
-#: Kind -> what is looked up of an id.
+#: Kind -> part of an id that is looked up.
 _PARTS: dict[str, Callable[[str, str], str]] = {
     "without a space before it": lambda kind, identifier: identifier.removeprefix(" "),
     "without a line feed behind it": lambda kind, identifier: identifier.removesuffix("\n"),
@@ -425,18 +425,18 @@ _PARTS: dict[str, Callable[[str, str], str]] = {
 }
 
 
-#: The same of ids that operations are sent in turn, in the order of `foreign_paths.IN_TURN`.
+#: The same for ids that operations are sent in turn, in the order of `foreign_paths.IN_TURN`.
 _IN_TURN: dict[str, Callable[[str, str], str]] = {
     "without accents": lambda kind, identifier: unaccented(identifier),
     "percent-decoded once more": lambda kind, identifier: unquote(identifier),
     "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
-    # As in a column of fixed length that is padded with zeros.
+    # As in a fixed-length column that is padded with zeros.
     "without 144 zeros behind it": lambda kind, identifier: identifier.removesuffix("0" * 144),
 }
 
 
 def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]:
-    """Makes the forms of ids of an operation, whose turn is so many places further."""
+    """Returns the forms of ids of an operation, whose turn is shifted by this many places."""
 
     def forms(operation: str) -> dict[str, Callable[[str, str], str]]:
         at = list(OPERATIONS).index(operation) + places
@@ -447,7 +447,7 @@ def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]
 
 
 def unaccented(text: str) -> str:
-    """The text without its accents."""
+    """Returns the text without accents."""
     return "".join(each for each in normalize("NFD", text) if not combining(each))
 
 

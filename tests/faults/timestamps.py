@@ -1,4 +1,4 @@
-"""Servers that take timestamps outside their window, or refuse those within: section 5.4.2."""
+"""Servers that accept timestamps outside the window, or refuse some within (section 5.4.2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.reference.seams.validation import FIELDS
 from .catalogue import Faulty, fault, faults, refusal, seam
 from .tenancy import caller_is
 
-#: Kind -> whether a timestamp so many seconds old is accepted, beside those that have to be.
+#: Kind -> ages in seconds that are accepted, beside the required ones.
 WINDOWS = {
     "any past": lambda age: age > 0,
     "any future": lambda age: age < 0,
@@ -30,14 +30,14 @@ WINDOWS = {
 }
 
 
-#: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Until so late no nonce is
-#: stored.
+#: Operation that is sent a timestamp in a smaller unit -> digits of its fraction. Read as seconds it is so
+#: far ahead that no nonce is stored until then.
 _SMALLER_UNITS = {"createPayoutDestination": 6, "createPayout": 9}
 _STORED = [operation for operation in OPERATIONS if operation not in _SMALLER_UNITS]
 
 
 def _from_the_second(self: Any, ctx: Context) -> bool:
-    """True if a request comes from the second organization; timestamps are looked at before keys."""
+    """Returns True for a request of the second organization; the key is not authenticated yet."""
     ctx.organization = self.find_organization(ctx, self.authentication_header(ctx, signing.API_KEY) or "")
     return caller_is(ctx, "second")
 
@@ -156,7 +156,7 @@ faults["auth.timestamp-integer"] |= {
 }
 
 
-#: Kind -> whether a timestamp so many seconds old is refused.
+#: Kind -> ages in seconds that are refused.
 NARROW = {
     "past over 30": lambda age: age > 30,
     "future over 30": lambda age: age < -30,
@@ -175,7 +175,8 @@ faults["auth.timestamp-accepted"] |= {
     ),
 }
 
-#: Kind -> pattern of further texts that are read as a timestamp: the first group, or now if it has none.
+#: Kind -> pattern of other texts that are read as a timestamp: its first group, or the current time without a
+#: group.
 TIMESTAMP_TEXTS = {
     "decimals": r"(\d+)\.\d+",
     "letters behind": r"(\d+)[a-zA-Z].*",

@@ -1,4 +1,4 @@
-"""Servers that break other rules of updates than which fields change: section 4.2.4."""
+"""Servers that break rules of updates other than the changed fields (section 4.2.4)."""
 
 from __future__ import annotations
 

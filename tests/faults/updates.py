@@ -1,4 +1,4 @@
-"""Servers where a PATCH changes something else than the fields that it names: section 4.2.4."""
+"""Servers where a PATCH changes other fields than those sent (section 4.2.4)."""
 
 from __future__ import annotations
 

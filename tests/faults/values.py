@@ -1,4 +1,4 @@
-"""Servers whose answers hold timestamps, money, nulls and listed values of another form: section 2."""
+"""Servers with wrong formats of timestamps, amounts, nulls and enumerations (section 2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .formats import EMBEDDING, Balances, Sets, balance, document, embedded, enu
 from .lists import on_pages
 from .resources import showing
 
-#: Kind -> what becomes of a timestamp.
+#: Kind -> change of a timestamp.
 TIMES: dict[str, Callable[[str], Any]] = {
     "no zone": lambda text: text.rstrip("Z"),
     "offset": lambda text: text.replace("Z", "+00:00"),
@@ -40,7 +40,7 @@ TIMES: dict[str, Callable[[str], Any]] = {
 
 
 def each_of(names: Callable[[str], list[str]], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
-    """Every one of some members that the operation shows, in every one of some ways."""
+    """Combines the named members that the operation shows with each of the ways."""
     return lambda operation: {
         f"{name} {how}": (name, way)
         for name in names(operation)
@@ -50,7 +50,7 @@ def each_of(names: Callable[[str], list[str]], ways: Mapping[str, Any]) -> Calla
 
 
 def timestamps(operation: str) -> list[str]:
-    """The timestamps that are never null."""
+    """Returns the timestamps that are never null."""
     return [
         name
         for name, field in RESOURCES[ANSWERS[operation]].items()
@@ -84,7 +84,7 @@ faults["format.timestamp"] |= {
     ),
 }
 
-#: Kind -> what becomes of an amount.
+#: Kind -> change of an amount.
 AMOUNTS: dict[str, Callable[[str], Any]] = {
     "number": float,
     "integer": lambda text: int(float(text)),
@@ -130,8 +130,8 @@ faults["format.money"] |= {
 
 
 def nullable(operation: str) -> list[str]:
-    """The members that are null when they have no value."""
-    # The network of a payout destination may be absent: it does not always apply.
+    """Returns the members that are null without a value."""
+    # The network of a payout destination may be absent, since it does not always apply.
     return [
         name
         for name, field in RESOURCES[ANSWERS[operation]].items()
@@ -205,11 +205,11 @@ faults["format.enum"] |= {
 
 
 def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
-    """Replaces a member."""
+    """Returns a function that replaces a member."""
     return lambda details: {**details, name: value}
 
 
-#: Kind -> what becomes of the bank details.
+#: Kind -> change of the bank details.
 DETAILS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "null": lambda details: None,
     "text": lambda details: "DE89",
@@ -231,7 +231,7 @@ faults["format.bank-details"] |= {
     ),
 }
 
-#: Kind -> what stands in place of an IBAN.
+#: Kind -> value in place of an IBAN.
 NO_IBANS = {
     "words": "not available",
     "empty": "",
@@ -260,7 +260,7 @@ faults["format.iban"] |= {
     ),
 }
 
-#: Evaluated once, as a default in a class body would be.
+#: Evaluated once, like a default in a class body.
 STARTED = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
 
 UPDATED = [
@@ -273,7 +273,7 @@ CREATES = [name for name in RULES["format.timestamp-current"].operations if name
 
 
 def shifted(text: str, **by: float) -> str:
-    """A timestamp moved by some time, its fraction as it was."""
+    """Returns a timestamp shifted by a time, with its fraction unchanged."""
     moved = datetime.fromisoformat(text[:19]) + timedelta(**by)
     return moved.isoformat() + text[19:]
 

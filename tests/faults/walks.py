@@ -1,4 +1,4 @@
-"""Servers whose lists show elements twice, not at all, or in no stable order: section 8."""
+"""Servers whose lists repeat or lack elements, or have no stable order (section 8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .catalogue import Faulty, fault, faults, hook, refuse, seam
 from .crashes import third, without_the_last
 from .lists import LONG_LISTS, Fetches
 
-#: Kind -> how many elements come before a page.
+#: Kind -> offset of a page.
 OFFSETS: dict[str, Callable[[Listing], int]] = {
     "overlap": lambda listing: max(0, (listing.page - 1) * listing.size - 1),
     "gap": lambda listing: (listing.page - 1) * (listing.size + 1),
@@ -33,7 +33,7 @@ OFFSETS: dict[str, Callable[[Listing], int]] = {
     ),
 }
 
-#: Kind -> which of a page's elements are shown.
+#: Kind -> shown elements of a page.
 PAGE: dict[str, Callable[[list[Record], Listing], list[Record]]] = {
     "one fewer": lambda records, listing: records[:-1] if len(records) == listing.size > 1 else records,
     "one fewer from the second on": lambda records, listing: records[1:] if listing.page > 1 else records,
@@ -156,7 +156,7 @@ class HoldsAtMost(Faulty):
 
 _LONG = ("listPayoutDestinations", "listVirtualAccounts")
 
-#: Elements beyond which a long list is another one.
+#: Lengths beyond which long lists are wrong.
 FAR = (150, 500)
 
 
@@ -180,7 +180,7 @@ class ShowsSoFar(Fetches):
 
 
 class Growing(Faulty):
-    """A server on which others add an account whenever the list is read for the n-th time."""
+    """A server on which another client adds an account at every third read of the list."""
 
     def list_records(self, ctx: Context) -> None:
         if self.here(ctx):
@@ -238,7 +238,7 @@ class UnstableOverPages(Fetches):
 
 
 class Filtered(Faulty):
-    """Lists only the elements that `listed` leaves."""
+    """Lists only the elements that `listed` returns."""
 
     def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
         return records
@@ -256,7 +256,7 @@ class Filtered(Faulty):
 
 
 class Joined(Filtered):
-    """Lists an element as often as `times` says, as a list does that is joined with another table."""
+    """Repeats an element `times` times, as a list does that is joined with another table."""
 
     def times(self, ctx: Context, record: Record) -> int:
         return 1
@@ -267,7 +267,7 @@ class Joined(Filtered):
 
 joined = hook(Joined, "times")
 
-#: Kinds of resources in an account, which joins and counts of a customer's accounts go by.
+#: Types of resources in an account over which a customer's accounts are joined or counted.
 IN_ACCOUNTS = ("beneficiary", "virtual_account")
 
 faults["list.walk"] |= {
@@ -290,7 +290,7 @@ faults["list.walk"] |= {
 
 
 class Counts(Faulty):
-    """The total of a list counts what adds nothing to it as well: here `counted` is called."""
+    """The total of a list includes creations that add nothing to it; they call `counted`."""
 
     everywhere = True
 

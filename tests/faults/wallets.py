@@ -1,4 +1,4 @@
-"""Servers that issue wallets twice, or with another address."""
+"""Servers that create duplicate wallets, or with a wrong address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conformance.reference.context import Context
 
 from .catalogue import Faulty, fault, faults, seam
 
-#: Kind -> addresses that a wallet may not have.
+#: Kind -> invalid addresses of a wallet.
 ADDRESSES: dict[str, Any] = {
     "none": [],
     "texts": ["0x00"],

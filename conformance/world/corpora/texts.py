@@ -78,7 +78,7 @@ WRONG_COUNTRIES = (
     Value("U1", "a letter and a digit"),
     Value("12", "digits"),
     Value("840", "the numeric code"),
-    Value("U-", "a letter and a sign"),
+    Value("U\u0416", "a letter outside ASCII, which is a letter to Unicode"),
     Value("Germany", "a name"),
 )
 
@@ -88,7 +88,7 @@ WRONG_CURRENCIES = (
     Value("USDD", "four letters"),
     Value("U5D", "a digit in its middle"),
     Value("123", "digits"),
-    Value("US$", "a sign at its end"),
+    Value("US\u0416", "a letter outside ASCII at its end"),
     Value("U", "one letter"),
     Value("US Dollar", "a name"),
 )

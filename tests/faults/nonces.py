@@ -152,7 +152,6 @@ faults["auth.nonce-replay"] |= {
     "The nonces of the second of two organizations are not looked at.": seam(
         "claim_nonce",
         lambda self, ctx, *_: self.usual() or caller_is(ctx, "second"),
-        operations=[name for name, described in OPERATIONS.items() if described.is_list],
     ),
     "A nonce that was used here may be used for other operations.": seam(
         "claim_nonce",

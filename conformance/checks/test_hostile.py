@@ -148,7 +148,7 @@ def test_hostile_headers(at: Engine) -> Iterator[Case]:
         shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
         return at.case(SURVIVES, f"{name}: {shown}", front_end=True, **changes)
 
-    for value in values(headers.TIMESTAMPS):
+    for value in (*values(headers.TIMESTAMPS), at.turn(values(headers.DIGITS))):
         yield header(signing.TIMESTAMP, value, auth=Auth(timestamp=value))
     for value in values(headers.SIGNATURES):
         yield header(signing.SIGNATURE, value, auth=Auth(signature=value))

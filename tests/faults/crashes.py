@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.fields import FREE_TEXT
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Request, Response
@@ -310,6 +311,12 @@ class CrashesOnPaths(Faulty):
         return super().render_refusal(ctx, refusal)
 
 
+def _digits_elsewhere(ctx: Context) -> str:
+    """The timestamp of a request if it has digits only, not all of ASCII; else empty."""
+    text = ctx.header(b"x-timestamp") or ""
+    return text if text.isdigit() and not text.isascii() else ""
+
+
 faults["http.no-server-error"] |= {
     "An id with two underscores crashes.": seam(
         "resolve",
@@ -322,6 +329,12 @@ faults["http.no-server-error"] |= {
     "Some requests are answered with 500.": of(Crashes, each=CRASHES),
     "An API key that is the name of a member of all objects is answered with 500.": crashing(
         lambda self, ctx: ctx.header(b"x-api-key") in INHERITED, operations=KEYED_BY_MEMBERS
+    ),
+    "A timestamp of digits that are not those of ASCII is answered with 500.": crashing(
+        lambda self, ctx: _digits_elsewhere(ctx).isdecimal(), operations=list(OPERATIONS)[::2]
+    ),
+    "A timestamp with a superscript digit is answered with 500.": crashing(
+        lambda self, ctx: "\N{SUPERSCRIPT TWO}" in _digits_elsewhere(ctx), operations=list(OPERATIONS)[1::2]
     ),
     "Some bodies are answered with 500.": of(Crashes, operations=BODY_OPERATIONS, each=BODY_CRASHES),
     "Some queries are answered with 500.": of(Crashes, operations=LISTS, each=QUERY_CRASHES),

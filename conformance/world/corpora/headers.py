@@ -8,7 +8,12 @@ from conformance.world.corpora import Value
 TIMESTAMPS = (
     Value("-" + "9" * 40, "negative, and beyond every integer type"),
     Value("1e400", "beyond a double"),
+)
+
+#: X-Timestamp, one for each operation in turn.
+DIGITS = (
     Value("१७६३४५६७८९", "Devanagari digits, which many parsers take for digits"),
+    Value("176345678²", "a superscript digit, which is one to Unicode, but not to parsers"),
 )
 
 #: X-Nonce; random characters follow.

@@ -356,6 +356,17 @@ def embedded_as_created(exchanges: Sequence[Exchange], name: str, otherwise: Any
     return ""
 
 
+@predicate
+def embedded_masked(exchanges: Sequence[Exchange], name: str) -> str:
+    """A beneficiary, first, shows no null for a masked number of a destination that its create, second,
+    showed."""
+    answer, origin = exchanges[:2]
+    for element in objects(answer.get("payout_destinations")):
+        if element.get("id") == origin.get("id") and element.get(name, MISSING) is None:
+            return "null" if isinstance(origin.get(name), str) else ""
+    return ""
+
+
 def _judge_destinations(
     ctx: CheckContext, answer: Exchange, mine: list[Exchange], foreign: Exchange, what: str
 ) -> None:
@@ -371,14 +382,8 @@ def _judge_destinations(
     exactly = Equal(f"{what}: payout_destinations", At("payout_destinations"), wanted, "ids")
     ctx.judge(rule, exactly, answer, *mine, foreign)
     # How disabling changes destinations is open; other rules judge how numbers are masked.
-    aside = (
-        "object",
-        "updated",
-        "status",
-        "clabe_last4",
-        "iban_masked",
-        "wallet_address_masked",
-    )
+    masks = ("iban_masked", "wallet_address_masked")
+    aside = ("object", "updated", "status", "clabe_last4", *masks)
     names = [name for name in documented("createPayoutDestination") if name not in aside]
     if sum(destination.get("is_default") is True for destination in mine) > 1:
         names.remove("is_default")  # What a second default does to the first is not shown.
@@ -394,3 +399,7 @@ def _judge_destinations(
             ctx.judge(
                 rule, embedded_as_created(expected, name=name, otherwise=known.get(name)), answer, origin
             )
+        for name in masks:
+            if isinstance(origin.get(name), str):
+                expected = f"{what}: a destination's {name}, which its create showed"
+                ctx.judge(rule, embedded_masked(expected, name=name), answer, origin)

@@ -116,6 +116,13 @@ faults["beneficiary.destinations"] |= {
             "is_default",
         ),
     ),
+    "The masked number of a destination of a beneficiary is null.": document(
+        lambda self, ctx, shown: {
+            **shown,
+            "payout_destinations": [{**each, self.value: None} for each in shown["payout_destinations"]],
+        },
+        each=("iban_masked", "wallet_address_masked"),
+    ),
 }
 
 faults["beneficiary.destinations"] |= {

@@ -301,6 +301,28 @@ class NoteLostToDestinations(Faulty):
         ctx.store.update({**(ctx.beneficiary or {}), "note": None})
 
 
+@fault("read.equals-create", operations=("getBeneficiary",), each=("made", "paid"))
+class CountryOfDestination(Faulty):
+    """A beneficiary takes over the country of its destination."""
+
+    everywhere = True
+
+    def create_destination(self, ctx: Context) -> None:
+        super().create_destination(ctx)
+        if self.value == "made":
+            self._move(ctx, ctx.record)
+
+    def create_payout(self, ctx: Context) -> None:
+        super().create_payout(ctx)
+        if self.value == "paid":
+            self._move(ctx, ctx.store.get("payout_destination", ctx.values["payout_destination_id"]))
+
+    def _move(self, ctx: Context, destination: Record | None) -> None:
+        assert destination is not None
+        owner = ctx.store.get("beneficiary", destination["parent"]) or {}
+        ctx.store.update({**owner, "country_code": destination["country"]})
+
+
 def paid(ctx: Context, member: str, record: Record) -> bool:
     """Returns True if a payout of the account refers to a resource."""
     account = ctx.params["account_id"]

@@ -10,11 +10,11 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.engine import table
-from conformance.checks.members import send_with_texts
+from conformance.checks.members import judge_members, send_with_texts
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.contract.new_resources import initial_state
+from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
-from conformance.judge.comparison import show
+from conformance.judge.comparison import normalized, show
 from conformance.judge.effects import EXACT
 from conformance.judge.expectations import Member, SameAnswer, predicate
 from conformance.judge.field_values import not_positive
@@ -64,10 +64,10 @@ def test_odd_amount(at: DefectiveBodies) -> Iterator[Case]:
 )
 def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     """Every accepted amount is returned with the same value, however many digits it has. A payout's
-    amount_in_usd is above zero, and the same value where the currency is USD. The initial status is the same
-    for all amounts, and texts beside them are returned as sent. The last request, repeated with its key, gets
-    the same answer. Amounts above a tenth of the known funds are sent only where a payout beyond these funds
-    was accepted, or where only an integer overflow could make the server accept them."""
+    amount_in_usd is above zero, and the same value where the currency is USD. The initial state is the same
+    for all amounts, and what stands beside them is returned as sent. The last request, repeated with its key,
+    gets the same answer. Amounts above a tenth of the known funds are sent only where a payout beyond these
+    funds was accepted, or where only an integer overflow could make the server accept them."""
     fixture = ctx.account()
     for made in creations(ctx.run, ctx.operation.id):
         amount = made.body["amount"]
@@ -83,7 +83,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     first = _send_with_text(
         ctx, fixture, fixture.body(ctx.operation.id), next(texts, {}), "a valid amount", must=True
     )
-    _judge_amount(ctx, first)
+    _judge_amount(ctx, fixture, first)
     currency = first.call.document["currency"]
     funds = _available(ctx, fixture, currency) if ctx.operation.traits.draws_on_funds else None
     # A payout was accepted without funds, or they do not show: they are no limit.
@@ -98,7 +98,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
             answer = _send_with_text(ctx, fixture, body, next(texts, {}), f"the amount {amount}")
             if answer.succeeded:
                 odd.append(answer)
-                _judge_amount(ctx, answer)
+                _judge_amount(ctx, fixture, answer)
     for code, amount in amounts.OF_OTHER_COINS.items():
         what = f"the amount {amount} in {code}"
         if ctx.wanted(what):
@@ -139,11 +139,14 @@ def _send_with_text(
     return ctx.accept(plain, what) if must else ctx.send(plain, what)
 
 
-def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
+def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
+    """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
     body, operation = answer.call.document, ctx.operation.id
     ctx.judge("create.amount-exact", Member("of the value that was sent", "amount", body["amount"]), answer)
-    state = initial_state(operation, body)["status"]
-    ctx.judge("create.initial-state", Member(f"newly created of {body['amount']}", "status", state), answer)
+    what = f"newly created of {body['amount']}"
+    judge_members(ctx, "create.initial-state", answer, initial_state(operation, body), what)
+    expected = {**sent(operation, body), "account_id": fixture.account_id}
+    judge_members(ctx, "create.echo", answer, expected, what, otherwise=normalized(body))
     if "payout.amount-in-usd" in ctx.rules:
         if body["currency"] == "USD":
             what = "a payout in US dollars"

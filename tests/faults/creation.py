@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote
 
@@ -86,6 +87,19 @@ faults["create.echo"] |= {
     "The account's id is shown without its prefix.": showing(
         lambda self, ctx, document: {**document, "account_id": document["account_id"].partition("_")[2]},
         operations=[name for name in OPERATION_SETS["create"] if "account_id" in RESOURCES[ANSWERS[name]]],
+    ),
+    "This member of a large payment's answer is another one.": showing(
+        lambda self, ctx, document: (
+            {**document, self.value: other(self.value, document[self.value])}
+            if Decimal(document["amount"]) > 1000
+            else document
+        ),
+        operations=("createPayout", "createPayin"),
+        each=lambda operation: [
+            "account_id",
+            "currency",
+            *(["beneficiary_id", "payout_destination_id"] if operation == "createPayout" else []),
+        ],
     ),
     "This optional field is not kept.": keeping(
         lambda self, fields: {name: value for name, value in fields.items() if name != self.value},

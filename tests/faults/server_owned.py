@@ -111,6 +111,12 @@ faults["create.initial-state"] |= {
 }
 
 faults["create.initial-state"] |= {
+    "A large payout names its provider as soon as it is made.": showing(
+        lambda self, ctx, document: (
+            {**document, "provider": "bank"} if Decimal(document["amount"]) > 1000 else document
+        ),
+        operations=("createPayout",),
+    ),
     "A payout to a wallet is processed as soon as it is made.": seam(
         "initial_state",
         lambda self, ctx: {**self.usual(), **({"status": "processing"} if paid_to_wallet(ctx) else {})},

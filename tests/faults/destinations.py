@@ -188,4 +188,14 @@ faults["destination.masked"] |= {
         "iban_masked",
         lambda self, ctx, record: self.usual() if record.get("label") else record.get("iban"),
     ),
+    "An IBAN beside an account number is not kept.": seam(
+        "iban_masked",
+        lambda self, ctx, record: None if record.get("account_number") else self.usual(),
+        also=("format.fields",),
+    ),
+    "An IBAN beside an account number is not masked.": seam(
+        "iban_masked",
+        lambda self, ctx, record: record.get("iban") if record.get("account_number") else self.usual(),
+        also=("secrets.hidden", "destination.masked-enough"),
+    ),
 }

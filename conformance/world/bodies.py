@@ -310,6 +310,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "account_type checking": [{"account_type": "checking"}],
         "account_type savings": [{"account_type": "savings"}],
         "a savings account": _savings,
+        "a savings account, the default": lambda fixture: _defaults(_savings(fixture)),
         "an IBAN": _european,
         "a SWIFT code of eleven characters": _long_swift,
         "a label with signs": [{"label": _WITH_SIGNS}],

@@ -37,7 +37,7 @@ OTHER_SHAPES: Mapping[str, tuple[str, ...]] = {
 #: may validate by currency, payment method or type of account.
 TURNS: Mapping[str, tuple[str, ...]] = {
     "createBeneficiary": ("another person",),
-    "createPayoutDestination": ("pounds to Germany", "a savings account"),
+    "createPayoutDestination": ("pounds to Germany", "a savings account, the default"),
     "createPayout": ("a wallet to pay to", "another beneficiary and currency", "no note"),
     "createVirtualAccount": ("another currency", "an address"),
     "createWallet": ("another pair (2)",),

@@ -11,7 +11,7 @@ from conformance.reference.context import Context
 
 from .catalogue import Faulty, Row, faults, of, seam
 from .fields import of_kind
-from .kinds import ALL, each_field_like, unless_in_kind
+from .kinds import ALL, each_apart, each_field_like, unless_apart, unless_in_kind
 
 
 class Codes(Faulty):
@@ -62,6 +62,15 @@ faults["fields.country-code"] |= {
         unless_in_kind,
         operations=ALL,
         each=each_field_like(lambda field: field.kind == "country"),
+    ),
+}
+
+faults["fields.country-code"] |= {
+    "The country is not looked at in some destinations.": seam(
+        "check_country",
+        unless_apart,
+        operations=("createPayoutDestination",),
+        each=each_apart(lambda field: field.kind == "country"),
     ),
 }
 

@@ -119,7 +119,7 @@ OTHERS: dict[str, Requests] = {
 }
 
 
-def _is(name: str, value: str) -> Callable[[Context], bool]:
+def _is(name: str, value: Any) -> Callable[[Context], bool]:
     return lambda ctx: ctx.body.get(name) == value
 
 
@@ -130,6 +130,8 @@ CHECKED_APART: dict[str, Requests] = {
     "createPayoutDestination": {
         "in pounds": _is("currency", "GBP"),
         "a savings account": _is("account_type", "savings"),
+        "the default": _is("is_default", True),
+        "of a business": lambda ctx: (ctx.beneficiary or {}).get("beneficiary_type") == "business",
     },
     "createVirtualAccount": {
         "another currency": lambda ctx: ctx.body.get("currency") != "EUR",

@@ -37,6 +37,7 @@ _PASSED_ON = MOVING | {"is_default"}
 #: Arithmetic without rounding or exceptions.
 EXACT = Context(prec=500, traps=[])
 
+_NO_SEPARATORS = str.maketrans("", "", "_'")
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 _BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
@@ -208,7 +209,7 @@ def asked_amount(call: Call) -> Decimal | None:
     value = sent_document(call).get("amount")
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
-    text = "".join(str(unicodedata.digit(sign, sign)) for sign in str(value)).replace("_", "")
+    text = "".join(str(unicodedata.digit(sign, sign)) for sign in str(value)).translate(_NO_SEPARATORS)
     text = text.replace(",", "") if "." in text else text.replace(",", ".")
     found = _DIGITS.search(text)
     return Decimal(found[0]) or None if found else None

@@ -171,6 +171,10 @@ AMOUNTS: dict[str, Callable[[Any], bool]] = {
     "a space between digits": lambda value: (
         isinstance(value, str) and bool(re.fullmatch(r"\d+ \d+(\.\d+)?", value))
     ),
+    "an apostrophe between digits": lambda value: (
+        isinstance(value, str) and bool(re.fullmatch(r"\d+'\d+(\.\d+)?", value))
+    ),
+    "parentheses": lambda value: isinstance(value, str) and bool(re.fullmatch(r"\(\d+(\.\d+)?\)", value)),
     "a point only": lambda value: value == ".",
     "a sign only": lambda value: value == "-",
     "two points": lambda value: isinstance(value, str) and value.count(".") > 1,

@@ -75,7 +75,7 @@ def test_amounts_are_respelled_with_their_defects() -> None:
         for value in values(amounts.REFUSED)
         if (made := amounts.respelled(value, "1.37")) is not None
     }
-    assert len(respelled) == 10
+    assert len(respelled) == 12
     for made in respelled.values():
         call = Call("createPayout", "POST", "/", to_json({"amount": made}))
         assert effects.sent_amount(call) is None

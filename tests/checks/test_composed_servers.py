@@ -79,7 +79,7 @@ def test_rules_that_a_composed_server_breaks(
     assert Verdict.INCONCLUSIVE not in {finding.verdict for finding in findings}
 
 
-# ---------------------------------------------------------------------- jobs
+# ---------------------------------------------------------------------- reviews
 
 
 class EveryOtherPayeeReviewed(PayeesReviewed):

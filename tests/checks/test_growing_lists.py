@@ -77,7 +77,7 @@ def test_late_read_of_a_list_leaves_out_what_may_not_show_yet() -> None:
     assert long_ago.number in numbers and lately.number not in numbers
 
 
-# ---------------------------------------------------------------------- furnished
+# ---------------------------------------------------------------------- pre-populated accounts
 
 
 LEAK = "list.complete[listVirtualAccounts]: The elements of other parents are listed, too: everybody"
@@ -110,7 +110,7 @@ def test_elements_of_other_accounts_are_not_taken_for_furnished_ones() -> None:
     assert not prepopulated(run_on(by_id()[LEAK].make()), "listVirtualAccounts")
 
 
-# ---------------------------------------------------------------------- crowd
+# ---------------------------------------------------------------------- crowded customer
 
 
 KINDS = (

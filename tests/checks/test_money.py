@@ -86,7 +86,7 @@ def test_refused_payouts_are_known_among_what_others_pay() -> None:
     assert finding.expectation.parameters["fee"] == str(Decimal("1.23") + 8 * Decimal("0.40"))
 
 
-# ---------------------------------------------------------------------- conservation
+# ---------------------------------------------------------------------- conservation of money
 
 
 class Refunds(Behaviour):

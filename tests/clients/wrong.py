@@ -127,7 +127,7 @@ CLIENTS: list[tuple[str, type[Client], tuple[str, ...]]] = [
     ("client.walk-beyond", UntilEmpty, ()),
 ]
 
-# ---------------------------------------------------------------------- what is only observed
+# ---------------------------------------------------------------------- observed behaviour
 
 
 class Impatient(Client):

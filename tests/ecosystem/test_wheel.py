@@ -58,7 +58,7 @@ def test_the_wheel_has_the_contract_and_the_guides(packages: tuple[Path, Path]) 
     assert not [name for name in names if name.startswith(("tests/", "spec/")) or "__pycache__" in name]
 
 
-# ---------------------------------------------------------------------- installed for itself
+# ---------------------------------------------------------------------- isolated installation
 
 
 @pytest.fixture(scope="module")

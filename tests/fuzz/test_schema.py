@@ -53,7 +53,7 @@ def test_no_false_alarm_and_every_operation_reached(run: RunContext, operation: 
     assert sum(finding.probes for finding in findings) > 10
 
 
-# ---------------------------------------------------------------------- what it finds
+# ---------------------------------------------------------------------- faulty servers
 
 
 class NegativeAmounts(Behaviour):
@@ -131,7 +131,7 @@ def test_failures_of_cases_that_were_not_drawn_are_shrunk() -> None:
     assert small.body is not None and json.loads(small.body).keys() == {"label"} and "&" not in small.query
 
 
-# ---------------------------------------------------------------------- what cannot be tested
+# ---------------------------------------------------------------------- unreachable operations
 
 
 class ReadsSoon(ReadsBehind):
@@ -281,7 +281,7 @@ def test_changes_through_an_odd_target_are_not_expected() -> None:
     assert not fuzzer.recorder.failures
 
 
-# ---------------------------------------------------------------------- own values
+# ---------------------------------------------------------------------- marked values
 
 
 SAMPLE = {

@@ -12,7 +12,7 @@ from dataclasses import replace
 from conformance.reference.core_messages import Response
 from tests.hostile.server import NOTHING, Behaviour, Turn, head, rendered
 
-# ---------------------------------------------------------------------- when
+# ---------------------------------------------------------------------- conditions
 
 
 def after(turn: Turn) -> bool:

@@ -344,9 +344,5 @@ class BalanceReadBeforeCommit(LoadFault):
         self._committed[account] = ctx.store.balances(account)
 
 
-def _all() -> dict[str, type[LoadFault]]:
-    return {fault.__name__: fault for fault in LoadFault.__subclasses__()}
-
-
 #: All load faults by name.
-FAULTS = _all()
+FAULTS = {fault.__name__: fault for fault in LoadFault.__subclasses__()}

@@ -83,7 +83,7 @@ def test_every_rule_of_a_check_has_its_requests() -> None:
     assert rows[-1] == ("generated: schema_fuzzing", "createWallet", plan([FUZZ]).total)
 
 
-# --------------------------------------------------------------------------- what is created
+# --------------------------------------------------------------------------- created resources
 
 
 def test_each_creation_is_recorded_once() -> None:

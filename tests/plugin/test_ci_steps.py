@@ -174,7 +174,7 @@ def test_options_run_nothing(options: str, job: Path) -> None:
     assert not (job / "repository" / "made").exists()
 
 
-# ---------------------------------------------------------------------- their text
+# ---------------------------------------------------------------------- text of the workflows
 
 
 def scripts() -> dict[str, str]:

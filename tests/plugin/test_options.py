@@ -30,7 +30,7 @@ def selected_by(scope: Scope) -> set[tuple[str, str]]:
     }
 
 
-# ---------------------------------------------------------------------- what is selected
+# ---------------------------------------------------------------------- selection
 
 
 def test_without_options_everything_is_selected() -> None:

@@ -79,7 +79,7 @@ def prove(options: argparse.Namespace) -> bool:
     return True
 
 
-# ---------------------------------------------------------------------- what tests send
+# ---------------------------------------------------------------------- requests of tests
 
 
 @dataclass

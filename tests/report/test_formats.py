@@ -139,7 +139,7 @@ def test_a_fingerprint_is_the_same_from_run_to_run() -> None:
     assert fingerprint("one") == fingerprint("another")
 
 
-# ---------------------------------------------------------------------- causes, in both
+# ---------------------------------------------------------------------- causes in both formats
 
 SCHEMAS = Path(__file__).parent / "schemas"
 PAGES = "list.pages"

@@ -130,7 +130,7 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> N
     assert "unsafe" not in policy
 
 
-# ---------------------------------------------------------------------- overview
+# ---------------------------------------------------------------------- first page
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_a_rule_that_fails_everywhere_is_written_as_one_entry(tmp_path: Path) ->
     assert [(entry.rule, entry.operation) for entry in known.entries] == [("list.walk", "*")]
 
 
-# ---------------------------------------------------------------------- operations that do not exist
+# ---------------------------------------------------------------------- missing operations
 
 
 def lacking(operation: str = "createWallet") -> Ledger:

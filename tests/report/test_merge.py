@@ -196,7 +196,7 @@ def test_unreadable_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "Traceback" not in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------------- sharing out
+# ---------------------------------------------------------------------- shards
 
 NODES = [
     f"conformance/checks/test_{module}.py::test_{check}[{operation}]"

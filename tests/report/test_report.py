@@ -156,7 +156,7 @@ def test_declared_absent_operations_neither_fail_nor_are_missing() -> None:
     assert decide(whole_run(target=bare), Level.IMPLIED).record.exit_status == 0
 
 
-# ---------------------------------------------------------------------- what a document holds
+# ---------------------------------------------------------------------- contents of a document
 
 
 def test_exchanges_are_kept_once_and_only_as_evidence() -> None:

@@ -20,7 +20,7 @@ from conformance.world.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUT
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, answering, nowhere, wire
 
-# --------------------------------------------------------------------------- answers that never end
+# --------------------------------------------------------------------------- unusual answers
 
 
 PACKED = (
@@ -110,7 +110,7 @@ def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> Non
         assert client.send(list_accounts()).status == 200
 
 
-# --------------------------------------------------------------------------- connections that break
+# --------------------------------------------------------------------------- lost connections
 
 
 def sent(connection: socket.socket) -> bool:

@@ -104,7 +104,7 @@ def test_long_ibans_have_valid_check_digits() -> None:
     assert int(digits) % 97 == 1
 
 
-# ---------------------------------------------------------------------- texts that are kept
+# ---------------------------------------------------------------------- stored texts
 
 
 @pytest.mark.parametrize("text", values((*KEPT, *LONG)))

@@ -87,7 +87,7 @@ class ByName(_Ordered):
         return (record.get("name") or record.get("label") or "", record["id"])
 
 
-# ---------------------------------------------------------------------- what is there already
+# ---------------------------------------------------------------------- existing resources
 
 
 class _Found(Behaviour):
@@ -136,7 +136,7 @@ class VirtualAccountsFound(_Found):
         return _equal(ctx, "currency", "label") if created else super().same(ctx)
 
 
-# ---------------------------------------------------------------------- changes that change nothing
+# ---------------------------------------------------------------------- updates without a change
 
 
 @choice()

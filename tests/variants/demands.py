@@ -164,7 +164,7 @@ class PhonesAsE164(Behaviour):
         return value
 
 
-# ---------------------------------------------------------------------- the second default
+# ---------------------------------------------------------------------- second default
 
 
 def _default_there(behaviour: Behaviour, ctx: Context) -> bool:

@@ -110,7 +110,7 @@ class LosesNow(Between):
         raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
 
 
-# ---------------------------------------------------------------------- front ends that refuse
+# ---------------------------------------------------------------------- refusing front ends
 
 Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
 

@@ -349,7 +349,7 @@ class OrderOfHashes(Behaviour):
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
 
-# ---------------------------------------------------------------------- how answers are written
+# ---------------------------------------------------------------------- representation of answers
 
 
 @choice()

@@ -48,7 +48,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", action="append", choices=SECTIONS, metavar="SECTION", help=f"one of {', '.join(SECTIONS)}"
     )
-    parser.add_argument("--variant", default="", metavar="TEXT", help="only variants with this in their name")
+    parser.add_argument(
+        "--variant", default="", metavar="TEXT", help="only variants whose name contains TEXT"
+    )
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="seeds of the explorations (1)")
     parser.add_argument(
         "--examples", type=int, default=10, metavar="N", help="cases of each of their parts (10)"

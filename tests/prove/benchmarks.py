@@ -66,9 +66,11 @@ def _narrowed(options: argparse.Namespace) -> list[str]:
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the command-line options."""
     parser.add_argument(
-        "--only", action="append", choices=(*PARTS, *FURTHER), help="one of the parts (repeatable)"
+        "--only", action="append", choices=(*PARTS, *FURTHER), help="a part to measure (repeatable)"
     )
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="measure so often in turns (3)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, metavar="N", help="rounds of alternating measurements (3)"
+    )
     parser.add_argument(
         "--operation",
         action="append",

@@ -183,7 +183,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="in their place the server of this name, or those with this in their name (repeatable)",
+        help="judge the server of this name instead, or those whose name contains it (repeatable)",
     )
     parser.add_argument(
         "--spread", action="append", choices=OTHERS, help="compare one lane with this only (repeatable)"

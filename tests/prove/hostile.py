@@ -32,17 +32,17 @@ def row(outcome: Outcome) -> str:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the command-line options."""
-    parser.add_argument("modes", nargs="*", metavar="MODE", help="parts of names of modes (default: all)")
+    parser.add_argument("modes", nargs="*", metavar="MODE", help="parts of mode names (default: all)")
     parser.add_argument("--list", action="store_true", help="list the modes, and run none")
     parser.add_argument(
-        "--fuzz", action="store_true", help="with the generated requests, which take twice the time"
+        "--fuzz", action="store_true", help="include generated requests, which doubles the time"
     )
     parser.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="OPERATION",
-        help="only its checks: a tenth of the time",
+        help="only the fixed checks: a tenth of the time",
     )
     parser.add_argument("--show", action="store_true", help="print the output of runs with a problem")
 

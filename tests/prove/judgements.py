@@ -225,9 +225,13 @@ load_tests()
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the command-line options."""
     selection.options(parser)
-    parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files that begin so")
+    parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files with this prefix")
     parser.add_argument(
-        "--explore", type=int, default=0, metavar="N", help="also places of fuzz/, with N examples a part"
+        "--explore",
+        type=int,
+        default=0,
+        metavar="N",
+        help="include places of fuzz/, with N examples for each part",
     )
     pool.options(parser)
 

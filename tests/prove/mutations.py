@@ -131,7 +131,7 @@ def notices(mutant: Mutant, family: str) -> bool:
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the command-line options."""
     parser.add_argument("--module", default="judge/", metavar="PREFIX", help="modules (default: %(default)s)")
-    parser.add_argument("--sample", type=int, default=10, metavar="N", help="so many mutants (10)")
+    parser.add_argument("--sample", type=int, default=10, metavar="N", help="number of mutants (10)")
     parser.add_argument(
         "--family", action="append", choices=FAMILIES, help="only this family of tests (repeatable)"
     )

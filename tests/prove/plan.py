@@ -63,7 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--write", action="store_true", help="write conformance/plugin/plan.json")
-    form.add_argument("--add", action="store_true", help="add only tests that it lacks, in seconds")
+    form.add_argument("--add", action="store_true", help="add only missing tests, in seconds")
     pool.options(parser)
 
 

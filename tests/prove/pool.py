@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes that share the work (default: one a core)",
+        help="worker processes (default: one for each core)",
     )
 
 

@@ -61,7 +61,9 @@ MISTAKES: dict[type[Behaviour], str] = {
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the command-line options."""
-    parser.add_argument("--mistake", default="", metavar="TEXT", help="only mistakes with this in their name")
+    parser.add_argument(
+        "--mistake", default="", metavar="TEXT", help="only mistakes whose name contains TEXT"
+    )
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs on each server (3)")
     parser.add_argument(
         "--option", action="append", default=[], metavar="WORD", help="a further option of the run"

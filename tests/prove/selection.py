@@ -16,20 +16,20 @@ One = TypeVar("One")
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the options that narrow the faults."""
-    parser.add_argument("--rule", default="", metavar="PREFIX", help="only rules that begin so")
-    parser.add_argument("--operation", default="", metavar="TEXT", help="only operations with this in them")
-    parser.add_argument("--kind", default="", metavar="TEXT", help="only faults with this in their sentence")
-    parser.add_argument("--each-kind", action="store_true", help="each kind of fault on one operation")
+    parser.add_argument("--rule", default="", metavar="PREFIX", help="only rules with this prefix")
     parser.add_argument(
-        "--sample", type=int, default=0, metavar="N", help="only N of them, drawn by the seed"
+        "--operation", default="", metavar="TEXT", help="only operations with TEXT in their name"
     )
+    parser.add_argument("--kind", default="", metavar="TEXT", help="only faults whose sentence contains TEXT")
+    parser.add_argument("--each-kind", action="store_true", help="each kind of fault on one operation")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="sample of N, drawn by the seed")
     seed(parser)
 
 
 def seed(parser: argparse.ArgumentParser, usual: int | None = None) -> None:
     """Declares --seed; without a default the clock gives one."""
     value = usual if usual is not None else time.time_ns() % 10**9
-    parser.add_argument("--seed", type=int, default=value, metavar="N", help="the seed of what is drawn")
+    parser.add_argument("--seed", type=int, default=value, metavar="N", help="seed of the random choices")
 
 
 def some(found: list[One], what: str) -> list[One]:

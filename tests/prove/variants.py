@@ -29,17 +29,19 @@ Job = tuple[str, str, str, int, int]
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares the command-line options."""
-    parser.add_argument("--variant", default="", metavar="TEXT", help="only servers with this in their name")
+    parser.add_argument("--variant", default="", metavar="TEXT", help="only servers whose name contains TEXT")
     parser.add_argument(
-        "--rule", default="", metavar="PREFIX", help="only fixed checks of rules that begin so"
+        "--rule", default="", metavar="PREFIX", help="only fixed checks of rules with this prefix"
     )
-    parser.add_argument("--part", default="", metavar="TEXT", help="only parts with this in their name")
+    parser.add_argument("--part", default="", metavar="TEXT", help="only parts whose name contains TEXT")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="seeds of the generated parts (1)")
     parser.add_argument("--examples", type=int, default=EXAMPLES, metavar="N", help="cases of each part")
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N runs, drawn by the seed")
+    parser.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="sample of N runs, drawn by the seed"
+    )
     parser.add_argument("--no-checks", action="store_true", help="explorations only")
     parser.add_argument("--only-checks", action="store_true", help="fixed checks only")
-    parser.add_argument("--inconclusive", action="store_true", help="print what stayed inconclusive, too")
+    parser.add_argument("--inconclusive", action="store_true", help="also print inconclusive cases")
     selection.seed(parser, 1)
     pool.options(parser)
 

@@ -9,6 +9,7 @@ from conformance.checks.auth_probes import earliest
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, common, hostile, table
+from conformance.checks.foreign_paths import further
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
@@ -60,7 +61,7 @@ def _odd_bodies(at: Engine, bodies: Derived) -> Iterator[Case]:
 
 def _content_types(at: Engine) -> Iterator[Case]:
     """Valid bodies with another Content-Type, or none."""
-    for content_type in values(headers.CONTENT_TYPES, checked=True):
+    for content_type in (*values(headers.CONTENT_TYPES, checked=True), at.turn(headers.UNUSUAL)):
         name = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         yield at.case(SURVIVES, name, content_type=content_type)
 
@@ -146,7 +147,8 @@ def test_hostile_headers(at: Engine) -> Iterator[Case]:
 
     def header(name: str, value: str, **changes: Any) -> Case:
         shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
-        return at.case(SURVIVES, f"{name}: {shown}", front_end=True, **changes)
+        beside = " and a malformed query" if changes.get("query") else ""
+        return at.case(SURVIVES, f"{name}: {shown}{beside}", front_end=True, **changes)
 
     for value in (*values(headers.TIMESTAMPS), at.turn(values(headers.DIGITS))):
         yield header(signing.TIMESTAMP, value, auth=Auth(timestamp=value))
@@ -157,18 +159,19 @@ def test_hostile_headers(at: Engine) -> Iterator[Case]:
     for value in values(headers.NONCES):
         yield header(signing.NONCE, value, auth=Auth(nonce=value + fresh("hex", length=12)))
     keys = values(headers.KEYS)
+    query = "" if at.ctx.operation.is_list else query_strings.UNASKED
     for value in keys if at.ctx.operation.is_post else keys[:1]:
-        yield header("Idempotency-Key", value, key=value)
-    for further in headers.FURTHER:
-        told = f"{', '.join(name for name, _ in further.value)} with {further.reason}"
-        yield at.case(SURVIVES, told, headers=further.value, front_end=True)
+        yield header("Idempotency-Key", value, key=value, query=query)
+    for beside in headers.FURTHER:
+        told = f"{', '.join(name for name, _ in beside.value)} with {beside.reason}"
+        yield at.case(SURVIVES, told, headers=beside.value, front_end=True)
 
 
 @table(SURVIVES, at=common)
 def test_hostile_ids(at: Engine) -> Iterator[Case]:
     """Path parameters that are not UTF-8, encode a slash or NUL, or are very long: answered below 500."""
-    for name in parameters(at.operation):
-        for value in values(ids.IDS):
+    for number, name in enumerate(parameters(at.operation)):
+        for value in (*values(ids.IDS), at.turn(further(ids.SHORT, number))):
             shown = value if len(value) <= 40 else f"of {len(value)} characters"
             yield at.case(SURVIVES, f"{name} {shown}", whose={name: RAW + value}, front_end=True)
 
@@ -177,7 +180,7 @@ def test_hostile_ids(at: Engine) -> Iterator[Case]:
 def test_hostile_queries(at: Engine) -> Iterator[Case]:
     """List parameters that are huge, repeated, malformed or out of the calendar: answered below 500."""
     own = at.ctx.operation.query_parameters
-    for query in query_strings.of_list(own):
+    for query in query_strings.of_list(own, OPERATION_SETS["list"].index(at.operation)):
         shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
         yield at.case(SURVIVES, f"the query {shown}", query=query)
     filters = [name for name in own if name not in ("page", "size")]

@@ -15,7 +15,8 @@ from conformance.reference.core_messages import Request, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 from conformance.reference.seams.validation import FIELDS, TYPES
-from conformance.world.corpora.ids import INHERITED
+from conformance.world.corpora.headers import UNUSUAL
+from conformance.world.corpora.ids import INHERITED, SHORT
 
 from .authentication import KEYED_BY_MEMBERS
 from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
@@ -193,6 +194,12 @@ CRASHES: dict[str, Callable[[Context], bool]] = {
     "unknown key": lambda ctx: (
         bool(ctx.header(b"x-api-key")) and not ctx.store.organization(ctx.header(b"x-api-key") or "")
     ),
+    "broken escape in the query": lambda ctx: bool(re.search(rb"%(?![0-9A-Fa-f]{2})", ctx.query)),
+    "invalid UTF-8 in the query": lambda ctx: b"%ff" in ctx.query.lower(),
+    "NUL in the query": lambda ctx: b"%00" in ctx.query,
+    "semicolon in an id": lambda ctx: any(";" in each for each in ctx.params.values()),
+    "percent sign in an id": lambda ctx: any("%" in each for each in ctx.params.values()),
+    "brace in an id": lambda ctx: any("{" in each for each in ctx.params.values()),
 }
 
 #: Kind -> refusals that crash instead.
@@ -215,12 +222,19 @@ QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "large size": lambda ctx: bool(re.search(rb"size=(\d{4,}|10[1-9])", ctx.query)),
     "size no integer": lambda ctx: bool(re.search(rb"size=[^&]*[a-z]", ctx.query)),
     "empty page": lambda ctx: bool(re.search(rb"(page|size)=(&|$)", ctx.query)),
+    "size twice": lambda ctx: ctx.query.count(b"size=") > 1,
+    "order": lambda ctx: b"sort=" in ctx.query,
+    "array of statuses": lambda ctx: b"statuses[]=" in ctx.query,
 }
 
 FILTER_CRASHES: dict[str, Callable[[Context], bool]] = {
     "malformed date": lambda ctx: bool(re.search(rb"_date=[a-z]", ctx.query)),
     "impossible date": lambda ctx: bool(re.search(rb"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)", ctx.query)),
     "empty date": lambda ctx: bool(re.search(rb"_date=(&|$)", ctx.query)),
+    "date twice": lambda ctx: bool(re.search(rb"(start|end)_date=.*\1_date=", ctx.query)),
+    "seconds since 1970": lambda ctx: bool(re.search(rb"_date=\d{10}(&|$)", ctx.query)),
+    "hour 24": lambda ctx: bool(re.search(rb"_date=[^&]*T24", ctx.query)),
+    "month 13": lambda ctx: bool(re.search(rb"_date=\d{4}-13-", ctx.query)),
     "unknown status": lambda ctx: (
         b"status" in ctx.query
         and not re.search(rb"=(active|suspended|disabled|inactive)", ctx.query.partition(b"status")[2])
@@ -405,10 +419,30 @@ HEADERS: dict[str, Callable[[Context], bool]] = {
     "expectations": lambda ctx: b"expect" in ctx.headers,
     "an entity tag": lambda ctx: b"if-none-match" in ctx.headers,
     "a date": lambda ctx: b"if-modified-since" in ctx.headers,
+    "a precondition": lambda ctx: b"if-match" in ctx.headers,
+    "preferences": lambda ctx: b"prefer" in ctx.headers,
+    "the language of the body": lambda ctx: b"content-language" in ctx.headers,
+    "the host before a proxy": lambda ctx: b"x-forwarded-host" in ctx.headers,
+    "the scheme before a proxy": lambda ctx: b"x-forwarded-proto" in ctx.headers,
+    "a token that is missing": lambda ctx: ctx.header(b"authorization") == "Bearer",
+    "a compressed body": lambda ctx: b"content-encoding" in ctx.headers,
 }
 
 faults["http.no-server-error"] |= {
     "A header that the operation does not need is answered with 500.": of(Crashes, each=HEADERS),
+    "An id of more than 64 bits is answered with 500.": crashing(
+        lambda self, ctx: any(each.isdigit() and int(each) >= 2**64 for each in ctx.params.values()),
+        operations=[
+            name
+            for at, name in enumerate(OPERATIONS)
+            if at % len(SHORT) == 1 or len(OPERATIONS[name].path_parameters) > 1
+        ],
+    ),
+    "An unusual type of body is answered with 500.": crashing(
+        lambda self, ctx: ctx.header(b"content-type") == self.value,
+        operations=BODY_OPERATIONS,
+        each=lambda operation: UNUSUAL[list(OPERATIONS).index(operation) % len(UNUSUAL) :][:1],
+    ),
     "A GET with a body is answered with 500.": crashing(
         lambda self, ctx: bool(ctx.request.body), operations=OPERATION_SETS["read"]
     ),

@@ -53,6 +53,11 @@ _IGNORED = (
     ("Range", "bytes=z-"),
     ("If-None-Match", 'W/"'),
     ("If-Modified-Since", "never"),
+    ("If-Match", 'W/"'),
+    ("Prefer", ";=, wait=z"),
+    ("Content-Language", "x-;"),
+    ("X-Forwarded-Host", "[::"),
+    ("X-Forwarded-Proto", "://"),
 )
 
 #: Headers with demands that a server may ignore or refuse.
@@ -64,18 +69,24 @@ _DEMANDS = (
 
 #: Additional headers; those of authentication and the Idempotency-Key are duplicates.
 FURTHER = (
-    Value((("X-Signature", "0" * 64),), "a second signature"),
+    Value((("X-Signature", "0" * 64), ("Authorization", "Bearer")), "a second signature, and no token"),
     Value((("X-Nonce", "0" * 32),), "a second nonce"),
     Value((("X-API-Key", "conformance"),), "a second key"),
-    Value((("Idempotency-Key", "00000000-0000-4000-8000-000000000000"),), "a second idempotency key"),
+    Value(
+        (("Idempotency-Key", "00000000-0000-4000-8000-000000000000"), ("Content-Encoding", "gzip")),
+        "a second idempotency key, and no compressed body",
+    ),
     Value(_IGNORED, "malformed values"),
     Value(_DEMANDS, "demands on the answer"),
 )
 
+#: Content types that operations are sent in turn: another type, another data format, and no type at all.
+UNUSUAL = ("text/plain", "application/xml", ";")
+
 #: Content types that a JSON body may be sent with; None sends no header.
 CONTENT_TYPES = (
     Value(None, "no header", checked=True),
-    Value("text/plain", "another type", checked=True),
+    Value("text/plain", "another type"),
     Value(
         "application/x-www-form-urlencoded",
         "a form: frameworks read the body before the operation",

@@ -7,10 +7,13 @@ from conformance.world.corpora import Value
 #: For one check, which does not judge how they are refused; not for generated requests.
 IDS = (
     Value("%00", "NUL, which PostgreSQL's text cannot hold"),
-    Value("%ff", "invalid UTF-8"),
-    Value("'%20OR%20'1'='1%2f%2e%2e%2f%2e%2e%2f", "SQL, and encoded steps to the parent"),
+    Value("'%20OR%20'1'='1%2f%2e%2e%2f%2e%2e%2f;*,+%25%5c%7b", "SQL, encoded steps to the parent, and signs"),
     Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane"),
 )
+
+#: Ids that operations are sent in turn, children another one than their parents: invalid UTF-8, and digits of
+#: a number beyond 64 bits.
+SHORT = ("%ff", "9" * 20)
 
 #: Member names that every JavaScript or Python object inherits.
 INHERITED = ("__proto__", "constructor", "toString", "__class__")

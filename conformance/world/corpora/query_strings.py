@@ -14,8 +14,12 @@ QUERIES = (
     Value("page=-99999999999999999999", "below 64 bits", checked=True),
     Value("page=9223372036854775807&size=100", "an offset beyond 64 bits", checked=True),
     Value("size=NaN", "no number, and a float to many parsers", checked=True),
-    Value("page=1&page=2", "a parameter twice", checked=True),
-    Value("page[]=1&size[a]=2", "an array and a map to some frameworks", checked=True),
+    Value(
+        "page=1&page=2&size=1&size=2&sort=x&order=x&limit=x&offset=x&cursor=x&fields=x&expand=x",
+        "parameters twice, and what other lists take",
+        checked=True,
+    ),
+    Value("page[]=1&size[a]=2&statuses[]=active", "arrays and a map to some frameworks", checked=True),
     Value("page=%D9%A3", "an Arabic-Indic digit", checked=True),
     Value("page=&size=", "empty values", checked=True),
     Value("&&==&?", "separators only", checked=True),
@@ -120,17 +124,21 @@ FILTERS = (
 )
 
 
-def of_list(parameters: Iterable[str]) -> Iterator[str]:
-    """The queries that a check sends to a list with these query parameters."""
+#: Queries that an HTTP front end may refuse, all in one: for operations that take none.
+UNASKED = "&&=&x&x[]=%ff&x=%zz&x=%00"
+
+
+def of_list(parameters: Iterable[str], turn: int) -> Iterator[str]:
+    """The queries that a check sends to a list with these query parameters. Its dates take the values by
+    turns, which begin with the date of this number."""
     yield from values(QUERIES, checked=True)
     parameters = list(parameters)
     dates = [name for name in parameters if name.endswith("_date")]
     checked = values(DATES, checked=True)
-    for name in dates[:1]:
-        yield from (f"{name}={value}" for value in checked)
-    for name in dates[1:]:
-        yield from (f"{name}={value}" for value in checked if value.startswith(("garbage", "0001", "9999")))
+    for number, value in enumerate(checked if dates else (), turn):
+        yield f"{dates[number % len(dates)]}={value}"
+    twice = [f"{name}=2020-01-01T00:00:00Z" for name in dates for _ in range(2)]
     for name in parameters:
         if name not in ("page", "size", *dates):
             yield from (f"{name}={value}" for value in values(FILTERS))
-            yield "&".join([f"{name}=active"] * 200)
+            yield "&".join([*twice, *[f"{name}=active"] * 200])

@@ -11,7 +11,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.judge.oracle.body_rules import OTHER_CURRENCIES
 from conformance.world.case import Case
-from conformance.world.corpora import values
+from conformance.world.corpora import shown, values
 from conformance.world.corpora.texts import WRONG_CODES
 from conformance.world.corpora.wrong_values import wrong_choices
 
@@ -34,7 +34,7 @@ def _of_fiat(at: DefectiveBodies, fields: Fields) -> Fields:
 def _codes(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """Yields country codes that are not two letters, and currency codes that are not three."""
     for field in _of_fiat(at, fields):
-        wrong = ((value, value) for value in values(WRONG_CODES[field.code]))
+        wrong = ((shown(value), value) for value in values(WRONG_CODES[field.code]))
         yield from at.wrong(f"fields.{field.code}-code", field, where, wrong, '"{}"', elsewhere=2)
 
 

@@ -24,6 +24,7 @@ from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.run_context import refusal_of_valid
+from conformance.world.shapes import accepted_body, accepts, with_all_texts
 
 SURVIVES = "http.no-server-error"
 
@@ -85,7 +86,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     if not valid.succeeded and (not valid.refused or valid.refused_authentication or valid.throttled):
         raise refusal_of_valid(valid)
     engine.beside = valid
-    bodies = Derived(engine.document(), ctx.operation.traits.free_text)
+    bodies = Derived(engine.document(), ctx.operation.traits.free_text, _with_more_texts(engine))
     effects = SideEffects(ctx, fixture).start()
     refused = engine.run(_malformed_bodies, bodies)
     again = fixture.call(operation).but(body=b"{")
@@ -107,6 +108,17 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     for case in _content_types(engine):
         if ctx.wanted(case.name):
             _observe(ctx, "body.content-type", case.name, engine.perform(case))
+
+
+def _with_more_texts(at: Engine) -> dict[str, Any] | None:
+    """Builds a valid body that has each free text of a beneficiary, or the address of a virtual account; None
+    for others."""
+    of_beneficiary = TRAITS[at.operation].subset_of or at.operation
+    if TRAITS[of_beneficiary].creates == "beneficiary":
+        return with_all_texts(at.fixture, of_beneficiary)
+    if at.operation == "createVirtualAccount" and accepts(at.ctx.run, at.operation, "an address"):
+        return accepted_body(at.fixture, at.operation, "an address")
+    return None
 
 
 def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.engine import Engine, hostile, table
-from conformance.contract.fields import Field, request_fields
+from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.traits import TRAITS
 from conformance.wire.messages import to_json
+from conformance.world import samples
 from conformance.world.bodies import SAMPLE
 from conformance.world.case import Case
 from conformance.world.shapes import accepted_body, accepts, shape_of
@@ -18,29 +20,46 @@ SURVIVES = "http.no-server-error"
 #: A text longer than a VARCHAR(255) column.
 LONG = "x" * 300
 
+#: Texts that encodings and databases lack characters of, by what is in them.
+_SIGNS = {"NUL": "con\x00formance", "signs": "\u00e9\U0001f600'%\\<{\n"}
+
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
     """Each field is empty, and optional ones null, one at a time in a valid body; texts without a maximum are
-    longer than 255 characters. Each request is answered below 500."""
+    longer than 255 characters, and those with a form have signs in them. Each request is answered below
+    500."""
     for field in request_fields(at.operation):
         for kind, value in _odd_values(field, at.operation):
             body = to_json({**at.document(), field.name: value})
             yield at.case(SURVIVES, f"{field.name} as {kind}", body=body)
-        if field.members or (field.kind == "text" and field.max_length is None):
+        for kind, value in _odd_texts(field, at.operation):
             shape = shape_of(at.operation, field.name)
             known = shape != SAMPLE and accepts(at.ctx.run, at.operation, shape)
             valid = accepted_body(at.fixture, at.operation, shape) if known else at.document()
-            long = dict.fromkeys(field.members, LONG) if field.members else LONG
-            yield at.case(
-                SURVIVES, f"{field.name} of {len(LONG)} letters", body=to_json({**valid, field.name: long})
-            )
+            yield at.case(SURVIVES, f"{field.name} {kind}", body=to_json({**valid, field.name: value}))
 
 
 def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
     yield "an empty text", ""
-    if not field.required or operation == "updateBeneficiary":
+    # fields.null-optional and fields.required-null send most fields of a beneficiary so.
+    of_beneficiary = TRAITS[TRAITS[operation].subset_of or operation].creates == "beneficiary"
+    if field.name == "company_name" if of_beneficiary else not field.required:
         yield "null", None
+
+
+def _odd_texts(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
+    """Yields long texts of what has no maximum, and texts with signs of what has a form: of free texts and of
+    codes, other checks send them."""
+    if field.members:
+        yield f"of {len(LONG)} letters", dict.fromkeys(field.members, LONG)
+    elif field.kind == "text" and field.max_length is None:
+        yield f"of {len(LONG)} letters", LONG
+    formed = field.kind in ("text", "enum") and field.name not in FREE_TEXT
+    if field.members or formed or (field.code and TRAITS[operation].unique_pair):
+        for what, text in _SIGNS.items():
+            good = samples.address("state" if "state" in field.members else "region")
+            yield f"with {what}", {**good, "country": text} if field.members else text
 
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)

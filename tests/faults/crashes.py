@@ -28,8 +28,6 @@ LISTS = OPERATION_SETS["list"]
 
 POSTS = OPERATION_SETS["post"]
 
-PAYEE = ("beneficiary_id", "payout_destination_id")
-
 
 def succeeded(response: Response) -> bool:
     """Returns True for a 2xx answer."""
@@ -279,25 +277,38 @@ class CrashesOnField(Crashes):
         return isinstance(document, dict) and name in document and test(document[name])
 
 
-def _texts(operation: str) -> dict[str, tuple[str, str]]:
-    """Returns the texts that are sent with odd characters, as members of a body or of its address."""
-    fields = FIELDS[operation]
-    address = [name for field in fields if field.required for name in field.members if name != "country"]
-    named = [field.name for field in fields if field.name in (*FREE_TEXT, *PAYEE)]
-    return {f"{name} of the address": ("address", name) for name in address} | {
-        name: ("", name) for name in named if name != "company_name"
+#: Kind -> whether a text ends in a server error.
+TEXT_CRASHES: dict[str, Callable[[str], bool]] = {
+    # As in a database that has none.
+    "NUL": lambda text: "\0" in text,
+    "letters outside ASCII": lambda text: not text.isascii(),
+    "spaces only": str.isspace,
+}
+
+
+def _texts(operation: str) -> dict[str, tuple[str, str, Callable[[str], bool]]]:
+    """Returns the texts that are sent with odd characters, as members of a body or of its address; those of
+    spaces only are free texts."""
+    texts = [("", field.name) for field in FIELDS[operation] if TYPES.get(field.kind, str) is str]
+    address = [("address", name) for field in FIELDS[operation] for name in field.members]
+    return {
+        f"{name}{' of the address' if place else ''}: {kind}": (place, name, test)
+        for place, name in (*texts, *address)
+        for kind, test in TEXT_CRASHES.items()
+        if test is not str.isspace or name in FREE_TEXT
     }
 
 
-@fault("http.no-server-error", operations=OPERATION_SETS["create"], each=_texts)
-class CrashesOnNul(Crashes):
-    """A NUL in a text is answered with 500, as a database is that has none."""
+@fault("http.no-server-error", operations=BODY_OPERATIONS, each=_texts)
+class CrashesOnTexts(Crashes):
+    """A text with odd characters is answered with 500."""
 
     def crashes(self, ctx: Context) -> bool:
         document = _json(ctx)
-        place, name = self.value
+        place, name, test = self.value
         holder = document.get(place) if place and isinstance(document, dict) else document
-        return isinstance(holder, dict) and "\0" in str(holder.get(name))
+        text = holder.get(name) if isinstance(holder, dict) else None
+        return isinstance(text, str) and test(text)
 
 
 @fault("http.no-server-error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.world.corpora import Value
+from conformance.world.corpora import Value, shown
 
 #: Not a positive decimal string: refused in payouts.
 REFUSED = (
@@ -25,7 +25,7 @@ REFUSED = (
     Value("Infinity", "decimal types parse it"),
     Value("(1.00)", "in parentheses, which is negative to bookkeepers"),
     Value("inf", "the short form that floating-point parsers take"),
-    Value("1.2.3", "two points"),
+    Value("\u00001.2.3", "two points, behind a NUL"),
     Value("1,00", "a decimal comma"),
     Value("1,000.00", "a thousands separator"),
     Value("1'000.00", "an apostrophe, as the Swiss write thousands"),
@@ -143,5 +143,5 @@ def named(entry: Value) -> str:
         case " ":
             return "a space"
         case str(text):
-            return f'"{text}"'
+            return f'"{shown(text)}"'
     return f"the number {entry.value}"

@@ -56,11 +56,12 @@ MEMBERS = (
 class Derived:
     """Hostile bodies derived from a valid one; the reason of each completes a sentence about the body.
 
-    `document` is the valid JSON object, `text` the name of a free-text member.
+    `document` is the valid JSON object, `text` the name of a free-text member, `whole` a valid object with
+    more free texts, if there is one.
     """
 
-    def __init__(self, document: dict[str, Any], text: str) -> None:
-        self.document, self.text = document, text
+    def __init__(self, document: dict[str, Any], text: str, whole: dict[str, Any] | None = None) -> None:
+        self.document, self.text, self.whole = document, text, whole or document
         self.valid = to_json(document)
 
     def with_text(self, raw: bytes) -> bytes:
@@ -68,13 +69,13 @@ class Derived:
         return to_json({**self.document, self.text: "\ue000"}).replace('"\ue000"'.encode(), raw)
 
     def with_texts(self, raw: bytes) -> bytes:
-        """The valid body with these bytes as the value of each free text in it."""
-        address = self.document.get("address")
-        texts: dict[str, Any] = {name: "\ue000" for name in FREE_TEXT if name in self.document}
+        """The whole body with these bytes as the value of each free text in it."""
+        address = self.whole.get("address")
+        texts: dict[str, Any] = {name: "\ue000" for name in FREE_TEXT if name in self.whole}
         if isinstance(address, dict):
             # A country is a code.
             texts["address"] = {**dict.fromkeys(address, "\ue000"), "country": address.get("country")}
-        return to_json({**self.document, **texts}).replace('"\ue000"'.encode(), raw)
+        return to_json({**self.whole, **texts}).replace('"\ue000"'.encode(), raw)
 
     def with_member(self, name: bytes, raw: bytes) -> bytes:
         """The valid body with a further member."""
@@ -119,10 +120,10 @@ class Derived:
         """Bodies that parsers treat differently; most are legal JSON."""
         yield Value(b"\xef\xbb\xbf" + self.valid, "a byte order mark")
         yield Value(self.with_texts(b'"con\\u0000formance"'), "a NUL escape")
-        yield Value(self.with_texts(b'"con\\ud83dformance"'), "an unpaired high surrogate escape")
+        yield Value(self.with_texts(b'"con\\ude00formance\\ud83d"'), "unpaired surrogate escapes")
+        yield Value(self.with_texts(b'" \\u00a0\\t "'), "texts of spaces only")
         for name in (name for name in self.document if name.endswith("_id") and name != "tax_id"):
             yield Value(to_json({**self.document, name: "con\x00formance"}), f"a NUL escape in {name}")
-        yield Value(self.with_text(b'"con\\ude00formance"'), "an unpaired low surrogate escape")
         yield Value(self.with_member(to_json(self.text), b'"conformance"'), "a name twice")
         yield Value(self.with_member(b'"\\udc00"', b"1"), "a name that is an unpaired surrogate")
         yield Value(self.with_member(b'"__proto__"', b'{"constructor":null}'), "the name __proto__")

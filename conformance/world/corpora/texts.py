@@ -75,7 +75,7 @@ NUMBERS = (
 WRONG_COUNTRIES = (
     Value("USA", "alpha-3"),
     Value("U", "one letter"),
-    Value("U1", "a letter and a digit"),
+    Value("U\u0000", "a letter and a NUL"),
     Value("12", "digits"),
     Value("840", "the numeric code"),
     Value("U\u0416", "a letter outside ASCII, which is a letter to Unicode"),
@@ -86,7 +86,7 @@ WRONG_COUNTRIES = (
 WRONG_CURRENCIES = (
     Value("US", "two letters"),
     Value("USDD", "four letters"),
-    Value("U5D", "a digit in its middle"),
+    Value("US\u0000", "a NUL at its end"),
     Value("123", "digits"),
     Value("US\u0416", "a letter outside ASCII at its end"),
     Value("U", "one letter"),

@@ -80,7 +80,6 @@ CLOCK = Clock(float(os.environ.get("BENCHMARK_BEGAN", time.time())))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    """Starts with the collection."""
     CLOCK.follow("collection")
 
 

@@ -41,7 +41,6 @@ def filled() -> RunContext:
 
 
 def verdicts(run: RunContext, check: str, operation: str) -> set[Verdict]:
-    """Returns the verdicts of a check."""
     with hurried():
         findings, _ = run_check(load_checks()[check], operation, run)
     return {finding.verdict for finding in findings}

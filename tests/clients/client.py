@@ -141,7 +141,6 @@ class Client:
         return self.rig.handle(request)
 
     def request(self, method: str, target: str, body: bytes, key: str | None) -> Request:
-        """Returns a signed request."""
         timestamp, nonce = self.timestamp(), self.nonce()
         string = signing.signature_string(method, target.encode(), timestamp, nonce, body)
         headers = {

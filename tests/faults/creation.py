@@ -138,7 +138,6 @@ class ChangesTexts(Keeps):
 def changed_address(
     fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Returns the fields with a changed address."""
     return {**fields, "address": {**fields["address"], **change(fields["address"])}}
 
 

@@ -38,8 +38,6 @@ class Conditions(Faulty):
 
 
 class RefusesFilter(Faulty):
-    """Refuses the filters in `filters`."""
-
     filters: tuple[str, ...] = ()
 
     def conditions(self, ctx: Context, query: Query) -> list[Condition]:

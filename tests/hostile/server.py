@@ -64,7 +64,6 @@ class Turn:
         self.send(rendered(response, more))
 
     def reset(self) -> bool:
-        """Resets the connection."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return False
 
@@ -88,7 +87,6 @@ def head(response: Response, length: int | None = None, *, more: Mapping[str, by
 
 
 def rendered(response: Response, more: Mapping[str, bytes] = NOTHING) -> bytes:
-    """Renders an answer."""
     return head(response, more=more) + response.body
 
 
@@ -123,7 +121,6 @@ class Hostile:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """Returns the tables of the target file."""
         return target_tables(self.seeded, self.url)
 
     @property

@@ -43,7 +43,6 @@ Section = dict[str, Facts]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("file", type=Path, metavar="FILE", help="the file to write")
     parser.add_argument(
         "--only", action="append", choices=SECTIONS, metavar="SECTION", help=f"one of {', '.join(SECTIONS)}"

@@ -64,7 +64,6 @@ def _narrowed(options: argparse.Namespace) -> list[str]:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument(
         "--only", action="append", choices=(*PARTS, *FURTHER), help="a part to measure (repeatable)"
     )

@@ -18,7 +18,6 @@ Narrowed = dict[str, str]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("before", type=Path, metavar="BEFORE", help="a file of `baseline`")
     parser.add_argument("after", type=Path, metavar="AFTER", help="a later one")
     parser.add_argument("--requests", action="store_true", help="print each number of requests that differs")

@@ -171,7 +171,6 @@ def named(words: Sequence[str]) -> list[Judged]:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
     parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all)")
     parser.add_argument(

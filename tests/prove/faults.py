@@ -27,7 +27,6 @@ OTHERS = (
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     selection.options(parser)
     parser.add_argument("--all-checks", action="store_true", help="all checks instead of those of the rule")
     pool.options(parser)

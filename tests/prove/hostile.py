@@ -31,7 +31,6 @@ def row(outcome: Outcome) -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("modes", nargs="*", metavar="MODE", help="parts of mode names (default: all)")
     parser.add_argument("--list", action="store_true", help="list the modes, and run none")
     parser.add_argument(

@@ -223,7 +223,6 @@ load_tests()
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     selection.options(parser)
     parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files with this prefix")
     parser.add_argument(

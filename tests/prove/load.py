@@ -35,7 +35,6 @@ CONFORMING = (
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults or servers (default: all)")
     parser.add_argument("--variants", action="store_true", help="run on conforming servers")
     parser.add_argument("--cost", action="store_true", help="measure the cost of judging")

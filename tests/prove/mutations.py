@@ -129,7 +129,6 @@ def notices(mutant: Mutant, family: str) -> bool:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("--module", default="judge/", metavar="PREFIX", help="modules (default: %(default)s)")
     parser.add_argument("--sample", type=int, default=10, metavar="N", help="number of mutants (10)")
     parser.add_argument(

@@ -117,7 +117,6 @@ def make(browser: Browser, folder: Path, options: Sequence[str] = JUDGED) -> lis
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="folder to write to (default: the documents')"
     )

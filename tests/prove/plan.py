@@ -57,7 +57,6 @@ OWN_OPERATION = 1e-5
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument(
         "--store", type=Path, default=STORE, metavar="FILE", help=f"what faults trip ({STORE})"
     )

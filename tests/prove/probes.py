@@ -200,7 +200,6 @@ Kind = tuple[str, str]
 
 
 def kinds() -> dict[Kind, list[Fault]]:
-    """Returns all faults by kind."""
     found: dict[Kind, list[Fault]] = {}
     for fault in selection.by_id().values():
         found.setdefault((fault.rule, fault.kind), []).append(fault)

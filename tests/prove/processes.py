@@ -60,7 +60,6 @@ MISTAKES: dict[type[Behaviour], str] = {
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument(
         "--mistake", default="", metavar="TEXT", help="only mistakes whose name contains TEXT"
     )

@@ -25,7 +25,6 @@ LEAST = 0.9
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("kinds", type=int, nargs="?", default=250, metavar="N", help="kinds to draw (250)")
     parser.add_argument("--places", action="store_true", help="draw single faults, each on its own operation")
     selection.seed(parser, 1)

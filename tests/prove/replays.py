@@ -175,7 +175,6 @@ def try_replay(identifier: str) -> Tried:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     selection.options(parser)
     pool.options(parser)
 

@@ -46,7 +46,6 @@ KEPT = Path("reports/runs")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("count", type=int, nargs="?", default=20, metavar="N", help="servers to judge (20)")
     parser.add_argument(
         "--keep", type=Path, default=KEPT, metavar="DIR", help=f"reports of blaming runs ({KEPT})"

@@ -28,7 +28,6 @@ Job = tuple[str, str, str, int, int]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declares the command-line options."""
     parser.add_argument("--variant", default="", metavar="TEXT", help="only servers whose name contains TEXT")
     parser.add_argument(
         "--rule", default="", metavar="PREFIX", help="only fixed checks of rules with this prefix"

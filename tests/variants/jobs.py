@@ -213,7 +213,6 @@ class _Furnished(Behaviour):
         ctx.store.insert(kind, {**self_made, **shown})
 
     def furnish_virtual_account(self, ctx: Context, account: Record) -> None:
-        """Creates a virtual account in the account."""
         self.furnish(
             ctx,
             account,

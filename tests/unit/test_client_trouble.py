@@ -65,10 +65,7 @@ def test_body_that_cannot_be_unpacked_is_no_json(coding: bytes, body: bytes) -> 
 def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> None:
     too_much = start + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}and more"
 
-    def reply(connection: socket.socket, index: int) -> None:
-        connection.sendall(too_much if index == 0 else OK)
-
-    with wire(reply) as server:
+    with wire(answering(too_much, OK)) as server:
         client = connect(server)
         first, second = client.send(list_accounts()), client.send(list_accounts())
     assert first.status == int(start.split()[1])

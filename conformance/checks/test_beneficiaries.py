@@ -79,7 +79,7 @@ def test_disable(ctx: CheckContext) -> None:
     status disabled, a later updated and all else unchanged; a later read agrees, and no other beneficiary is
     disabled. A second disable may be refused, else it shows the same."""
     fixture = ctx.account(fresh=True)
-    bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account())
+    bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account("created"))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     people = _to_disable(ctx, fixture)
     before = {

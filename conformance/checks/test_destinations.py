@@ -326,7 +326,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
 def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
     """Builds creates of default destinations with an invalid field, without a required one, and by the path
     of another account."""
-    elsewhere = {"account_id": ctx.account().account_id, "beneficiary_id": fixture.beneficiary_id}
+    elsewhere = {"account_id": ctx.account("created").account_id, "beneficiary_id": fixture.beneficiary_id}
     # At a quota of accounts both may be in one.
     apart = elsewhere["account_id"] != fixture.account_id
     return [

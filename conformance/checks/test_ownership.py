@@ -338,7 +338,7 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
         "updateBeneficiary", lambda: ctx.accept(plain, "a PATCH without server-owned fields")
     )
     owned = {
-        **owned_fields("createBeneficiary", ctx.run.account().account_id),
+        **owned_fields("createBeneficiary", ctx.run.account("created").account_id),
         "status": "disabled",
         "payout_destinations": [],
     }

@@ -115,7 +115,7 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     """Each field is changed alone, and several at once, on a new beneficiary with all fields set: the answer
     has the new values, leaves the others unchanged and moves `updated`; a later read shows the same."""
     fixture = ctx.account(fresh=True)
-    bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account())
+    bystander, elsewhere = Beneficiary(ctx, fixture), Beneficiary(ctx, ctx.account("created"))
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     planned = list(_planned(ctx, fixture))
     last = planned[-1].person.created if planned else bystander.created

@@ -68,6 +68,8 @@ class Accounts:
         self._customers: dict[str, str] = {}
         #: Numbers of the exchanges that created accounts in included runs.
         self._others: set[int] = set()
+        #: True once an account was full.
+        self._left = False
         #: Customers that have reached a quota of accounts.
         self._refusing: set[str] = set()
         #: Customer -> the customer that replaces it.
@@ -79,9 +81,9 @@ class Accounts:
         """Returns the fixture of a purpose and an owner: the "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one.
 
-        A `fresh` fixture has a new account (for payouts: the funded one) and is not cached. `below`: the
-        check works below a beneficiary of its own, so it may fall back to a shared account. Raises KeyError
-        for an unknown purpose, LeftOut in a read-only run."""
+        A `fresh` fixture has resources of its own in a new account (for payouts: the funded one) and is not
+        cached. `below`: the check works below a beneficiary, so that the shared account will do, until one
+        has been full. Raises KeyError for an unknown purpose, LeftOut in a read-only run."""
         run, primary = self._run, self._run.target.primary
         whole, _, part = purpose.partition("/")
         place = PURPOSES[whole]
@@ -96,9 +98,11 @@ class Accounts:
                 raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
             if fresh:
                 place = Place.BELOW if below else Place.EMPTY
+            shared = fresh and below and not self._left
             fixture = AccountFixture(
                 run,
                 "primary" if owner == "cousin" else owner,
+                self.account(purpose, owner).account_id if shared else None,
                 customer_id=primary.other_customer_id if owner == "cousin" else None,
                 restyle=with_marks if whole in _MARKED else None,
                 place=place,
@@ -189,7 +193,8 @@ class Accounts:
         self._kept = {key: fixture for key, fixture in self._kept.items() if key[0] != purpose}
 
     def leave(self, account_id: str) -> None:
-        """Removes an account's fixtures from the cache."""
+        """Removes a full account's fixtures from the cache."""
+        self._left = True
         self._kept = {key: each for key, each in self._kept.items() if not each.works_in(account_id)}
 
 

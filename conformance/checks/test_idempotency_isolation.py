@@ -12,22 +12,27 @@ from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnsw
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, renewed
 
-RULE = "idempotency.other-organization"
+RULE, REPLAY = "idempotency.other-organization", "idempotency.replay"
 
 
-@check(RULE)
+@check(RULE, REPLAY)
 def test_key_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's request with a used key and its body is treated as new: it creates a resource of
-    its own, or is refused as with a fresh key. Sent to the first organization's path, it is refused and shows
-    nothing of the original response; the first organization's replay is unaffected.
+    its own, or is refused as with a fresh key; repeated, it gets that answer again. Sent to the first
+    organization's path, it is refused and shows nothing of the original response; the first organization's
+    replay is unaffected.
 
     A payout names its beneficiary, so the other organization's body differs.
     """
+    if ctx.target.secondary is None:
+        ctx.not_exercised(REPLAY, "no second organization is configured, whose keys to use again")
+        return
     original = IdempotentRequest(ctx)
     fixture = _place(ctx)
     own = _own_call(ctx, fixture, original)
     answer = ctx.send(own, "another organization's key, in the own account", "secondary")
     _judge_new(ctx, fixture, original, own, answer)
+    _judge_replay(ctx, own, answer)
     # A key with which the other organization created nothing: else its own response may be replayed.
     _judge_first_path(ctx, _another(ctx, original))
     _judge_still_there(ctx, original)
@@ -91,6 +96,15 @@ def _judge_new(
     fresh = ctx.send(renewed(own), "the same request of the other organization with a fresh key", "secondary")
     expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
     ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh, original.exchange)
+
+
+def _judge_replay(ctx: CheckContext, own: Call, answer: Exchange) -> None:
+    """Judges that the other organization's request, where it was accepted, brings its answer again."""
+    what = "another organization's key and body again"
+    if not answer.succeeded:
+        ctx.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
+    elif ctx.wanted(what):
+        ctx.judge(REPLAY, SameAnswer(what), answer, ctx.send(own, what, "secondary"))
 
 
 @predicate

@@ -74,9 +74,12 @@ OTHERS_KEY = "test_idempotency_isolation.test_key_of_another_organization"
 def test_rules_that_a_composed_server_breaks(
     choices: tuple[type[Behaviour], ...], check: str, rules: set[str]
 ) -> None:
-    findings, _ = run_check(load_checks()[check], "createPayout", run_on(compose(*choices)))
+    composed = load_checks()[check]
+    findings, _ = run_check(composed, "createPayout", run_on(compose(*choices)))
     assert broken(findings).keys() == rules
-    assert Verdict.INCONCLUSIVE not in {finding.verdict for finding in findings}
+    # A rule that another check judges as well may have found nothing to judge here.
+    own = {finding.verdict for finding in findings if finding.rule == composed.rules[0]}
+    assert Verdict.INCONCLUSIVE not in own
 
 
 # ---------------------------------------------------------------------- reviews

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from conformance.checks.auth_probes import AuthProbes, lengthened, margins, replayed, sound
-from conformance.checks.check import check
+from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, table
+from conformance.checks.engine import Engine, named_as, table
 from conformance.checks.misplaced_headers import elsewhere
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
@@ -20,6 +20,32 @@ from conformance.wire.provenance import derive, fresh, new_key, new_nonce
 from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
+
+#: Rule of the codes of refusals for which the specification gives none.
+_CODES = "auth.unspecified-codes"
+
+#: Case -> the question that its answer settles under that rule.
+_QUESTIONS = {
+    **{f"an empty {header}": f"an empty {header}" for header in signing.HEADERS},
+    "the timestamp abc": "the timestamp abc",
+    "an unknown API key, signed with the right secret": "an unknown API key",
+}
+
+
+def _coded(*rules: str) -> Callable[[Callable[[AuthProbes], Iterator[Case]]], CheckFunction]:
+    """Marks a table of requests that fail authentication as the check of these rules, and of the codes of
+    refusals, which it records on the operations of that rule."""
+
+    def mark(cases: Callable[[AuthProbes], Iterator[Case]]) -> CheckFunction:
+        def run(ctx: CheckContext) -> None:
+            for answer in AuthProbes(ctx).run(cases):
+                if answer.purpose in _QUESTIONS and _CODES in ctx.rules:
+                    ctx.record(_CODES, _QUESTIONS[answer.purpose], answer)
+
+        return check(*rules, _CODES)(named_as(cases, run))
+
+    return mark
+
 
 #: Direction of a timestamp's offset from now, and its sign.
 _DIRECTIONS = (("old", -1), ("ahead", 1))
@@ -57,8 +83,8 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
         yield at.case("auth.bearer-only", name, headers=bearer, auth=auth, control=control)
 
 
-@table("auth.empty-header", at=AuthProbes)
-def test_empty_headers(at: Engine) -> Iterator[Case]:
+@_coded("auth.empty-header")
+def test_empty_headers(at: AuthProbes) -> Iterator[Case]:
     """A request with one of the four headers empty is refused; timestamp and nonce also signed as empty."""
     rule = "auth.empty-header"
     for header in signing.HEADERS:
@@ -154,8 +180,8 @@ def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     _near_the_edge(ctx, sound(ctx), "auth.timestamp-accepted", -1)
 
 
-@table("auth.timestamp-integer", at=AuthProbes)
-def test_timestamps_that_are_no_integer(at: Engine) -> Iterator[Case]:
+@_coded("auth.timestamp-integer")
+def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
     """Timestamps that are not an integer are refused, most of which lenient parsers read as the present."""
     now = at.ctx.run.clock.now()
     for name, timestamp in (
@@ -186,8 +212,8 @@ def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
         yield at.case("auth.header-case", name, auth=Auth(name_case=case))
 
 
-@table("auth.unknown-key", "auth.unknown-key-status", at=AuthProbes)
-def test_unknown_keys(at: Engine) -> Iterator[Case]:
+@_coded("auth.unknown-key", "auth.unknown-key-status")
+def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     """API keys that do not exist are refused, some almost equal to the valid one, signed with its secret or
     an empty one; on some operations one is the name of a member that all objects inherit."""
     known = at.ctx.target.primary.api_key
@@ -319,7 +345,6 @@ def _judge_shared(
     "auth.bearer-beside",
     "auth.body-on-get",
     "auth.precedence",
-    "auth.unspecified-codes",
     at=sound,
 )
 def test_open_choices(at: Engine) -> Iterator[Case]:
@@ -328,7 +353,7 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
     wrong = probes.usual().signed(signature_forms="other.32")
     failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
     used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
-    form, order, codes = "auth.nonce-form", "auth.precedence", "auth.unspecified-codes"
+    form, order = "auth.nonce-form", "auth.precedence"
     for rule, question, auth in (
         ("auth.nonce-after-failure", "a nonce used before with a wrong signature", Auth(nonce=failed)),
         (form, "a UUID as the nonce", Auth(nonce=new_key())),
@@ -343,9 +368,6 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
         (order, "an old timestamp and a used nonce", Auth(timestamp_offset=-3600, nonce=used)),
         (order, "a used nonce and a wrong signature", Auth(nonce=used, signature_forms="other.32")),
         (order, "an unknown API key and an old timestamp", Auth(api_key=unknown, timestamp_offset=-3600)),
-        *((codes, f"an empty {header}", Auth(empty=(header,))) for header in signing.HEADERS),
-        (codes, "the timestamp abc", Auth(timestamp="abc")),
-        (codes, "an unknown API key", Auth(api_key=unknown)),
     ):
         yield at.case(rule, question, auth=auth)
     bearer = (("Authorization", "Bearer beside"),)

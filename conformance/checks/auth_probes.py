@@ -12,7 +12,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Expectation, Refused
-from conformance.judge.findings import Inconclusive
+from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import FOREIGN
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
@@ -105,7 +105,7 @@ class AuthProbes(Engine):
         account = self.ctx.run.account
         try:
             account(owner="secondary").ids(self.operation)
-        except Inconclusive:
+        except (Inconclusive, NotApplicable):
             return self
         return Engine(self.ctx, lambda: account(owner="secondary"), organization="secondary")
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import Check
+from conformance.checks.check import Check, run_check
+from conformance.judge.findings import Verdict
 from tests.faults.harness import judge
 from tests.load.faults import NoncesForgotten
 from tests.prove.selection import by_id
+from tests.support.runs import run_on
 
 MODULES = ("test_authentication", "test_signature", "test_unauthenticated")
 
@@ -81,3 +83,15 @@ class RemembersFew(NoncesForgotten):
 def test_nonces_that_are_forgotten_after_a_while_are_noticed() -> None:
     outcome = judge(RemembersFew(), checks("listWallets"))
     assert set(outcome.broken) == {("auth.nonce-replay", "listWallets")}
+
+
+def test_without_a_second_organization_the_first_is_judged() -> None:
+    run = run_on(secondary=False)
+    findings = [
+        finding
+        for check, operation in checks("createWallet", "listAccounts")
+        if check.rules[0].startswith("auth.") and not check.last
+        for finding in run_check(check, operation, run)[0]
+    ]
+    kept = {finding.rule for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE}
+    assert kept == {"auth.nonce-scope"}

@@ -364,10 +364,12 @@ def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
     places = {"first": 0, "second": 1, "middle": middle, "last but one": last - 1, "last": last}
     chosen = {index: name for name, index in reversed(places.items()) if 0 <= index <= last}
     found = [(f"at the created of the {chosen[index]} element", distinct[index]) for index in sorted(chosen)]
-    for index in sorted({middle, last} & chosen.keys()):
+    for index in sorted({middle} & chosen.keys()):
         second = derive(distinct[index], "second")
         if second != distinct[index]:
             found.append((f"at the whole second of the {chosen[index]} element", second))
+        # A server that reads whole seconds as whole minutes takes it for one before the elements.
+        found.append(("at the last second of a minute", derive(distinct[index], "second|set.17.5|set.18.9")))
     # The one with the most digits, as one in ten lacks the last, a zero: a date just after it is nearest.
     finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
     later = derive(distinct[finest], "after")

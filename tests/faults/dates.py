@@ -16,6 +16,8 @@ from .walks import Filtered
 
 SECOND = 1_000_000
 
+MINUTE = 60 * SECOND
+
 DAY = 86_400 * SECOND
 
 #: Kind -> condition for a start_date.
@@ -79,6 +81,32 @@ class ComparesStartAsText(ComparesTexts):
 
     def keeps(self, created: str, text: str) -> bool:
         return created >= text
+
+
+class ByTheMinute(Conditions):
+    """Reads a date without a fraction of a second as its minute."""
+
+    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
+        return condition if "." in text else condition._replace(value=condition.value // MINUTE * MINUTE)
+
+    def instant(self, ctx: Context) -> int:
+        # Nothing is created in the last second of a minute, after which no date lies in the minute.
+        now = super().instant(ctx)
+        return now - now % MINUTE // 2
+
+
+@fault("list.start-date")
+class StartsByTheMinute(ByTheMinute):
+    """A start_date in whole seconds is read as the beginning of its minute."""
+
+    filter = "start_date"
+
+
+@fault("list.end-date")
+class EndsByTheMinute(ByTheMinute):
+    """An end_date in whole seconds is read as the beginning of its minute."""
+
+    filter = "end_date"
 
 
 @fault("list.end-date")

@@ -355,7 +355,6 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"label": _WITH_SIGNS, "currency": "USDC", "network": "ethereum"},
             {"label": _WITH_SIGNS},
         ],
-        "the longest label": [{"label": _longest("label")}],
     },
     "createPayin": {
         "the amount 10": [{"amount": "10"}],

@@ -11,7 +11,7 @@ from conformance.contract.traits import TRAITS
 from conformance.world.account import AccountFixture
 from conformance.world.bodies import bodies
 from conformance.world.creations import KINDS
-from conformance.world.samples import Body
+from conformance.world.samples import LETTER, LONGEST, Body, marker
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 from conformance.world.text_turns import FIXED, all_texts
 
@@ -114,6 +114,8 @@ def destinations(fixture: AccountFixture) -> Iterator[Planned]:
     for index in range(SMALL):
         row = _DESTINATION_ROWS.get(index)
         planned = _planned(fixture, create, row) if row else _with_text(fixture, create, next(texts))
+        if index == SMALL - 1 and "account_type" in planned.body:
+            planned = replace(planned, body={**planned.body, "account_type": "savings"})
         if row == "wallet":
             wallets.append(planned)
             planned = _called_like(planned, wallets[0], create)
@@ -144,16 +146,17 @@ def wallets(fixture: AccountFixture) -> Iterator[Planned]:
     samples = fixture.run.samples
     known = samples.wallet_pairs
     texts = itertools.islice(all_texts(), len(KINDS["createWallet"]), None)
+    longest = "the longest label, of more bytes than characters", f"{marker()} ".ljust(LONGEST, LETTER)
     examples = ((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])
     more = [] if samples.over("wallet").get("pairs") else [("BTC", "bitcoin"), *examples]
     pairs = [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]
     earlier: Planned | None = None
     for index, pair in enumerate(pairs):
-        row = {known[-1]: "a label with letters and signs", known[0]: "the longest label"}.get(pair)
+        row = {known[-1]: "a label with letters and signs"}.get(pair)
         planned = _planned(fixture, "createWallet", row, pair in known)
         if row is None:
             # Texts that other wallets do not have, but for the third one.
-            text = None if index == 2 else next(texts, None)
+            text = longest if pair == known[0] else None if index == 2 else next(texts, None)
             planned = replace(_with_text(fixture, "createWallet", text), known=pair in known)
         if earlier and index == 2:
             planned = _called_like(planned, earlier, "createWallet")

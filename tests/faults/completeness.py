@@ -175,6 +175,7 @@ ELEMENTS: dict[str, dict[str, Kept]] = {
         **_TEXTS,
         "no label": lambda record: not record.get("label"),
         "an IBAN alone": lambda record: "account_number" not in record and "iban" in record,
+        "a savings account": lambda record: record.get("account_type") == "savings",
     },
     "listVirtualAccounts": {**_TEXTS, "an address": lambda record: record.get("address")},
     "listWallets": dict(_TEXTS),
@@ -238,6 +239,7 @@ faults["list.complete"] |= {
             "escaped for HTML": html.escape,
             "cut at 100": lambda text: text[:100],
             "cut at 50": lambda text: text[:50],
+            "cut at 255 bytes": lambda text: text.encode()[:255].decode(errors="ignore"),
         },
     ),
     "From the second page on created is a second later.": seam(

@@ -52,16 +52,25 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
 
 
 def combine(
-    ctx: CheckContext, lists: Filtered, filters: Parameters, what: str, paging: Parameters | None = None
+    ctx: CheckContext,
+    lists: Filtered,
+    filters: Parameters,
+    what: str,
+    paging: Parameters | None = None,
+    *,
+    refusable: bool = False,
 ) -> None:
-    """Judges filters together, after page 1 and size 100, or before the parameters `paging`."""
+    """Judges filters together, after page 1 and size 100, or before the parameters `paging`; `refusable`: a
+    server may not know a value."""
     if not ctx.wanted(what):
         return
     if paging is None:
         exchange = lists.send(filters, what)
     else:
         exchange = ctx.send(lists.call.with_query([*filters, *paging]), what)
-    if found := lists.judge(COMBINE, exchange, lists.kept(filters), what):
+    if refusable and exchange.refused:
+        ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
+    elif found := lists.judge(COMBINE, exchange, lists.kept(filters), what):
         judge_totals(ctx, COMBINE, [found], len(found.ids), what)
         judge_by_query(ctx, found.exchange, "list.echo", "list.defaults")
 

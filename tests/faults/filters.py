@@ -188,6 +188,16 @@ class IgnoresBeside(Faulty):
         return super().conditions(ctx, query)
 
 
+@fault("list.filters-combine", each=_OTHERS.__getitem__)
+class IgnoresStatusBeside(Faulty):
+    """This status is ignored beside another filter."""
+
+    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
+        conditions = super().conditions(ctx, query)
+        ignored = [each for each in conditions if each.column == "status" and each.value == [self.value]]
+        return [each for each in conditions if each not in ignored] if len(conditions) > 1 else conditions
+
+
 @fault("list.filters-combine", each=("first", "last"))
 class OneFilterOnly(Faulty):
     """Of several filters only one counts."""

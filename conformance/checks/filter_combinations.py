@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
 
 from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import (
@@ -17,7 +18,7 @@ from conformance.judge.expectations import predicate
 from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits, total_of_walk
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, query, walk
+from conformance.wire.pages import DEFAULT_SIZE, Page, Parameters, Walk, page_of, pages_of, query, walk
 
 COMBINE = "list.filters-combine"
 
@@ -45,10 +46,29 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
             # Elements that the run does not know may fill the first page.
             part = len(set(found.ids)) > DEFAULT_SIZE
             if page := lists.judge(COMBINE, exchange, kept, what, part=part):
-                # A whole page counts itself, as statuses may have changed since `found`.
+                if part:
+                    # Statuses may have changed since `found`.
+                    readings = _counted(ctx, lists, filters, page, found)
+                    page, found = ctx.eventually(functools.partial(next, readings), _agree)
                 judge_totals(ctx, COMBINE, [page], len((found if part else page).ids), what)
                 judge_by_query(ctx, page.exchange, "list.defaults")
     return valid
+
+
+def _counted(
+    ctx: CheckContext, lists: Filtered, filters: Parameters, page: Page, whole: Page
+) -> Iterator[tuple[Page, Page]]:
+    """Yields a page that filters give without page and size, and one of all their elements, then both read
+    anew."""
+    while True:
+        yield page, whole
+        page = page_of(ctx.send(page.exchange.call, page.exchange.purpose)) or page
+        whole = page_of(lists.send(filters, whole.exchange.purpose)) or whole
+
+
+def _agree(pair: tuple[Page, Page]) -> bool:
+    part, whole = pair
+    return part.total == len(whole.ids)
 
 
 def combine(

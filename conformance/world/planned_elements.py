@@ -21,7 +21,7 @@ SMALL, LARGE = 12, 101
 #: Example currencies and networks of section 2.7, tried in pairs where the target file names none; a server
 #: may support few of them.
 _EXAMPLES = (
-    ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"),
+    ("USDC", "USDT", "ETH", "USDC_ETHEREUM"),
     ("ethereum", "polygon", "bitcoin", "solana_devnet"),
 )
 
@@ -145,7 +145,10 @@ def wallets(fixture: AccountFixture) -> Iterator[Planned]:
     """Plans wallets of the target file's pairs, else of the documented pairs and the examples."""
     samples = fixture.run.samples
     known = samples.wallet_pairs
-    texts = itertools.islice(all_texts(), len(KINDS["createWallet"]), None)
+    # The most telling text, then those that other wallets do not have.
+    texts = itertools.chain(
+        itertools.islice(all_texts(), 1), itertools.islice(all_texts(), len(KINDS["createWallet"]), None)
+    )
     longest = "the longest label, of more bytes than characters", f"{marker()} ".ljust(LONGEST, LETTER)
     examples = ((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])
     more = [] if samples.over("wallet").get("pairs") else [("BTC", "bitcoin"), *examples]
@@ -155,7 +158,6 @@ def wallets(fixture: AccountFixture) -> Iterator[Planned]:
         row = {known[-1]: "a label with letters and signs"}.get(pair)
         planned = _planned(fixture, "createWallet", row, pair in known)
         if row is None:
-            # Texts that other wallets do not have, but for the third one.
             text = longest if pair == known[0] else None if index == 2 else next(texts, None)
             planned = replace(_with_text(fixture, "createWallet", text), known=pair in known)
         if earlier and index == 2:

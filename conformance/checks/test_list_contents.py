@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -12,13 +12,14 @@ from conformance.checks.list_judging import (
     active,
     compared,
     judge_by_query,
+    judge_totals,
     steady,
     stocked,
     usable_page,
 )
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.expectations import At, Documented, Equal
+from conformance.judge.expectations import Accepted, At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
     Listed,
@@ -204,12 +205,12 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         what = f"the list after {len(made)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE))
         exchange = ctx.eventually(
-            functools.partial(ctx.shown, looking, what),
-            lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
+            functools.partial(ctx.shown, looking, what), functools.partial(_shows_all, made)
         )
         found = usable_page(ctx, "list.complete", exchange, what)
         if found is not None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
+            _judge_total(ctx, found, what)
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
             ctx.judge("list.complete", own, exchange)
     ctx.observe_delay("when does a new element show?")
@@ -232,16 +233,36 @@ def _judge_changed(
             made = {**made, str(late.get("id")): late}
     exchange = ctx.eventually(
         functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
-        lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
+        functools.partial(_shows_all, made),
     )
-    if page_of(exchange) is not None:
+    if (page := page_of(exchange)) is not None:
         ctx.judge("list.complete", Listed(what, list(made), once=True), exchange)
+        _judge_total(ctx, page, what)
+    elif exchange.status == 404:
+        # The beneficiary is there, as the change and later reads show.
+        ctx.judge("list.complete", Accepted(what), exchange)
     if TRAITS[operation].disables:
         # Destinations have a status of their own, which the filter must use.
         disabled = status_filter(ctx.operation.id, ctx.target.array_style, "disabled")
         exchange = ctx.send(fixture.call(ctx.operation.id).with_query(disabled), f"{what}, by status")
         if page_of(exchange) is not None:
             judge_by_query(ctx, exchange, "list.status-filter")
+
+
+def _shows_all(made: Collection[str], answer: Exchange) -> bool:
+    """True for a page with all that was made and a total that fits, and for what is no page."""
+    page = page_of(answer)
+    return page is None or (set(made) <= set(page.ids) and (_goes_on(page) or page.total == len(page.ids)))
+
+
+def _goes_on(page: Page) -> bool:
+    """True for a first page behind which others may come."""
+    return len(page.items) >= DEFAULT_SIZE
+
+
+def _judge_total(ctx: CheckContext, page: Page, what: str) -> None:
+    if not _goes_on(page):
+        judge_totals(ctx, "list.complete", [page], len(page.ids), what)
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:

@@ -25,13 +25,15 @@ from conformance.judge.paging import (
     Listed,
     count_of_pages,
     no_items,
+    no_repeats,
+    none_in_common,
     number_is,
 )
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, status_filter, walk
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.habits import only_own, prepopulated
-from conformance.world.known_lists import listed_customer
+from conformance.world.known_lists import account_with_wallets, listed_customer
 from conformance.world.planned_elements import SMALL
 from conformance.world.run_context import refusal_of_valid
 
@@ -142,26 +144,45 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         )
 
 
-@check("list.complete", operations=("listAccounts",), last=True)
-def test_account_of_the_target_file_is_listed(ctx: CheckContext) -> None:
-    """Walks the customer's accounts until the funded account of the target file shows."""
-    funded = ctx.target.primary.funded_account_id
-    if funded is None:
+@check("list.complete", "list.walk", operations=("listAccounts",), last=True)
+def test_accounts_in_use_are_listed(ctx: CheckContext) -> None:
+    """Walks the customer's accounts: the funded one of the target file and one with wallets in it are there,
+    none twice on a page. Another customer's list, read right after that, shows none of them."""
+    primary = ctx.target.primary
+    if primary.funded_account_id is None:
         ctx.not_exercised("list.complete", "the target file names no funded account")
+        ctx.not_exercised("list.walk", "the target file names no funded account")
         return
-    listing = call("listAccounts", {"customer_id": ctx.target.primary.customer_id})
+    used = list(filter(None, (primary.funded_account_id, account_with_wallets(ctx.run))))
+    listing = call("listAccounts", {"customer_id": primary.customer_id})
     ctx.accept(listing, "the list")
     # Another size than that of the pages with which later reads are compared.
     read = ctx.eventually(
-        lambda: walk(ctx.send, listing, size=MAX_SIZE - 1), lambda read: read.cut or funded in read.ids
+        lambda: walk(ctx.send, listing, size=MAX_SIZE - 1),
+        lambda read: read.cut or set(used) <= set(read.ids),
     )
     if read.broken is not None or not read.pages:
         usable_page(ctx, "list.complete", read.exchanges[-1], "a page of the accounts")
-    elif read.cut and funded not in read.ids:
-        reason = f"{len(read.pages)} pages of more were read; the funded account was not on them"
+        return
+    if primary.other_customer_id is not None:
+        other = call("listAccounts", {"customer_id": primary.other_customer_id})
+        _judge_other(ctx, other.with_query(read.pages[-1].exchange.call.query), read.pages[-1])
+    for page in read.pages:
+        ctx.judge("list.walk", no_repeats("a page of the accounts: none of them twice"), page.exchange)
+    if read.cut and not set(used) <= set(read.ids):
+        reason = f"{len(read.pages)} pages of more were read; not all accounts in use were on them"
         ctx.skip_judgement("list.complete", reason, *read.exchanges[:1])
     else:
-        ctx.judge("list.complete", Listed("the funded account", [funded]), *read.page_exchanges)
+        ctx.judge("list.complete", Listed("the accounts in use", used), *read.page_exchanges)
+
+
+def _judge_other(ctx: CheckContext, request: Call, page: Page) -> None:
+    """Judges that another customer's list shows no account of a page of the first one's: a cache may know
+    pages by their queries alone."""
+    what = "another customer's list, right after the first one's"
+    exchange = ctx.send(request, what)
+    if page_of(exchange) is not None:
+        ctx.judge("list.complete", none_in_common(f"{what}: none of its accounts"), exchange, page.exchange)
 
 
 @check(

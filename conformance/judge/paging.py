@@ -184,6 +184,14 @@ def no_repeats(exchanges: Sequence[Exchange]) -> str:
 
 
 @predicate
+def none_in_common(exchanges: Sequence[Exchange]) -> str:
+    """Two pages of different lists show no element of each other."""
+    first, second = pages(exchanges[:2])
+    common = set(first.ids) & set(second.ids)
+    return f"{count(len(common), 'element')} of it" if common else ""
+
+
+@predicate
 def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusable: bool = False) -> str:
     """The page has no items, or a number that is none of `numbers`; if `refusable`, a refusal will do."""
     if refusable and exchanges[0].refused:

@@ -7,9 +7,11 @@ much as the server allows.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from conformance.contract.operations import match
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
@@ -275,10 +277,30 @@ def _fill_accounts(run: RunContext) -> ListFixture:
 
 def _furnish(run: RunContext, account_id: str) -> None:
     """Creates two resources of each kind in an account, so that a list joined with them repeats the account.
-    Wallets are left out: a server may count their pairs in all accounts together."""
+    Wallets are left out, as a server may count their pairs in all accounts together: other lists have
+    them (see `account_with_wallets`)."""
     inside = AccountFixture(run, account_id=account_id)
     for operation in ("createBeneficiary", "createVirtualAccount") * 2:
         run.send(inside.client, inside.call(operation), "a resource in an account of a list")
+
+
+def account_with_wallets(run: RunContext) -> str:
+    """Returns the id of an account of the first customer in which the run has made two wallets, after making
+    them where there is none yet; "" where the server refuses that."""
+    if not (held := _with_wallets(run)):
+        fixture = run.account("created")
+        for body in run.samples.wallets()[:2]:
+            run.send(fixture.client, fixture.call("createWallet", body), "a wallet in an account of a list")
+        held = _with_wallets(run)
+    return held[0] if held else ""
+
+
+def _with_wallets(run: RunContext) -> list[str]:
+    """The ids of the first customer's accounts in which the run has made two wallets or more."""
+    ours = {str(made.get("id")) for made in run.accounts.created(run.target.primary.customer_id)}
+    called = [match("POST", made.path) for made in run.made.resources if made.operation == "createWallet"]
+    held = Counter(found[1]["account_id"] for found in called if found)
+    return [account for account, wallets in held.items() if wallets > 1 and account in ours]
 
 
 def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, whose: str) -> None:

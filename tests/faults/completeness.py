@@ -212,6 +212,21 @@ faults["list.complete"] |= {
 }
 
 
+def _known_by_query(self: Any, ctx: Context) -> Any:
+    pages = self.behaviour.__dict__.setdefault("known_pages", {})
+    until, document = pages.get(ctx.query, (0, None))
+    if ctx.now > until:
+        document = self.usual()
+        pages[ctx.query] = (ctx.now + 1_000_000, document)
+    return document
+
+
+faults["list.complete"] |= {
+    "Within a second a list is that of whoever asked for the same page before.": seam(
+        "list_document", _known_by_query, operations=("listAccounts",)
+    ),
+}
+
 faults["list.complete"] |= {
     "The total of the destinations of a disabled beneficiary is another one.": seam(
         "count",

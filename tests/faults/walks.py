@@ -268,7 +268,7 @@ class Joined(Filtered):
 joined = hook(Joined, "times")
 
 #: Types of resources in an account over which a customer's accounts are joined or counted.
-IN_ACCOUNTS = ("beneficiary", "virtual_account")
+IN_ACCOUNTS = ("beneficiary", "virtual_account", "wallet")
 
 faults["list.walk"] |= {
     "An account is listed once for each resource of this kind in it.": joined(

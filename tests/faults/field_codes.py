@@ -52,7 +52,6 @@ faults["fields.country-code"] |= {
         one_letter=r"[A-Z]",
         two_characters=r"[A-Z0-9]{2}",
         two_digits=r"[0-9]{2}",
-        two_letters_of_any_script=r"[^\W\d_]{2}",
     ),
 }
 
@@ -82,7 +81,6 @@ faults["fields.currency-code"] |= {
         four_letters=r"[A-Z]{4}",
         three_characters=r"[A-Z0-9]{3}",
         three_digits=r"[0-9]{3}",
-        three_letters_of_any_script=r"[^\W\d_]{3}",
     ),
 }
 

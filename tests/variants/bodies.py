@@ -143,6 +143,19 @@ class CodesInAnyCase(Behaviour):
 
 
 @choice("fields.lenient-values")
+class CodesOfAnyLetters(Behaviour):
+    """Takes two, or three, letters of any script for a code."""
+
+    def check_country(self, ctx: Context, field: Field, value: str) -> None:
+        if value.isascii() or not (len(value) == 2 and value.isalpha()):
+            super().check_country(ctx, field, value)
+
+    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
+        if value.isascii() or not (len(value) == 3 and value.isalpha()):
+            super().check_currency(ctx, field, value)
+
+
+@choice("fields.lenient-values")
 class SyntaxChecked(Behaviour):
     """Validates the syntax of e-mail addresses and phone numbers, and refuses empty strings."""
 

@@ -42,6 +42,7 @@ VARIANTS: tuple[Variant, ...] = (
         (
             bodies.ErrorsByField,
             bodies.CodesInAnyCase,
+            bodies.CodesOfAnyLetters,
             bodies.SpacesTrimmed,
             bodies.AnyAddress,
             resources.AlwaysOk,

@@ -18,6 +18,9 @@ from conformance.world.account import AccountFixture
 #: Minimum length of a private text: shorter ones may occur by chance.
 _TELLING = 6
 
+#: Minimum length of a member's text that a part of the request may explain: not of a country.
+_SHORTEST = 3
+
 
 class PrivateData:
     """Private texts of an account's resources, from documented members only: a server may add others to all
@@ -75,7 +78,8 @@ def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
     for name, value in members:
         if value in (None, "", [], {}):
             continue
-        if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
+        quoted = isinstance(value, str) and len(value) >= _SHORTEST and value in sent
+        if isinstance(value, str) and (value in given or quoted or _may_be_now(value)):
             continue
         if any(name in private and same(private[name], value) for private in documents):
             return f"the member {name[:60]!r} of the other's resource"

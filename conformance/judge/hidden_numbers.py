@@ -23,9 +23,12 @@ _ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
 
 
 class HiddenNumbers:
-    """Numbers of destinations as sent, by account: answers about other accounts cannot show them."""
+    """Numbers of destinations as sent, by account: answers about other accounts cannot show them, unless they
+    name one of these destinations."""
 
     def __init__(self) -> None:
+        #: Destination -> its account.
+        self._accounts: dict[str, str] = {}
         #: Account -> number -> the field, and the exchange that sent it.
         self._numbers: dict[str, dict[str, tuple[str, int]]] = {}
         #: Account -> strings sent in other fields, which answers may show.
@@ -39,6 +42,8 @@ class HiddenNumbers:
         account, body = _account(exchange), sent_document(exchange.call)
         if not hidden and not account:
             return  # not about an account
+        if hidden:
+            self._accounts[str(exchange.get("id"))] = account
         for name in hidden:
             value = body.get(name)
             if isinstance(value, str) and len(value) >= _SHORTEST and value.isascii():
@@ -50,16 +55,23 @@ class HiddenNumbers:
 
     def known(self, exchange: Exchange) -> bool:
         """True if a number is known that the answer could show."""
-        return bool(self._numbers.get(_account(exchange)))
+        return any(self._numbers.get(account) for account in self._near(exchange))
+
+    def _near(self, exchange: Exchange) -> set[str]:
+        """The accounts of a request: that of its path, and that of the destination which its body names."""
+        named = sent_document(exchange.call).get("payout_destination_id")
+        other = self._accounts.get(named) if isinstance(named, str) else None
+        return {_account(exchange), *filter(None, [other])}
 
     def shown(self, exchange: Exchange, text: str) -> tuple[str, int]:
         """The field whose full value an answer shows, and the number of the exchange that sent it; "" and 0
         without one. A value that was sent in another field too is no secret."""
-        account, plain = _account(exchange), squeezed(text)
-        texts = self._texts.get(account, set())
-        for value, found in self._numbers.get(account, {}).items():
-            if value in plain and not any(value in other for other in texts):
-                return found
+        plain, accounts = squeezed(text), self._near(exchange)
+        texts = {other for account in accounts for other in self._texts.get(account, ())}
+        for account in accounts:
+            for value, found in self._numbers.get(account, {}).items():
+                if value in plain and not any(value in other for other in texts):
+                    return found
         return "", 0
 
     def shown_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:

@@ -108,3 +108,17 @@ class LeaksPayee(Faulty):
         if self.value == "destination":
             self._leak(ctx, destination)
         super().on_payout_destination(ctx, destination)
+
+
+@fault("tenancy.no-leak", operations=("createPayout",))
+class LeaksCountry(Faulty):
+    """The refusal of a payout to another organization's beneficiary shows the beneficiary's country."""
+
+    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
+        if beneficiary is not None and foreign(ctx, beneficiary):
+            ctx.notes["country"] = beneficiary.get("country_code")
+        super().on_payout_beneficiary(ctx, beneficiary)
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        document = super().error_document(ctx, refusal)
+        return {**document, "country_code": ctx.notes["country"]} if "country" in ctx.notes else document

@@ -151,6 +151,20 @@ class NumberInPayout(Finishes):
         return response.with_document({**response.document, "paid_to": record[self.value]})
 
 
+@fault(
+    "secrets.hidden",
+    operations=("createPayout",),
+    each={"its account": "payout_destination_owner", "another account": "payout_destination"},
+)
+class NumberOfOthers(Faulty):
+    """The refusal of a payout shows the number of a destination of another beneficiary in this place."""
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
+        message = super().error_message(ctx, refusal)
+        return f"{message} {named.get('account_number')}" if refusal.kind == self.value else message
+
+
 @fault("secrets.hidden", operations=("createPayoutDestination",), each=HIDDEN)
 class NumberInRefusal(Faulty):
     """The refusal of an invalid payout destination repeats the number."""

@@ -57,6 +57,7 @@ _BACK = {
     "createBeneficiary": "business",
     "updateBeneficiary": "an address abroad",
     "createPayoutDestination": "wallet",
+    "createPayout": "another beneficiary and currency",
     "createVirtualAccount": "another currency",
     "createWallet": "another pair (2)",
     "createPayin": "another payment method",

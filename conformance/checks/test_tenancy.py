@@ -18,12 +18,16 @@ from conformance.judge.expectations import CannotTell, Refused, predicate, unusa
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, renewed, unknown_like
+from conformance.world.account import AccountFixture, call, renewed, unknown_like
 from conformance.world.bodies import SAMPLE
+from conformance.world.cache import Key
 from conformance.world.case import Case
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"
+
+#: Beneficiary -> the answer to the request that disabled it.
+_DISABLED = Key[Exchange]("a disabled beneficiary")
 
 
 def _watched(ctx: CheckContext, *fixtures: AccountFixture) -> list[SideEffects]:
@@ -170,7 +174,7 @@ def test_missing_child(ctx: CheckContext) -> None:
 @check("tenancy.sibling-child", UNTOUCHED)
 def test_child_of_sibling(ctx: CheckContext) -> None:
     """A child of another account of the organization is answered with 404, in both directions, also if that
-    account is another customer's; the child is unchanged."""
+    account is another customer's and the child is disabled; the child is unchanged."""
     own, sibling = tenant(ctx, "own"), tenant(ctx, "sibling")
     watched = [own, sibling]
     probes = [
@@ -178,9 +182,19 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
         (sibling, SIBLING, "the other account with this one's child"),
     ]
     if ctx.target.primary.other_customer_id is not None:
-        watched.append(tenant(ctx, "cousin"))
-        probes.append((own, COUSIN, "a child of another customer's account"))
+        watched.append(cousin := tenant(ctx, "cousin"))
+        probes.append((own, COUSIN, name := "a child of another customer's account"))
+        if "beneficiary_id" in ctx.operation.path_parameters and ctx.wanted(name):
+            _disable(ctx, cousin.fixture)
     _judge_elsewhere(ctx, watched, probes)
+
+
+def _disable(ctx: CheckContext, fixture: AccountFixture) -> None:
+    """Disables the beneficiary of a fixture, once in a run: servers look for these apart."""
+    ids = {"account_id": fixture.account_id, "beneficiary_id": fixture.beneficiary_id}
+    purpose = "a beneficiary to disable, which is another customer's"
+    disabling = call("disableBeneficiary", ids)
+    ctx.run.cache.get(_DISABLED.of(fixture.beneficiary_id), lambda: ctx.send(disabling, purpose))
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED)

@@ -13,6 +13,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
 from conformance.wire.provenance import derive, new_key
 from conformance.world.cache import Key, RunCache
+from conformance.world.samples import marker
 
 if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 #: Sample body -> members to replace in it.
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
-_ACCOUNT, _NOBODY = Key[Exchange]("account"), Key[str]("nobody")
+_ACCOUNT, _BENEFICIARY = Key[Exchange]("account"), Key[Exchange]("beneficiary")
+_NOBODY = Key[str]("nobody")
 
 
 def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: Any) -> Call:
@@ -76,9 +78,11 @@ class AccountFixture:
         customer_id: str | None = None,
         restyle: Restyle | None = None,
         place: Place = Place.EMPTY,
+        business: bool = False,
     ) -> None:
         self.run = run
         self.place = place
+        self._business = business
         self._restyle = restyle
         self.client = run.client(organization)
         self._organization = organization
@@ -118,8 +122,18 @@ class AccountFixture:
 
     @property
     def beneficiary(self) -> Exchange:
-        """The exchange that created the beneficiary."""
-        return self._created("createBeneficiary")
+        """The exchange that created the beneficiary: of a `business`, where the server accepts one."""
+        return self._parts.get(_BENEFICIARY, self._new_beneficiary)
+
+    def _new_beneficiary(self) -> Exchange:
+        firm = {"beneficiary_type": "business", "company_name": f"Analytical Engines {marker()}"}
+        fixed = self.run.samples.over("beneficiary").keys()
+        for more in ({"country_code": "GB"}, {}) if self._business and not firm.keys() & fixed else ():
+            body = {**self.body("createBeneficiary"), **firm, **more}
+            made = self.run.send(self.client, self.call("createBeneficiary", body), "a business, to work on")
+            if made.succeeded:
+                return made
+        return self.create("createBeneficiary")
 
     @property
     def beneficiary_id(self) -> str:

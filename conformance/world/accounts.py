@@ -106,6 +106,7 @@ class Accounts:
                 customer_id=primary.other_customer_id if owner == "cousin" else None,
                 restyle=with_marks if whole in _MARKED else None,
                 place=place,
+                business=whole == "sibling tenant" or (whole == "tenant" and owner == "secondary"),
             )
         return fixture if fresh else self._kept.setdefault((purpose, owner), fixture)
 

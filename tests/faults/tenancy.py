@@ -126,6 +126,7 @@ _SORTS = {
     "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
     "createVirtualAccount": {"with an address": b'"address"'},
     "updateBeneficiary": {"an address": b'"address"', "a note": b'"note"'},
+    "createPayout": {"in euros": b'"EUR"'},
 }
 
 faults["tenancy.foreign-parent"] |= {
@@ -148,6 +149,28 @@ faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
         lambda self, ctx, kind, record, parent: record if self.value in ctx.request.body else self.usual(),
         operations=["createPayoutDestination", "updateBeneficiary"],
         each=lambda operation: _SORTS[operation],
+    ),
+}
+
+
+#: Operations below a beneficiary.
+BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
+
+faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
+    "A business is found wherever it is.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: (
+            record if record.get("beneficiary_type") == "business" else self.usual()
+        ),
+        operations=BELOW,
+    ),
+}
+
+faults["tenancy.sibling-child"] |= {
+    "A disabled beneficiary is found wherever it is.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: record if record["status"] == "disabled" else self.usual(),
+        operations=BELOW,
     ),
 }
 

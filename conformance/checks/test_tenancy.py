@@ -22,6 +22,7 @@ from conformance.world.account import AccountFixture, call, renewed, unknown_lik
 from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
 from conformance.world.case import Case
+from conformance.world.shapes import accepts
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"
@@ -262,13 +263,14 @@ def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: S
 
 
 def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]]) -> dict[str, Defaults]:
-    """Owner -> a new default destination, if the server accepts its shape."""
+    """Owner -> a new default destination, of the sample's shape where the server does not accept its own."""
     made = {}
     wanted = ctx.only_wanted((foreign_paths.to_default(whose), whose) for whose in owners)
     for _, whose in wanted:
         fixture, shape = owners[whose]
         with contextlib.suppress(Inconclusive):
-            made[whose] = Defaults(ctx, fixture, shape)
+            known = accepts(ctx.run, "createPayoutDestination", shape)
+            made[whose] = Defaults(ctx, fixture, shape if known else SAMPLE)
     return made
 
 
@@ -291,7 +293,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     }
     # A second fixture in the same account has another beneficiary.
     other = AccountFixture(ctx.run, account_id=fixture.account_id)
-    owners = {"another account's": (sibling, SAMPLE), "another beneficiary's": (other, SAMPLE)}
+    owners = {"another account's": (sibling, SAMPLE), "another beneficiary's": (other, "wallet")}
     if ctx.target.secondary is not None:
         foreign = ctx.run.account("tenant", "secondary")
         references["another organization's"] = (foreign.beneficiary_id, foreign.destination_id)

@@ -93,6 +93,10 @@ faults["tenancy.payout-destination-owner"] |= {
         "on_payout_destination_owner",
         lambda self, ctx, destination: None if destination.get("is_default") else self.usual(),
     ),
+    "The wallet of another beneficiary of the account is paid to.": seam(
+        "on_payout_destination_owner",
+        lambda self, ctx, destination: None if destination.get("type") == "wallet" else self.usual(),
+    ),
 }
 
 

@@ -105,7 +105,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
             body = {**fixture.body(ctx.operation.id), "currency": code, "amount": amount}
             answer = ctx.send(fixture.call(ctx.operation.id, body), what)
             if answer.succeeded:
-                ctx.judge("create.amount-exact", Member(f"{what}, as it was sent", "amount", amount), answer)
+                _judge_sent(ctx, fixture, answer)
     if not odd:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(ctx.operation.id, ""))
@@ -139,7 +139,7 @@ def _send_with_text(
     return ctx.accept(plain, what) if must else ctx.send(plain, what)
 
 
-def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
+def _judge_sent(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
     """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
     body, operation = answer.call.document, ctx.operation.id
     ctx.judge("create.amount-exact", Member("of the value that was sent", "amount", body["amount"]), answer)
@@ -147,6 +147,12 @@ def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) 
     judge_members(ctx, "create.initial-state", answer, initial_state(operation, body), what)
     expected = {**sent(operation, body), "account_id": fixture.account_id}
     judge_members(ctx, "create.echo", answer, expected, what, otherwise=normalized(body))
+
+
+def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
+    """Judges the answer to an amount in the usual currency, in US dollars as well."""
+    _judge_sent(ctx, fixture, answer)
+    body = answer.call.document
     if "payout.amount-in-usd" in ctx.rules:
         if body["currency"] == "USD":
             what = "a payout in US dollars"

@@ -101,6 +101,12 @@ faults["create.echo"] |= {
             *(["beneficiary_id", "payout_destination_id"] if operation == "createPayout" else []),
         ],
     ),
+    "A payment in yen is shown as one in dollars.": showing(
+        lambda self, ctx, document: (
+            {**document, "currency": "USD"} if document["currency"] == "JPY" else document
+        ),
+        operations=("createPayout", "createPayin"),
+    ),
     "This optional field is not kept.": keeping(
         lambda self, fields: {name: value for name, value in fields.items() if name != self.value},
         operations=("createBeneficiary", "createPayoutDestination", "createPayout"),

@@ -19,7 +19,7 @@ from conformance.checks.list_judging import (
 )
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.expectations import Accepted, At, Documented, Equal
+from conformance.judge.expectations import At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
     Listed,
@@ -259,9 +259,6 @@ def _judge_changed(
     if (page := page_of(exchange)) is not None:
         ctx.judge("list.complete", Listed(what, list(made), once=True), exchange)
         _judge_total(ctx, page, what)
-    elif exchange.status == 404:
-        # The beneficiary is there, as the change and later reads show.
-        ctx.judge("list.complete", Accepted(what), exchange)
     if TRAITS[operation].disables:
         # Destinations have a status of their own, which the filter must use.
         disabled = status_filter(ctx.operation.id, ctx.target.array_style, "disabled")

@@ -8,11 +8,10 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.core_messages import Response
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault, faults, refuse, seam
+from .catalogue import Faulty, fault, faults, seam
 from .crashes import Finishes, succeeded, third, without_the_last
 from .kept_texts import rows_of_lists
 from .lists import LONG_LISTS, item
@@ -231,13 +230,6 @@ faults["list.complete"] |= {
     "The total of the destinations of a disabled beneficiary is another one.": seam(
         "count",
         lambda self, ctx, _: self.usual() * (2 if ctx.beneficiary["status"] == "disabled" else 1),
-        operations=("listPayoutDestinations",),
-    ),
-    "The list of the destinations of a disabled beneficiary is answered 404.": seam(
-        "count",
-        lambda self, ctx, _: (
-            refuse(Refusal("missing_child")) if ctx.beneficiary["status"] == "disabled" else self.usual()
-        ),
         operations=("listPayoutDestinations",),
     ),
 }

@@ -78,7 +78,7 @@ WRONG_COUNTRIES = (
     Value("U\u0000", "a letter and a NUL"),
     Value("12", "digits"),
     Value("840", "the numeric code"),
-    Value("U-", "a letter and a sign"),
+    Value("\u0416-", "a letter outside ASCII and a sign"),
     Value("Germany", "a name"),
 )
 
@@ -88,7 +88,7 @@ WRONG_CURRENCIES = (
     Value("USDD", "four letters"),
     Value("US\u0000", "a NUL at its end"),
     Value("123", "digits"),
-    Value("US$", "a sign at its end"),
+    Value("U\u0416$", "a letter outside ASCII and a sign at its end"),
     Value("U", "one letter"),
     Value("US Dollar", "a name"),
 )

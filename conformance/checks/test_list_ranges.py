@@ -82,6 +82,9 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
 #: Pages past the last that overflow no integer.
 _NEAR = ("page 1 past the last of size 10", "page 2 past the last of size 1")
 
+#: A page past the last whose offset overflows 32 bits.
+_FAR = "page=268435457 at size 16"
+
 #: Pages that overflow 64 bits: by their offset at size 16, or by themselves.
 _BEYOND_NUMBERS = {
     "page=2**60+1 at size 16": 2**60 + 1,
@@ -111,7 +114,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
         # In 32 bits 2**32 + 1 is 1, and the offset of page 2**28 + 1 at size 16 is 0.
         probes += [
             ("page=4294967297", query(page=2**32 + 1)),
-            ("page=268435457 at size 16", query(2**28 + 1, 16)),
+            (_FAR, query(2**28 + 1, 16)),
         ]
         probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
         if not ctx.operation.traits.others_add:
@@ -136,6 +139,9 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             ctx.judge(rule, paging.no_items(expected, numbers=numbers, refusable=True), exchange)
             if exchange.succeeded and what in _NEAR:
                 _judge_numbers(ctx, exchange, what, done)
+            elif exchange.succeeded and what == _FAR:
+                # The only page of a size from 11 to 49 on which the size must be shown.
+                ctx.judge("list.echo", paging.echoes(what, "size", 16), exchange)
         if what in ("page 1 past the last of size 10", "page=4294967297"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
             ctx.observe("list.out-of-range", what, answer, exchange)

@@ -249,6 +249,10 @@ faults["list.echo"] |= {
         lambda self, ctx, query: 10 if self.conditions(ctx, query) and "page" not in query else self.usual(),
         operations=[name for name, filters in FILTERS.items() if filters],
     ),
+    "A size of 11 to 49 is read as 10.": seam(
+        "in_range",
+        lambda self, ctx, name, value, highest: 10 if name == "size" and 10 < value < 50 else self.usual(),
+    ),
     "A size of 51 to 99 is read as 50.": seam(
         "in_range",
         lambda self, ctx, name, value, highest: 50 if name == "size" and 50 < value < 100 else self.usual(),

@@ -6,6 +6,7 @@ much as the server allows.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -288,9 +289,12 @@ def account_with_wallets(run: RunContext) -> str:
     """Returns the id of an account of the first customer in which the run has made two wallets, after making
     them where there is none yet; "" where the server refuses that."""
     if not (held := _with_wallets(run)):
-        fixture = run.account("created")
-        for body in run.samples.wallets()[:2]:
-            run.send(fixture.client, fixture.call("createWallet", body), "a wallet in an account of a list")
+        # A read-only run, or one that gets no account, does without.
+        with contextlib.suppress(Inconclusive):
+            fixture = run.account("created")
+            for body in run.samples.wallets()[:2]:
+                request = fixture.call("createWallet", body)
+                run.send(fixture.client, request, "a wallet in an account of a list")
         held = _with_wallets(run)
     return held[0] if held else ""
 

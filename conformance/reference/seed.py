@@ -16,6 +16,9 @@ from conformance.reference.store import Balance, OrganizationRow, Store
 FUNDED_CURRENCIES = ("BRL", "CAD", "CHF", "COP", "EUR", "GBP", "JPY", "MXN", "USD")
 FUNDS = "1" + "0" * 24 + ".00"
 
+#: Currency of the funded account that holds nothing.
+EMPTY_CURRENCY = "SEK"
+
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -83,6 +86,7 @@ def _tenant(store: Store, source: random.Random, now: int) -> Tenant:
     account = add("account", customer, name="Funded account")
     for currency in FUNDED_CURRENCIES:
         store.set_balance(account, Balance(currency, "fiat", FUNDS, "0.00", "0.00", now))
+    store.set_balance(account, Balance(EMPTY_CURRENCY, "fiat", "0.00", "0.00", "0.00", now))
     return Tenant(organization.api_key, organization.secret, customer, other_customer, account)
 
 

@@ -116,6 +116,24 @@ class OtherBalances(Balances):
         return {**element, name: change(element[name])}
 
 
+@fault(
+    "format.money",
+    operations=("getAccountBalances",),
+    each=lambda operation: {
+        f"{name} {how}": (name, way)
+        for name in ("available_balance", "total_balance")
+        for how, way in {"null": None, "with an exponent": "0E-8", "a number": 0}.items()
+    },
+    also=("format.fields",),
+)
+class OtherZeros(Balances):
+    """An amount of a balance is no string that holds a plain decimal where it is zero."""
+
+    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
+        name, zero = self.value
+        return element if float(element[name]) else {**element, name: zero}
+
+
 faults["format.money"] |= {
     "An amount is no string that holds a plain decimal.": of(
         Sets,

@@ -26,9 +26,9 @@ _SIGNS = {"NUL": "con\x00formance", "signs": "\u00e9\U0001f600'%\\<{\n"}
 
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
-    """Each field is empty, and optional ones null, one at a time in a valid body; texts without a maximum are
-    longer than 255 characters, and those with a form have signs in them. Each request is answered below
-    500."""
+    """Each field is empty, optional ones and the members of addresses null, one at a time in a valid body;
+    texts without a maximum are longer than 255 characters, and those with a form have signs in them. Each
+    request is answered below 500."""
     for field in request_fields(at.operation):
         for kind, value in _odd_values(field, at.operation):
             body = to_json({**at.document(), field.name: value})
@@ -41,7 +41,12 @@ def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
 
 
 def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
-    yield "an empty text", ""
+    if not field.members:
+        yield "an empty text", ""
+    else:
+        yield "an object of nulls", dict.fromkeys(field.members)
+        if operation != "createBeneficiary":  # fields.address-members sends it.
+            yield "an empty object", {}
     # fields.null-optional and fields.required-null send most fields of a beneficiary so.
     of_beneficiary = TRAITS[TRAITS[operation].subset_of or operation].creates == "beneficiary"
     if field.name == "company_name" if of_beneficiary else not field.required:

@@ -311,6 +311,29 @@ class CrashesOnTexts(Crashes):
         return isinstance(text, str) and test(text)
 
 
+@fault(
+    "http.no-server-error",
+    operations=[name for name in BODY_OPERATIONS if any(field.members for field in FIELDS[name])],
+    each=lambda operation: {
+        f"{member} {how}": (member, test)
+        for field in FIELDS[operation]
+        for member in field.members
+        for how, test in (
+            ("null", lambda address, name: address.get(name, "") is None),
+            ("left out", lambda address, name: name not in address),
+        )
+    },
+)
+class CrashesOnAddress(Crashes):
+    """An address without one of its texts is answered with 500."""
+
+    def crashes(self, ctx: Context) -> bool:
+        document = _json(ctx)
+        member, test = self.value
+        address = document.get("address") if isinstance(document, dict) else None
+        return isinstance(address, dict) and bool(test(address, member))
+
+
 @fault("http.no-server-error")
 class CrashesOnMethods(Faulty):
     """A method that the path does not have is answered with 500."""

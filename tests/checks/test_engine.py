@@ -46,7 +46,7 @@ def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
         "auth.missing-header-status": Verdict.PASSED,
         "auth.bearer-only": Verdict.PASSED,
     }
-    assert [finding.probes for finding in ctx.findings()] == [6, 6, 3]
+    assert [finding.probes for finding in ctx.findings()] == [5, 5, 3]
 
 
 def test_a_case_whose_control_is_answered_no_better_shows_nothing() -> None:

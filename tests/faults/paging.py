@@ -13,6 +13,15 @@ from conformance.reference.seams.resources import KINDS
 from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
 from .lists import LONG_LISTS, Fetches, envelope
 
+
+def _named_last(self: Any, given: bool) -> int:
+    """The number that the last request named that named one."""
+    held = self.behaviour.__dict__
+    if given:
+        held["named"] = self.usual()
+    return int(held.get("named") or self.usual())
+
+
 faults["list.defaults"] |= {
     "Without size a page has another one.": seam(
         "requested_size",
@@ -35,6 +44,14 @@ faults["list.defaults"] |= {
     ),
     "Without page the second one is shown and called the first.": seam(
         "offset", lambda self, ctx, listing: self.usual() + (0 if b"page" in ctx.query else listing.size)
+    ),
+    "Without page or size the one of the request before holds.": seam(
+        "number",
+        lambda self, ctx, query, name, *limits: (
+            _named_last(self, name in query) if name == self.value else self.usual()
+        ),
+        # Accounts and wallets are too few for a second page.
+        each=lambda operation: ("page", "size")[operation in ("listAccounts", "listWallets") :],
     ),
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import item_fields, shown_as_created
 from conformance.checks.members import judge_last_words, judge_members, look_for
 from conformance.checks.showing import no_balance, showing
 from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state, sent, stated
@@ -18,6 +19,7 @@ from conformance.judge.comparison import (
     MOVING,
     document,
     found_again,
+    identifiers,
     normalized,
     same,
 )
@@ -34,7 +36,8 @@ from conformance.judge.expectations import (
 from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
-from conformance.world.account import call, identifier
+from conformance.wire.pages import MAX_SIZE, query
+from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.shapes import with_all_texts
@@ -97,6 +100,40 @@ def test_text_comes_back_exactly(ctx: CheckContext) -> None:
     elif ctx.usable(rule, answer):
         judge_members(ctx, rule, answer, {name: tried[name] for name, _ in texts}, what)
         judge_last_words(ctx, "create.echo", answer, [*texts], f"{what}, with what stands behind them")
+        if answer.succeeded:
+            _judge_stored(ctx, fixture, answer, list(dict.fromkeys(name for name, _ in texts)))
+
+
+def _judge_stored(ctx: CheckContext, fixture: AccountFixture, created: Exchange, names: list[str]) -> None:
+    """Judges that a read of the new resource, else the list that holds it, shows texts as the create answered
+    or sent them: a database may take fewer characters than JSON. A customer has too many accounts to look for
+    one."""
+    rule, traits = "create.text-exact", ctx.operation.traits
+    answered = {name: created.get(name) for name in names}
+    what = "text of all kinds of letters, read later"
+    if traits.shown_only_by_read:
+        ids = fixture.ids(ctx.operation.id) | {f"{traits.creates}_id": identifier(created)}
+        look = look_for(ctx, call(traits.read_by, ids), what, answered, otherwise=created.call.document)
+        if look.succeeded:
+            told = created.call.document
+            judge_members(ctx, rule, look, answered, what, otherwise=told, shown_by=created)
+        return
+    if not traits.listed_by or traits.shared:
+        return
+    listing = fixture.call(traits.listed_by).with_query(query(1, MAX_SIZE))
+    kept = [
+        shown_as_created(f"{what}: {name} as its create answered it", name=name)
+        for name in names
+        if name in item_fields(traits.listed_by)
+    ]
+    look = ctx.eventually(
+        lambda: ctx.send(listing, what),
+        lambda answer: all(each.judge([answer, created]).good for each in kept),
+        traits.listed_by,
+    )
+    if created.get("id") in (identifiers(look.get("items")) or ()):
+        for each in kept:
+            ctx.judge(rule, each, look, created)
 
 
 @check("create.initial-state")

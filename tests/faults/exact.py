@@ -109,6 +109,24 @@ faults["create.text-exact"] |= {
 }
 
 
+@fault(
+    "create.text-exact",
+    operations=("createBeneficiary", "createPayoutDestination", "createVirtualAccount", "createWallet"),
+    each={
+        "three bytes at most": LOSSES["three bytes at most"],
+        "cut off": lambda text: re.split("[\U00010000-\U0010ffff]", text)[0],
+    },
+)
+class StoredOtherwise(Faulty):
+    """A create answers with the text that was sent, and what is stored has lost characters."""
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        record = ctx.record or {}
+        kept = {name: self.value(value) for name, value in record.items() if isinstance(value, str)}
+        ctx.store.update({**record, **kept})
+
+
 def _tenths(text: str) -> str:
     whole, point, cents = text.partition(".")
     return f"{whole}{point}{cents[:1]}"

@@ -120,6 +120,15 @@ class ListsStayAsTheyWere(Finishes):
         return response.with_document(kept)
 
 
+@fault("list.complete", operations=("listPayoutDestinations", "listVirtualAccounts", "listWallets"))
+class FilteredStayAsTheyWere(ListsStayAsTheyWere):
+    """A list with a filter is answered as it was when it was first read, whatever is created."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        filtered = ctx.listing is not None and ctx.listing.conditions
+        return super().finished(ctx, response) if filtered else response
+
+
 @fault("list.complete", operations=("listAccounts",))
 class LeavesOutTheOldest(Faulty):
     """The account that a customer had before any was created by a request is not in the list."""

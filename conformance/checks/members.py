@@ -9,7 +9,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
-from conformance.judge.comparison import same_instant, show
+from conformance.judge.comparison import alike, same_instant, show, shown
 from conformance.judge.expectations import At, CannotTell, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import AccountFixture
@@ -80,6 +80,17 @@ def keeps_last_word(exchanges: Sequence[Exchange], path: Sequence[str]) -> str:
     if not isinstance(shown, str) or not isinstance(text, str):
         raise CannotTell(f"{path[-1]} is no text that was sent")
     return "" if text.split()[-1] in shown else show(shown)
+
+
+@predicate
+def its_own(exchanges: Sequence[Exchange], name: str) -> str:
+    """One of several requests at once, first, is answered with the value that it sent, and not with that of
+    another one."""
+    answer = exchanges[0]
+    if not answer.succeeded:
+        raise CannotTell(f"{answer.purpose} was answered {answer.described()}")
+    got, sent = answer.get(name), answer.call.document.get(name)
+    return "" if alike(answer.operation or "", name, got, sent) else shown(got)
 
 
 def mismatches(

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.members import its_own
 from conformance.checks.races import Rounds
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
-from conformance.judge.paging import Listed, no_repeats
+from conformance.judge.paging import Listed, echoes, no_repeats
+from conformance.judge.queries import read
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Walk, page_of, walk
 from conformance.world.account import AccountFixture
@@ -87,7 +89,7 @@ class Growth:
         self.take([self.ctx.send(read, "a read of the list as it is") for read in self.reads()])
 
     def take(self, answers: list[Exchange]) -> None:
-        """Records acknowledged elements, and pages with duplicates."""
+        """Records acknowledged elements, pages with duplicates, and answers to other requests."""
         for answer in answers:
             if answer.refused and answer.operation == self.create:
                 self.refused = answer
@@ -96,10 +98,26 @@ class Growth:
             if answer.operation == self.create:
                 if isinstance(answer.get("id"), str):
                     self.acknowledged.add(str(answer.get("id")))
+                expected = self._own_text(answer)
             else:
-                once = no_repeats(f"{answer.call.query} while elements are created: no element twice")
-                if once.judge([answer]).good is False:
-                    self.wrong.append((once, [answer]))
+                expected = [
+                    no_repeats(f"{answer.call.query} while elements are created: no element twice"),
+                    *(
+                        echoes(f"{answer.call.query} while elements are created", name, value)
+                        for name in ("page", "size")
+                        if (value := read(answer.call.query).number(name)) is not None
+                    ),
+                ]
+            for each in expected:
+                if each.judge([answer]).good is False:
+                    others = [other for other in answers if other is not answer]
+                    self.wrong.append((each, [answer, *others]))
+
+    def _own_text(self, created: Exchange) -> list[Expectation]:
+        """The expectation that a create answers with the text that it sent, if it sent any."""
+        name = TRAITS[self.create].free_text
+        own = its_own(f"one of several creates at once: the {name} that it sent", name=name)
+        return [own] if name in created.call.document else []
 
     # ------------------------------------------------------------------ afterwards
 
@@ -146,8 +164,8 @@ class Growth:
 
 @check(RULE)
 def test_list_while_it_grows(ctx: CheckContext) -> None:
-    """Creates elements and reads pages at once: no page shows an element twice, and a walk afterwards shows
-    each created element exactly once."""
+    """Creates elements and reads pages at once: each answer is to its own request, no page shows an element
+    twice, and a walk afterwards shows each created element exactly once."""
     growths = list(_grown(ctx))
     for growth in growths:
         growth.walk()

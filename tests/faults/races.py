@@ -330,3 +330,30 @@ class RepeatsWhileCreating(Faulty):
         if self.here(ctx) and self.__dict__.get("waiting", 0) > 0:
             return (records[:1] + records)[: max(listing.size, 1)]
         return records
+
+
+@fault("list.race", each=("creates", "reads"))
+class OneAtATime(Faulty):
+    """Simultaneous requests of one kind share the place in which the server keeps what was asked for."""
+
+    everywhere = True
+
+    def shared(self, ctx: Context, asked: Any) -> Any:
+        """What the last request asked for that has come meanwhile."""
+        self.__dict__["asked"] = asked
+        pause()
+        return self.__dict__["asked"]
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        mine = KINDS.get(ctx.operation) == KINDS[self.operation]
+        return contextlib.nullcontext() if mine else super().transaction(ctx)
+
+    def kept_fields(self, ctx: Context) -> dict[str, Any]:
+        fields = super().kept_fields(ctx)
+        mine = self.value == "creates" and KINDS[ctx.operation] == KINDS[self.operation]
+        return dict(self.shared(ctx, fields)) if mine else fields
+
+    def list_document(self, ctx: Context) -> Any:
+        if self.here(ctx) and self.value == "reads":
+            ctx.listing = self.shared(ctx, ctx.listing)
+        return super().list_document(ctx)

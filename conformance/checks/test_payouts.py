@@ -8,7 +8,7 @@ from decimal import Decimal
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import compared
-from conformance.checks.members import judge_members, look_for
+from conformance.checks.members import its_own, judge_members, look_for
 from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import MOVING, document, objects
@@ -122,10 +122,12 @@ def _paid(
     return payee, person, paid, default
 
 
-@check("payout.race", "payout.insufficient-funds")
+@check("payout.race", "payout.insufficient-funds", "create.echo")
 def test_payouts_at_once(ctx: CheckContext) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
-    confirmed in further rounds. Records which balances payouts change."""
+    confirmed in further rounds. Each answer shows its own amount and note. Records which balances payouts
+    change."""
+    ctx.not_exercised("create.echo", "no payout was accepted")
     suspicions, judged, unclear = Suspicions(), list[Exchange](), ""
     rounds = Rounds(ctx, 2 * LOST)
     for _ in rounds:
@@ -134,6 +136,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
             stop = refusal_of_valid(refused)
             ctx.skip_judgement("payout.race", stop.reason, refused, stop=stop)
             return
+        _judge_own(ctx, turn[SINGLE + 2 : -1])
         if rounds.spoilt:
             continue
         if not judged and not unclear:
@@ -149,6 +152,16 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
     elif judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
         ctx.judge("payout.race", conserved(what), *judged)
+
+
+def _judge_own(ctx: CheckContext, payouts: list[Exchange]) -> None:
+    """Judges that each of several payouts at once is answered with what it asked for."""
+    for payout in payouts:
+        others = [other for other in payouts if other is not payout]
+        for name in ("amount", "note"):
+            if payout.succeeded and name in payout.call.document:
+                own = its_own(f"one of several payouts at once: the {name} that it sent", name=name)
+                ctx.judge("create.echo", own, payout, *others)
 
 
 def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:

@@ -17,6 +17,7 @@ from tests.specification import ADDRESS, ANSWERS, RESOURCES
 from .catalogue import Faulty, Row, fault, faults, hook, seam
 from .kept_texts import rows_of_creates
 from .kinds import OTHERS
+from .races import NotAtomic, pause
 from .resources import Shows, echoed, free_texts, other, showing
 
 
@@ -416,3 +417,13 @@ faults["create.echo"] |= {
 }
 
 faults["create.echo"] |= rows_of_creates()
+
+
+@fault("create.echo", operations=("createPayout",))
+class PaysAnothers(NotAtomic):
+    """Of simultaneous payouts all are made with the fields of the last one."""
+
+    def kept_fields(self, ctx: Context) -> dict[str, Any]:
+        self.__dict__["asked"] = super().kept_fields(ctx)
+        pause()
+        return dict(self.__dict__["asked"])

@@ -526,3 +526,19 @@ faults["http.no-server-error"] |= {
         each=_unlimited,
     ),
 }
+
+faults["http.no-server-error"] |= {
+    "A PATCH to what another beneficiary of the account has in this field is answered with 500.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            refuse(refusal(500, "server_error", "internal_error"))
+            if any(
+                other.get(self.value) == ctx.values.get(self.value, "") and other["id"] != record["id"]
+                for other in ctx.store.select("beneficiary", record["parent"])
+            )
+            else self.usual()
+        ),
+        operations=("updateBeneficiary",),
+        each=("email", "phone", "tax_id"),
+    ),
+}

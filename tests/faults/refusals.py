@@ -12,6 +12,7 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer, Balance
 from tests.variants.resources import FundsDemanded
@@ -207,6 +208,25 @@ class ClearsTheDefaultElsewhere(Faulty):
                 self.clear_default(ctx)
 
 
+@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
+class StoresWithTheNext(Faulty):
+    """A create is refused for a field, and stored along with the next one that is accepted."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        known = self.__dict__.get("known")
+        if refusal.kind == "invalid_field" and known:
+            record = {**known, **ctx.values, "id": self.new_id(ctx, KINDS[ctx.operation])}
+            self.__dict__.setdefault("waiting", []).append({**record, "parent": self.parent(ctx)["id"]})
+
+    def create(self, ctx: Context) -> None:
+        for record in self.__dict__.pop("waiting", []):
+            if record.get("is_default"):
+                self.clear_default(ctx)
+            ctx.store.insert(KINDS[ctx.operation], record)
+        super().create(ctx)
+        self.__dict__["known"] = ctx.record
+
+
 faults["refusal.changes-nothing"] |= {
     "A PATCH with an invalid field changes the fields before it.": seam(
         "refused",
@@ -229,6 +249,23 @@ class KeepsTheRestOfAddress(Faulty):
         if ctx.beneficiary is not None and isinstance(address, dict) and refusal.kind == "invalid_field":
             texts = {name: value for name, value in address.items() if isinstance(value, str)}
             ctx.store.update({**ctx.beneficiary, "address": {**ctx.beneficiary["address"], **texts}})
+
+
+@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
+class KeepsForTheNext(Faulty):
+    """A PATCH with an invalid field is refused, and the next one stores its valid fields as well."""
+
+    def pending(self, ctx: Context) -> dict[str, Any]:
+        """Fields that wait for the next PATCH of the beneficiary."""
+        waiting = self.__dict__.setdefault("waiting", {})
+        return waiting.setdefault(ctx.params["beneficiary_id"], {})  # type: ignore[no-any-return]
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "invalid_field":
+            self.pending(ctx).update({name: ctx.values[name] for name in ctx.values if name != refusal.field})
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        return super().patched(ctx, {**record, **self.pending(ctx)})
 
 
 @fault("refusal.changes-nothing", operations=("updateBeneficiary", "disableBeneficiary"))

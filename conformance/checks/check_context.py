@@ -5,7 +5,8 @@ decides. An answer that says nothing about a rule (none, 5xx, rate limited) is s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, TypeVarTuple
 
 from conformance.contract.operations import Operation
@@ -15,7 +16,7 @@ from conformance.judge.expectations import Expectation, unusable
 from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
 from conformance.judge.ledger import Entry, Gap
 from conformance.target.file import Target
-from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, race, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import purpose_of
@@ -95,10 +96,13 @@ class CheckContext:
         operation is that of the check unless given."""
         return eventually(self.run.cache, operation or self.operation.id, look, good)
 
-    def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
-        """Sends calls simultaneously. A check of whose races none overlapped cannot pass."""
+    def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
+        """Sends calls simultaneously, those of several organizations by turns. A check of whose races none
+        overlapped cannot pass."""
         self.run.answering()
-        exchanges = self.run.client().race(calls, purpose)
+        clients = itertools.cycle([self.run.client(name) for name in organizations or ("primary",)])
+        racers = [[(client, call, purpose)] for client, call in zip(clients, calls, strict=False)]
+        exchanges = [exchange for [exchange] in race(racers)]
         self.run.sent_all(exchanges)
         self.exchanges += [exchange.number for exchange in exchanges]
         self._races.append(simultaneous(exchanges) > 1)

@@ -14,10 +14,11 @@ from conformance.checks.engine import Engine, hostile, locked_out, tenant
 from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.judge.expectations import CannotTell, Refused, predicate, unusable
+from conformance.judge.expectations import Accepted, CannotTell, Refused, predicate, unusable
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import query
 from conformance.world.account import AccountFixture, call, renewed, unknown_like
 from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
@@ -29,6 +30,9 @@ LEAK = "tenancy.no-leak"
 
 #: Beneficiary -> the answer to the request that disabled it.
 _DISABLED = Key[Exchange]("a disabled beneficiary")
+
+#: Simultaneous requests of two organizations.
+AT_ONCE = 8
 
 
 def _watched(ctx: CheckContext, *fixtures: AccountFixture) -> list[SideEffects]:
@@ -145,6 +149,18 @@ def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
     """Judges that a refusal shows nothing of the other organization."""
     sentence = f"{answer.purpose}: a refusal that shows nothing of the other organization"
     ctx.judge(LEAK, facts.hidden_from(sentence), answer, *facts.exchanges)
+
+
+@check(FOREIGN_PARENT, operations=("listAccounts",))
+def test_foreign_parent_at_once(ctx: CheckContext) -> None:
+    """Two organizations ask for one customer's accounts at once: its owner is answered, the other refused."""
+    owner, stranger = "the owner's request, beside another organization's", "another organization's request"
+    organizations, request = ("primary", "secondary"), ctx.valid().with_query(query(1, 1))
+    answers = ctx.race([request] * AT_ONCE, "requests of two organizations at once", organizations)
+    for answer in answers:
+        mine = answer.organization == "primary"
+        expected = Accepted(owner) if mine else Refused(f"{stranger}, beside the owner's", 403)
+        ctx.judge(FOREIGN_PARENT, expected, answer, *(other for other in answers if other is not answer))
 
 
 @check("tenancy.unknown-parent")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from unicodedata import combining, normalize
@@ -534,3 +536,17 @@ faults["tenancy.missing-child"] |= {
         ),
     ),
 }
+
+
+@fault("tenancy.foreign-parent", operations=("listAccounts",))
+class OneOrganizationAtATime(Faulty):
+    """Whose request it is stands in one place, which the next request overwrites."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext()
+
+    def authenticate(self, ctx: Context) -> None:
+        super().authenticate(ctx)
+        self.__dict__["caller"] = ctx.organization
+        threading.Event().wait(0.02)
+        ctx.organization = self.__dict__["caller"]

@@ -64,10 +64,11 @@ def test_texts_of_all_kinds(ctx: CheckContext) -> None:
     ctx.not_exercised("create.echo", "the server takes none of the texts, or has shown all of them before")
 
 
-@check("beneficiary.update")
+@check("beneficiary.update", "beneficiary.update-text-exact")
 def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
     """Each field of a beneficiary is changed to texts that servers are known to alter, all fields at once:
     each answer, and a read at the end, shows them as sent, unless the server refuses them."""
+    exact = "beneficiary.update-text-exact"
     rule, operation, fixture = "beneficiary.update", ctx.operation.id, ctx.account(fresh=True)
     told, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
     plain = with_all_texts(fixture, "createBeneficiary")
@@ -83,6 +84,7 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
                 patch["beneficiary_type"] = "business"
             answer = person.patch(patch, what)
             if answer.succeeded and texts is precise:
+                judge_members(ctx, exact, answer, {name: body[name] for name, _ in texts}, what)
                 judge_last_words(ctx, rule, answer, texts, f"{what}, with what stands behind them")
             elif answer.succeeded:
                 changed |= patch
@@ -95,6 +97,7 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
         if ctx.usable(rule, later) and later.succeeded:
             judge_members(ctx, rule, later, changed, what)
     ctx.not_exercised(rule, "the server takes none of the texts")
+    ctx.not_exercised(exact, "the server takes no text of all kinds of letters")
 
 
 def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -> list[Exchange]:

@@ -154,3 +154,11 @@ faults["beneficiary.update-text-exact"] |= {
         },
     ),
 }
+
+faults["beneficiary.update-text-exact"] |= {
+    "A PATCH stores texts with other characters.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: self.value(self.usual()) if isinstance(value, str) else self.usual(),
+        each=LOSSES,
+    ),
+}

@@ -550,3 +550,16 @@ class OneOrganizationAtATime(Faulty):
         self.__dict__["caller"] = ctx.organization
         threading.Event().wait(0.02)
         ctx.organization = self.__dict__["caller"]
+
+
+@fault("tenancy.foreign-parent", operations=("updateBeneficiary",))
+class LetInAfterTheOwner(Faulty):
+    """Who may send a request to an address is decided once, and holds for all that follow."""
+
+    def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
+        allowed: set[bytes] = self.__dict__.setdefault("allowed", set())
+        if ctx.path in allowed and (record := self.find(ctx, kind, identifier)) is not None:
+            return record
+        record = super().top_level(ctx, kind, identifier)
+        allowed.add(ctx.path)
+        return record

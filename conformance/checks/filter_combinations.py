@@ -15,7 +15,7 @@ from conformance.checks.list_judging import (
     usable_page,
 )
 from conformance.judge.expectations import predicate
-from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits, total_of_walk
+from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits, number_is, total_of_walk
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Page, Parameters, Walk, page_of, pages_of, query, walk
@@ -51,7 +51,7 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
                     readings = _counted(ctx, lists, filters, page, found)
                     page, found = ctx.eventually(functools.partial(next, readings), _agree)
                 judge_totals(ctx, COMBINE, [page], len((found if part else page).ids), what)
-                judge_by_query(ctx, page.exchange, "list.defaults")
+                judge_by_query(ctx, page.exchange, "list.defaults", "list.pages")
     return valid
 
 
@@ -92,7 +92,7 @@ def combine(
         ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
     elif found := lists.judge(COMBINE, exchange, lists.kept(filters), what):
         judge_totals(ctx, COMBINE, [found], len(found.ids), what)
-        judge_by_query(ctx, found.exchange, "list.echo", "list.defaults")
+        judge_by_query(ctx, found.exchange, "list.echo", "list.defaults", "list.pages")
 
 
 def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: str) -> None:
@@ -101,8 +101,17 @@ def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: st
         exchange = ctx.send(lists.call.with_query([*filters, *query(3, 1)]), what)
         if exchange.refused:
             ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
-        else:
-            lists.judge(COMBINE, exchange, [], what, part=True)
+            return
+        exchange = lists.looked(exchange, lambda answer: _total(answer) in (None, len(lists.kept(filters))))
+        lists.judge(COMBINE, exchange, [], what, part=True)
+        # Elements that the run does not know may have the status.
+        if page_of(exchange) is not None and _total(lists.unfiltered) == len(lists.ids):
+            ctx.judge(COMBINE, number_is(what, "total", len(lists.kept(filters))), exchange)
+
+
+def _total(exchange: Exchange) -> int | None:
+    page = page_of(exchange)
+    return page.total if page else None
 
 
 def past_the_last(ctx: CheckContext, done: Walk, filters: Parameters) -> None:

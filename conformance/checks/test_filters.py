@@ -51,14 +51,14 @@ _KINDS = ("currency", "status", "start_date", "end_date")
 # ---------------------------------------------------------------------- dates
 
 
-@check("list.start-date", "list.complete")
+@check("list.start-date", "list.filters-combine", "list.complete")
 def test_start_date(ctx: CheckContext) -> None:
     """Sends as start_date the `created` of elements, a moment after it, whole seconds and distant dates:
     exactly the elements created at or after it come back."""
     _judge_dates(ctx, "list.start-date", "start_date")
 
 
-@check("list.end-date", "list.complete")
+@check("list.end-date", "list.filters-combine", "list.complete")
 def test_end_date(ctx: CheckContext) -> None:
     """Sends as end_date the `created` of elements, a moment after it, whole seconds and distant dates:
     exactly the elements created before it come back."""
@@ -144,7 +144,7 @@ def _statuses(ctx: CheckContext) -> list[str]:
     return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *shown]))
 
 
-@check("list.currency-filter", "list.complete")
+@check("list.currency-filter", "list.filters-combine", "list.complete")
 def test_currency_filter(ctx: CheckContext) -> None:
     """Filters by present and absent currencies (matched exactly) and by SQL wildcards (no partial match)."""
     lists = Filtered(ctx)
@@ -160,7 +160,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
             # A server may refuse currencies that it does not support.
             refused.append((what, exchange))
         else:
-            lists.judge("list.currency-filter", exchange, [], what)
+            lists.counted(lists.judge("list.currency-filter", exchange, [], what), what)
     for what, exchange in refused:
         ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
     code = str(lists.elements[0].get("currency", ""))

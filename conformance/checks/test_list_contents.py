@@ -239,6 +239,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
                 expected = _active_ones(ctx, listing, made)
             ctx.judge("list.complete", Listed(what, expected), exchange)
             _judge_total(ctx, found, what)
+            judge_by_query(ctx, exchange, "list.pages")
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
             ctx.judge("list.complete", own, exchange)
     ctx.observe_delay("when does a new element show?")

@@ -242,6 +242,32 @@ faults["list.filters-combine"] |= {
         ),
         each=_filters,
     ),
+    "Where nothing matches, total does not heed a filter.": seam(
+        "count",
+        lambda self, ctx, *_: (
+            self.usual()
+            or ctx.store.count(
+                KINDS[ctx.operation],
+                self.list_parent(ctx),
+                self.conditions(
+                    ctx, {name: values for name, values in self.query(ctx).items() if name != self.value}
+                ),
+            )
+        ),
+        each=_filters,
+    ),
+    "From the second page on total does not heed the status.": seam(
+        "count",
+        lambda self, ctx, listing: (
+            self.usual()
+            if listing.page == 1
+            else ctx.store.count(
+                KINDS[ctx.operation],
+                self.list_parent(ctx),
+                [condition for condition in listing.conditions if condition.column != "status"],
+            )
+        ),
+    ),
     "total does not heed the filters.": seam(
         "count", lambda self, ctx, *_: ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
     ),

@@ -284,6 +284,23 @@ faults["list.pages"] |= {
     ),
 }
 
+faults["list.pages"] |= {
+    "Beside a filter pages is that of all elements where size is not named.": seam(
+        "pages",
+        lambda self, ctx, listing: (
+            self.usual()
+            if b"size=" in ctx.query or not listing.conditions
+            else -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
+        ),
+        operations=("listPayoutDestinations", "listVirtualAccounts"),
+    ),
+    "A single element fills no page.": seam(
+        "pages",
+        lambda self, ctx, listing: 0 if listing.total == 1 else self.usual(),
+        operations=[name for name, filters in FILTERS.items() if filters],
+    ),
+}
+
 #: Kind -> wrong number of pages.
 PAGE_NUMBERS: dict[str, Callable[[Listing], int]] = {
     "rounded down": lambda listing: listing.total // listing.size,

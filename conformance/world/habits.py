@@ -84,10 +84,12 @@ def eventually(
     """Reads with back-off until the result is good or time is up; returns the last result.
 
     Reads once only after `in_vain` failed waits for the operation, or after `until` in Unix seconds, local
-    clock, when a write must show.
+    clock, when a write must show. Waits for a resource to be found are counted apart: an effect that never
+    shows says nothing of them.
     """
     seen = look()
-    before = cache.get(_IN_VAIN.of(operation), lambda: 0)
+    failed = _IN_VAIN.of(f"{operation}, to be found" if good is found else operation)
+    before = cache.get(failed, lambda: 0)
     if good(seen) or before >= in_vain:
         return seen
     begun = time.monotonic()
@@ -101,7 +103,7 @@ def eventually(
             cache.put(_WAITED, waited(cache) + late)
             cache.put(_LONGEST.of(operation), max(late, delay(cache, operation)))
             return seen
-    cache.put(_IN_VAIN.of(operation), before + 1)
+    cache.put(failed, before + 1)
     return seen
 
 

@@ -6,7 +6,15 @@ import time
 
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.world.cache import RunCache
-from conformance.world.habits import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within
+from conformance.world.habits import (
+    LONGEST,
+    MOST_IN_VAIN,
+    PAUSES,
+    eventually,
+    expect_within,
+    found,
+    within,
+)
 from tests.support.runs import run_on
 from tests.support.stages import Stage
 from tests.variants.hurry import hurried
@@ -69,6 +77,17 @@ def test_polls_of_old_writes_do_not_use_up_the_waits() -> None:
         eventually(cache, "listWallets", lambda: 0, lambda seen: False, until=time.time() - 60)
     with hurried():
         assert eventually(cache, "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
+
+
+def test_effects_that_never_show_do_not_use_up_the_waits_for_a_resource() -> None:
+    run = run_on()
+    balances = run.account(fresh=True).call("getAccountBalances")
+    missing = run.send(run.client(), balances.but(target="/v1/nothing"), "nothing to be found")
+    answers = iter([missing, missing, run.send(run.client(), balances, "the balances")])
+    with hurried():
+        for _ in range(MOST_IN_VAIN):
+            eventually(run.cache, "getAccountBalances", lambda: 0, lambda seen: False)
+        assert eventually(run.cache, "getAccountBalances", lambda: next(answers), found).succeeded
 
 
 def test_operations_of_which_none_exists_are_waited_for_together() -> None:

@@ -45,6 +45,7 @@ _KINDS = {
     3: "IBAN alone",
     4: "bank details without label",
     5: "a label with signs",
+    6: "a savings account",
 }
 
 #: More destinations than a page of the default size shows.

@@ -230,30 +230,25 @@ class FiltersTheFirstPage(Fetches):
         return everything[offset : offset + listing.size] if offset < listing.total else []
 
 
+def _without(query: Query, filter: str) -> Query:
+    return {name: values for name, values in query.items() if name != filter}
+
+
+def _total_without(self: Any, ctx: Context) -> int:
+    """Returns the number of elements that pass all filters but the fault's."""
+    conditions = self.conditions(ctx, _without(self.query(ctx), self.value))
+    return int(ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), conditions))
+
+
 faults["list.filters-combine"] |= {
     "total does not heed a filter.": seam(
         "count",
-        lambda self, ctx, *_: ctx.store.count(
-            KINDS[ctx.operation],
-            self.list_parent(ctx),
-            self.conditions(
-                ctx, {name: values for name, values in self.query(ctx).items() if name != self.value}
-            ),
-        ),
+        lambda self, ctx, *_: _total_without(self, ctx),
         each=_filters,
     ),
     "Where nothing matches, total does not heed a filter.": seam(
         "count",
-        lambda self, ctx, *_: (
-            self.usual()
-            or ctx.store.count(
-                KINDS[ctx.operation],
-                self.list_parent(ctx),
-                self.conditions(
-                    ctx, {name: values for name, values in self.query(ctx).items() if name != self.value}
-                ),
-            )
-        ),
+        lambda self, ctx, *_: self.usual() or _total_without(self, ctx),
         each=_filters,
     ),
     "From the second page on total does not heed the status.": seam(
@@ -304,7 +299,7 @@ def _ignored_where(test: Callable[[Query, str], bool]) -> Row:
     return seam(
         "conditions",
         lambda self, ctx, query: (
-            self.usual(ctx, {name: values for name, values in query.items() if name != self.value})
+            self.usual(ctx, _without(query, self.value))
             if self.value in query and test(query, self.value)
             else self.usual()
         ),

@@ -143,9 +143,9 @@ class Engine:
             return encoded(own, lower=whose == ENCODED_LOWER)
         return own
 
-    def turn(self, values: Sequence[T]) -> T:
-        """Picks one of several values by the operation: operations take them in turn."""
-        return values[list(OPERATIONS).index(self.operation) % len(values)]
+    def turn(self, values: Sequence[T], ahead: int = 0) -> T:
+        """Picks one of several values by the operation, so many places ahead: operations take turns."""
+        return values[(list(OPERATIONS).index(self.operation) + ahead) % len(values)]
 
     # ------------------------------------------------------------------ sending and judging
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from conformance.checks.engine import Engine
@@ -23,8 +23,6 @@ from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.corpora import ids
 from conformance.world.shapes import accepted_body, accepts
-
-T = TypeVar("T")
 
 #: Ids that may be case-insensitive: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
@@ -144,7 +142,7 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
     of another kind of resource."""
     known, member = at.ids[parameter], at.turn(ids.INHERITED)
     turn = parameters(at.operation).index(parameter)
-    taken = _taken_for(known, *at.turn(further(IN_TURN, turn)))
+    taken = _taken_for(known, *at.turn(IN_TURN, turn))
     for what, near in (*almost(known), *_spaced(known), *taken, (f"the id {member}", member)):
         yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
     with contextlib.suppress(Inconclusive):
@@ -241,11 +239,6 @@ def _taken_for(known: str, what: str, form: str) -> Iterator[tuple[str, str]]:
     """Yields an id of a row of IN_TURN, unless its form changes nothing (an accent needs a letter)."""
     if (near := derive(known, form)) != known:
         yield what, near
-
-
-def further(values: Sequence[T], places: int) -> Sequence[T]:
-    """Rotates values to the left."""
-    return (*values[places:], *values[:places])
 
 
 def almost(known: str) -> Iterator[tuple[str, str]]:

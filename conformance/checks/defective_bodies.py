@@ -20,7 +20,7 @@ from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.world.account import AccountFixture, call, identifier, renewed
-from conformance.world.bodies import SAMPLE, bodies, business_beneficiary
+from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import Body, marker
@@ -33,11 +33,6 @@ _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 #: Account -> its business, of which destinations of one shape are.
 _PAYEES = Key[AccountFixture]("the business of invalid destinations")
 _OF_A_BUSINESS = "IBAN alone"
-
-
-def _as_business(body: Body) -> Body:
-    """Makes a business of a beneficiary; leaves other bodies as they are."""
-    return business_beneficiary(body) if "display_name" in body else body
 
 
 #: Shape of body -> its name in sentences.
@@ -86,12 +81,9 @@ class DefectiveBodies(Engine):
         fixture = self.ctx.account("shared" if TRAITS[self.operation].shared else self._purpose)
         if self.operation != "createPayoutDestination" or self.shape != _OF_A_BUSINESS:
             return fixture
-        if not accepts(self.ctx.run, "createBeneficiary", "business"):
-            return fixture
         account = fixture.account_id
         return self.ctx.run.cache.get(
-            _PAYEES.of(account),
-            lambda: AccountFixture(self.ctx.run, account_id=account, restyle=_as_business),
+            _PAYEES.of(account), lambda: AccountFixture(self.ctx.run, account_id=account, business=True)
         )
 
     @property

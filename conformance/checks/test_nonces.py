@@ -1,22 +1,142 @@
-"""Nonces (section 5.4): consumed by authenticated requests, even refused ones; compared as a whole."""
+"""Nonces (section 5.4): used once, remembered, consumed even by refused requests, compared as a whole."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
-from conformance.checks.auth_probes import AuthProbes, replayed
+from conformance.checks.auth_probes import FORGOTTEN, AuthProbes, earliest, lengthened, replayed
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
-from conformance.wire.messages import Auth, Call
+from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.provenance import derive
 from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
 
 RULE = "auth.nonce-replay"
+
+
+# ---------------------------------------------------------------------- used once
+
+
+@check(RULE, "auth.nonce-replay-idempotent")
+def test_nonces_are_used_once(ctx: CheckContext) -> None:
+    """A used nonce is refused in a request with a fresh valid signature: on the same operation, from and to
+    one of another method, after a request refused for its path, in the very same request, and on POST with
+    its key and body; on lists also between requests of the second organization, on other operations after its
+    request refused for its path."""
+    probes = AuthProbes(ctx)
+    repeated = "auth.nonce-replay-idempotent"
+    first = probes.recent
+    # Sent for test_nonces_stay_used: a nonce is remembered from its use on, not from its timestamp.
+    _ = probes.aged
+    earlier = probes.usual().signed(timestamp_offset=-2)
+    earlier = earlier.but(body=lengthened(earlier.body))
+    if ctx.operation.is_list:
+        earlier = earlier.with_query("page=1&status=active&statuses=active")
+    probes.nonce_replay(RULE, first, earlier, "a nonce used before, with another timestamp")
+    if ctx.operation.is_post:
+        again = first.call.signed(timestamp_offset=-3)
+        probes.nonce_replay(repeated, first, again, "a repeated POST with the same key, body and nonce")
+    what = "a nonce used before in a request that was refused after authentication"
+    engine = probes if ctx.operation.is_list else probes.second
+    if (astray := _astray(engine)) is not None:
+        probes.nonce_replay(RULE, astray, engine.call(engine.case("", "")).signed(timestamp_offset=-2), what)
+    _shared_nonces(ctx, probes)
+    identical = first.call.signed(timestamp=first.timestamp)
+    probes.nonce_replay(
+        repeated if ctx.operation.is_post else RULE, first, identical, "the very same request again"
+    )
+    what = "a nonce that the second organization used before"
+    if ctx.operation.is_list and ctx.wanted(what) and (second := probes.second) is not probes:
+        # Lists only, as they create nothing.
+        used = probes.passed(second.send(second.fixture.call(probes.operation), f"{what}, now new"))
+        probes.nonce_replay(
+            RULE, used, second.fixture.call(probes.operation).signed(timestamp_offset=-2), what
+        )
+
+
+def _astray(at: Engine) -> Exchange | None:
+    """Sends a valid request with an unknown id; returns it if the server refuses it after authentication."""
+    place = {parameters(at.operation)[0]: UNKNOWN}
+    wrong = at.call(at.case("", "", whose=place)).signed(signature_forms="other.32")
+    unsigned = at.send(wrong, "a wrong signature and an unknown top-level id")
+    valid = at.call(at.case("", "", whose=place))
+    astray = at.send(valid, "a valid request but for an unknown top-level id")
+    after = astray.refused and not astray.refused_authentication and not astray.throttled
+    return astray if after and unsigned.refused_authentication else None
+
+
+#: Method -> operations of another method to share a nonce with; the second where the first is suspect.
+_PARTNERS = {
+    "GET": ("createVirtualAccount", "updateBeneficiary"),
+    "POST": ("listAccounts", "getAccountBalances"),
+    "PATCH": ("listAccounts", "getAccountBalances"),
+}
+
+
+def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
+    """Judges nonces used on this operation and then on one of another method, and in the other order."""
+    here = ctx.operation.id
+    # A control, of the same method where there is one, to test a partner with.
+    reads, writes = ("listAccounts", "getAccountBalances"), ("createVirtualAccount", "createBeneficiary")
+    third = next(other for other in (reads if ctx.operation.method == "GET" else writes) if other != here)
+
+    def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
+        call = probes.valid() if operation == here else ctx.run.account("authentication").call(operation)
+        return ctx.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
+
+    def share(first: str, second: str) -> tuple[Exchange, str]:
+        new = f"a valid {first}, whose nonce is used again"
+        used = probes.recent if first == here else probes.passed(send(first, new))
+        what = f"a nonce used before on {first}, now on {second}"
+        return send(second, what, used.nonce), what
+
+    _judge_shared(ctx, lambda partner: share(here, partner), lambda partner: share(third, partner))
+    _judge_shared(ctx, lambda partner: share(partner, here), lambda partner: share(partner, third))
+
+
+def _judge_shared(
+    ctx: CheckContext,
+    probe: Callable[[str], tuple[Exchange, str]],
+    control: Callable[[str], tuple[Exchange, str]],
+) -> None:
+    """Judges one order of sharing a nonce with a partner.
+
+    A partner that fails with a third operation as well is suspect: the defect may be its own."""
+    suspects: list[tuple[Exchange, str]] = []
+    for partner in _PARTNERS[ctx.operation.method]:
+        try:
+            answer, what = probe(partner)
+            suspects.append((answer, what))
+            refused = replayed(what)
+            if refused.judge([answer]).good or refused.judge([control(partner)[0]]).good:
+                ctx.judge(RULE, refused, answer)
+                return
+        except Inconclusive as stop:
+            ctx.skip_judgement(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
+    # All partners fail: the defect is not their own.
+    for answer, what in suspects[:1]:
+        ctx.judge(RULE, replayed(what), answer)
+
+
+@check(RULE, last=True, waits=True)
+def test_nonces_stay_used(ctx: CheckContext) -> None:
+    """The first nonce of the run, and one beside an almost expired timestamp, sent again: refused."""
+    probes = AuthProbes(ctx)
+    first = earliest(ctx) or probes.recent
+    probes.nonce_replay(RULE, first, probes.usual(), "a nonce used before, many requests ago")
+    what = "a nonce used seconds ago beside a timestamp that was almost too old"
+    if ctx.wanted(what) and not (aged := probes.aged).refused_authentication:
+        ctx.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
+        probes.nonce_replay(RULE, aged, probes.usual(), what)
+
+
+# ---------------------------------------------------------------------- refused requests
 
 
 def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:

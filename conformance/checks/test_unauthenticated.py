@@ -1,14 +1,13 @@
-"""Requests that fail authentication are refused before anything else and have no effect; used nonces and
-idempotency keys are remembered."""
+"""Requests that fail authentication are refused before anything else and have no effect; used keys are
+remembered."""
 
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.checks.auth_probes import FORGOTTEN, AuthProbes, earliest
+from conformance.checks.auth_probes import AuthProbes, earliest
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -127,18 +126,6 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     effects = SideEffects(ctx, fixture).start()
     answers = attempt()
     effects.judge_refused("requests that fail authentication", answers, attempt)
-
-
-@check("auth.nonce-replay", last=True, waits=True)
-def test_nonces_stay_used(ctx: CheckContext) -> None:
-    """The first nonce of the run, and one beside an almost expired timestamp, sent again: refused."""
-    probes = AuthProbes(ctx)
-    first = earliest(ctx) or probes.recent
-    probes.nonce_replay("auth.nonce-replay", first, probes.usual(), "a nonce used before, many requests ago")
-    what = "a nonce used seconds ago beside a timestamp that was almost too old"
-    if ctx.wanted(what) and not (aged := probes.aged).refused_authentication:
-        ctx.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
-        probes.nonce_replay("auth.nonce-replay", aged, probes.usual(), what)
 
 
 @check("idempotency.replay", "idempotency.conflict", last=True)

@@ -20,7 +20,7 @@ def test_the_replay_file_is_made_from_the_run_that_confirmed(tmp_path: Path) -> 
     )
     worker.run = run
     shared = run.account("authentication").beneficiary_id
-    check = load_checks()["test_authentication.test_nonces_are_used_once"]
+    check = load_checks()["test_nonces.test_nonces_are_used_once"]
     findings, numbers = worker.run_check(check, "getBeneficiary")
     [failed] = [finding for finding in findings if finding.rule == "auth.nonce-replay"]
     assert failed.confirmed == "confirmed"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import json
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -58,7 +57,11 @@ class Numbers:
     payouts: int = 0
 
     def __add__(self, other: Numbers) -> Numbers:
-        return Numbers(*map(operator.add, astuple(self), astuple(other)))
+        return Numbers(
+            self.requests + other.requests,
+            self.creations + other.creations,
+            self.payouts + other.payouts,
+        )
 
     def times(self, factor: float) -> Numbers:
         """The numbers multiplied by a factor, rounded."""

@@ -21,7 +21,7 @@ R = TypeVar("R")
 OWN_TIME = 0.003
 
 #: Processor time of a generated request, relative to that of a check's request.
-GENERATED = 2.5
+GENERATED = 2.0
 
 #: Minimum and maximum number of lanes on a user's server. Even with low latency several help under eventual
 #: consistency, where a lane mostly waits for writes to show.

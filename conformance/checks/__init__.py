@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from conformance.checks.check import CHECKS, Check
 
 
+@functools.cache
 def load_checks() -> dict[str, Check]:
     """Imports the modules of checks; returns all checks by name."""
     for module in pkgutil.iter_modules(__path__):

@@ -20,7 +20,9 @@ _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 #: Integers of more digits are read as floats: Python limits an integer to 4,300 digits, RFC 8259 does not.
 _EXACT_DIGITS = 4000
 
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+#: Bracket -> what it adds to the depth.
+_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 #: JSON strings; an unterminated last one matches too, which keeps the search linear.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
@@ -94,7 +96,7 @@ def all_objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _deepest(text: bytes) -> int:
-    steps = (1 if bracket in b"[{" else -1 for bracket in text.translate(None, _NO_BRACKETS))
+    steps = map(_STEPS.__getitem__, text.translate(None, _NO_BRACKETS))
     return max(itertools.accumulate(steps), default=0)
 
 

@@ -28,8 +28,8 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def random_text(alphabet: str, length: int) -> str:
-    """A text of random characters."""
-    return "".join(secrets.choice(alphabet) for _ in range(length))
+    """A text of random characters of an alphabet of at most 256, almost equally frequent."""
+    return "".join(alphabet[byte % len(alphabet)] for byte in secrets.token_bytes(length))
 
 
 class Base:

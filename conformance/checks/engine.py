@@ -296,14 +296,17 @@ E = TypeVar("E", bound=Engine)
 
 
 def table(
-    *rules: str, at: Callable[[CheckContext], E], operations: tuple[str, ...] | None = None
+    *rules: str,
+    at: Callable[[CheckContext], E],
+    operations: tuple[str, ...] | None = None,
+    then: Callable[[CheckContext, list[Exchange]], None] = lambda ctx, answers: None,
 ) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
     """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
-    judges them. Raises KeyError for an unknown rule."""
+    judges them, `then` gets the answers. Raises KeyError for an unknown rule."""
 
     def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
         def run(ctx: CheckContext) -> None:
-            at(ctx).run(cases)
+            then(ctx, at(ctx).run(cases))
 
         return check(*rules, operations=operations)(named_as(cases, run))
 

@@ -37,7 +37,7 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
             ctx.skip_judgement(COMBINE, reason, exchange, cause=rules_of(filters)[0])
             continue
         valid[name] = filters
-        judge_totals(ctx, COMBINE, [found], len(found.ids), f"{name} alone")
+        lists.counted(found, f"{name} alone")
         if not ctx.wanted(f"{name} without page and size"):
             continue
         if len(kept) < len(lists.elements):
@@ -50,7 +50,7 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
                     # Statuses may have changed since `found`.
                     readings = _counted(ctx, lists, filters, page, found)
                     page, found = ctx.eventually(functools.partial(next, readings), _agree)
-                judge_totals(ctx, COMBINE, [page], len((found if part else page).ids), what)
+                lists.counted(page, what, found if part else page)
                 judge_by_query(ctx, page.exchange, "list.defaults", "list.pages")
     return valid
 
@@ -91,7 +91,7 @@ def combine(
     if refusable and exchange.refused:
         ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
     elif found := lists.judge(COMBINE, exchange, lists.kept(filters), what):
-        judge_totals(ctx, COMBINE, [found], len(found.ids), what)
+        lists.counted(found, what)
         judge_by_query(ctx, found.exchange, "list.echo", "list.defaults", "list.pages")
 
 

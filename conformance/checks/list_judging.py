@@ -269,13 +269,16 @@ class Filtered:
         """Judges that filters keep exactly the matching elements, if the run wants this probe."""
         if not self.ctx.wanted(what):
             return None
-        return self.counted(self.judge(rule, self.send(filters, what), self.kept(filters), what), what)
-
-    def counted(self, page: Page | None, what: str) -> Page | None:
-        """Judges that the total of a page is the number of its elements; returns the page."""
-        if page is not None and len(page.items) < MAX_SIZE:
-            judge_totals(self.ctx, "list.filters-combine", [page], len(set(page.ids)), what)
+        page = self.judge(rule, self.send(filters, what), self.kept(filters), what)
+        self.counted(page, what)
         return page
+
+    def counted(self, page: Page | None, what: str, whole: Page | None = None) -> None:
+        """Judges that the total of a page is the number of elements on it, or on `whole`; the largest page
+        may not show all."""
+        shown = whole or page
+        if page is not None and shown is not None and len(shown.items) < MAX_SIZE:
+            judge_totals(self.ctx, "list.filters-combine", [page], len(set(shown.ids)), what)
 
     def judge(
         self, rule: str, exchange: Exchange, expected: Collection[str], what: str, *, part: bool = False

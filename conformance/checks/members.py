@@ -31,17 +31,18 @@ def judge_members(
     """Judges the documented members of an answer, except `but`, by their expected values, or by those of a
     second source (`otherwise`): where two sources disagree, either is right. `shown_by` is the answer that
     the values come from: a replay compares with what it shows then. format.object judges `object`."""
-    left_out, second = {"object", *but}, otherwise or {}
-    for name in documented(exchange.operation or ""):
-        if name not in expected or name in left_out:
-            continue
+    for name in _judged(exchange, expected, but):
+        other = (otherwise or {}).get(name, MISSING)
         if shown_by is None:
-            member = Member(what, name, expected[name], second.get(name, MISSING))
-            ctx.judge(rule, member, exchange)
+            ctx.judge(rule, Member(what, name, expected[name], other), exchange)
         else:
             told = f"{what} as {show(expected[name])}"
-            member = Member(told, name, At(name, of=1), second.get(name, MISSING))
-            ctx.judge(rule, member, exchange, shown_by)
+            ctx.judge(rule, Member(told, name, At(name, of=1), other), exchange, shown_by)
+
+
+def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:
+    left_out = {"object", *but}
+    return [name for name in documented(exchange.operation or "") if name in expected.keys() - left_out]
 
 
 def send_with_texts(
@@ -101,13 +102,11 @@ def mismatches(
     otherwise: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Returns the documented members that `judge_members` would find wrong."""
-    operation, left_out, second = exchange.operation or "", {"object", *but}, otherwise or {}
+    second = otherwise or {}
     return [
         name
-        for name in documented(operation)
-        if name in expected
-        and name not in left_out
-        and not Member("", name, expected[name], second.get(name, MISSING)).judge([exchange]).good
+        for name in _judged(exchange, expected, but)
+        if not Member("", name, expected[name], second.get(name, MISSING)).judge([exchange]).good
     ]
 
 

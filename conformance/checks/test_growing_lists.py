@@ -98,7 +98,9 @@ class Growth:
             if answer.operation == self.create:
                 if isinstance(answer.get("id"), str):
                     self.acknowledged.add(str(answer.get("id")))
-                expected = self._own_text(answer)
+                name = TRAITS[self.create].free_text
+                own = its_own(f"one of several creates at once: the {name} that it sent", name=name)
+                expected: list[Expectation] = [own] if name in answer.call.document else []
             else:
                 expected = [
                     no_repeats(f"{answer.call.query} while elements are created: no element twice"),
@@ -112,12 +114,6 @@ class Growth:
                 if each.judge([answer]).good is False:
                     others = [other for other in answers if other is not answer]
                     self.wrong.append((each, [answer, *others]))
-
-    def _own_text(self, created: Exchange) -> list[Expectation]:
-        """The expectation that a create answers with the text that it sent, if it sent any."""
-        name = TRAITS[self.create].free_text
-        own = its_own(f"one of several creates at once: the {name} that it sent", name=name)
-        return [own] if name in created.call.document else []
 
     # ------------------------------------------------------------------ afterwards
 

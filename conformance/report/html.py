@@ -150,8 +150,9 @@ def _values(document: Document) -> dict[str, Any]:
         "shown_reasons": REASONS,
         "left_out": summary.left_out(document),
         "again": commands.again(document.run.options, document.run.seed),
-        "axis": plots.axis(),
         "course": plots.course(document.moments),
+        "course_size": plots.COURSE,
+        "latency_size": plots.LATENCY,
         "latencies": [plots.row(row) for row in document.latency],
         "facts": summary.run_facts(document),
         "kept": (

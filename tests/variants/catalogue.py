@@ -308,6 +308,7 @@ VARIANTS: tuple[Variant, ...] = (
             payments.CurrencyOfTheDestination,
             auth.IdsOfAForm,
             oddities.EchoingErrors,
+            demands.PersonsWithoutDigits,
         ),
     ),
     Variant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.contract.fields import Field
 from conformance.reference.behaviour import Behaviour
@@ -134,14 +134,22 @@ class LatinNames(Behaviour):
 
 
 @choice()
-class NamesWithoutDigits(Behaviour):
-    """Refuses digits in the names of persons."""
+class PersonsWithoutDigits(Behaviour):
+    """Refuses digits in the names of persons, but not in how they are shown."""
+
+    names: ClassVar[tuple[str, ...]] = ("first_name", "middle_name", "last_name")
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
         super().check_value(ctx, field, value)
-        people = ("first_name", "middle_name", "last_name", "display_name")
-        if field.name in people and any(character.isdigit() for character in str(value)):
+        if field.name in self.names and any(character.isdigit() for character in str(value)):
             raise self.invalid(ctx, field, "invalid_characters", "holds a digit")
+
+
+@choice()
+class NamesWithoutDigits(PersonsWithoutDigits):
+    """Refuses digits in all names of persons."""
+
+    names = (*PersonsWithoutDigits.names, "display_name")
 
 
 @choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))

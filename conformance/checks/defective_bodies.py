@@ -23,7 +23,7 @@ from conformance.world.account import AccountFixture, call, identifier, renewed
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
-from conformance.world.samples import Body, marker
+from conformance.world.samples import Body, marker, other_value
 from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
 
 P = ParamSpec("P")
@@ -127,7 +127,7 @@ class DefectiveBodies(Engine):
         An update also changes a field before the defective one and one after it, to show a partial update."""
         if not TRAITS[self.operation].subset_of:
             return {**self._another(name), name: value}
-        title = "Dr" if self.good("title") != "Dr" else "Mr"
+        title = other_value("title", str(self.good("title")))
         around = {"title": title, name: value, "note": f"conformance {marker()}"}
         return {**around, name: value}
 

@@ -74,7 +74,7 @@ def _email(_: Body) -> str:
 
 
 #: Another person's title and names than the sample's.
-NAMES = {"title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper"}
+NAMES = {"title": "Mr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper"}
 
 #: Another person than the sample's. The telephone numbers begin with a range that Ofcom reserves for fiction.
 _PERSON = {

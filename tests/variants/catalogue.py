@@ -219,6 +219,7 @@ VARIANTS: tuple[Variant, ...] = (
         "payment network",
         (
             demands.TitlesListed,
+            demands.CompaniesOfBusinesses,
             demands.TaxIdsOfAForm,
             demands.LatinNames,
             demands.NamesWithoutDigits,

@@ -100,7 +100,7 @@ class BankAccountsFound(Behaviour):
 
 # ---------------------------------------------------------------------- forms of values
 
-TITLES = ("Mr", "Mrs", "Ms", "Miss", "Mx", "Dr", "Prof")
+TITLES = ("Mr", "Mrs", "Ms", "Miss")
 
 
 @choice()
@@ -111,6 +111,16 @@ class TitlesListed(Behaviour):
         super().check_value(ctx, field, value)
         if field.name == "title" and value not in TITLES:
             raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(TITLES))
+
+
+@choice()
+class CompaniesOfBusinesses(Behaviour):
+    """Refuses a company name of an individual."""
+
+    def check_company_name(self, ctx: Context, fields: Record) -> None:
+        super().check_company_name(ctx, fields)
+        if fields.get("beneficiary_type") != "business" and ctx.values.get("company_name") is not None:
+            raise self.invalid(ctx, Field("company_name"), "not_allowed", "is allowed for a business only")
 
 
 @choice()

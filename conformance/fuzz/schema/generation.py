@@ -103,6 +103,8 @@ def _body(described: Operation, view: str, valid: ValidBody) -> dict[str, Any]:
 
 
 def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | None:
+    if field.name == "company_name" and field.name not in valid.body:
+        return None  # A server may refuse that of an individual.
     if field.name in FREE_TEXT and field.name not in valid.pinned:
         return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT))
     match field.name:

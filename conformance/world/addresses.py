@@ -10,9 +10,9 @@ def abroad(sample: Body) -> str:
     return "DE" if sample.get("country_code") != "DE" else "US"
 
 
-def address_abroad(sample: Body) -> Body:
+def address_abroad(sample: Body, region: str = "region") -> Body:
     # The postal code has a leading zero; the country differs from the destination's.
-    return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": abroad(sample)}
+    return {**address(region), "city": "Dresden", "postal_code": "01067", "country": abroad(sample)}
 
 
 #: With spaces, apostrophes and words in lower case.

@@ -342,7 +342,11 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         ),
     },
     "createVirtualAccount": {
-        "an address": [{"address": address("state")}],
+        # A server may want it where the currency is.
+        "an address": [
+            {"address": address("state")},
+            {"address": lambda sample: address_abroad(sample, "state")},
+        ],
         "another currency": _other_currencies("createVirtualAccount", address=address("state")),
         "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
         "the longest label": [{"label": _longest("label")}, {}],

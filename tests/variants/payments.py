@@ -73,12 +73,15 @@ class FittingFieldsOnly(Behaviour):
 
 @choice("fields.address-members")
 class AddressesChecked(Behaviour):
-    """Requires an assigned country and short members in an address."""
+    """Requires an assigned country and short members in an address, and one in Europe for euro accounts."""
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
         super().check_address(ctx, field, value)
         texts = [value[name] for name in field.members if isinstance(value.get(name), str)]
-        if value.get("country") not in (None, *COUNTRIES) or any(len(text) > 70 for text in texts):
+        known = COUNTRIES
+        if ctx.operation == "createVirtualAccount" and ctx.body.get("currency") == "EUR":
+            known = frozenset({"BE", "DE", "ES", "FR"})
+        if value.get("country") not in (None, *known) or any(len(text) > 70 for text in texts):
             raise self.invalid(ctx, field, "malformed", "is malformed")
 
 

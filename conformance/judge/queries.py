@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from conformance.contract import timestamps
 from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell
 from conformance.wire.pages import MAX_SIZE
 
@@ -134,13 +135,15 @@ def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[st
 
 
 def _is_plain(operation: str, name: str, value: str) -> bool:
-    """True if a filter's value has one meaning for every server; unknown statuses have none."""
+    """True if a filter's value has one meaning for every server; unknown statuses, and codes of the other
+    kind of currency, have none."""
     match MEMBERS[name]:
         case "status":
             item = response_schema(operation)["properties"]["items"]["items"]
             return value in item["properties"]["status"]["enum"]
         case "currency":
-            return re.fullmatch("[A-Z]{3,4}", value) is not None
+            crypto = TRAITS[ADDS_TO[operation]].unique_pair
+            return re.fullmatch("[A-Z]{3,4}" if crypto else "[A-Z]{3}", value) is not None
     return _SHOWN_DATE.fullmatch(value) is not None and timestamps.parse(value) is not None
 
 

@@ -292,7 +292,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("few accounts", (payments.FewAccounts,), unreached=tuple(OPERATIONS)),
     Variant("furnished", (jobs.AccountsFurnished,)),
     Variant("furnished later", (jobs.AccountsFurnishedLater,)),
-    Variant("periods checked", (lists.PeriodsChecked, lists.UnknownStatusesPassedOver)),
+    Variant("periods checked", (lists.PeriodsChecked, lists.UnknownValuesPassedOver)),
     Variant("balances uneven", (replicas.BalancesUneven,)),
     Variant("defaults moved later", (jobs.DefaultsMovedLater,)),
     Variant("first default stays", (demands.FirstDefaultStays,)),

@@ -45,7 +45,7 @@ EXCLUSIVE = (
     {"LimitedBehindAuthentication", "limited in front", "limited without a word", "rate limited"},
     # Malformed filters are ignored by one and refused by the other.
     {"OddFiltersMatchNothing", "DatesInUtc"},
-    {"OddFiltersMatchNothing", "UnknownStatusesPassedOver"},
+    {"OddFiltersMatchNothing", "UnknownValuesPassedOver"},
     # The verified payee of the target file is outside Britain.
     {"BritainOnly", "VettedPayees"},
     # Different orders of the stages.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -98,8 +99,14 @@ class OddFiltersMatchNothing(Behaviour):
 
 
 @choice("list.odd-filters")
-class UnknownStatusesPassedOver(Behaviour):
-    """Ignores a status that no element can have; without a remaining status there is no filter."""
+class UnknownValuesPassedOver(Behaviour):
+    """Ignores a status that no element can have, and what is no ISO 4217 code of a virtual account; without a
+    remaining value there is no filter."""
+
+    def currency_condition(self, ctx: Context, query: Mapping[str, list[str]]) -> Condition | None:
+        code = self.parameter(ctx, query, "currency") or "USD"
+        passed_over = ctx.operation == "listVirtualAccounts" and not re.fullmatch("[A-Z]{3}", code)
+        return None if passed_over else super().currency_condition(ctx, query)
 
     def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
         known = []

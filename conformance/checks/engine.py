@@ -158,13 +158,14 @@ class Engine:
     def perform(self, case: Case) -> Exchange:
         """Sends a case and judges its answer, or records it for an open rule."""
         call = self.call(case)
+        sent = call.but(operation=None) if case.front_end else call
         if RULES[case.rule].level is Level.OPEN:
-            answer = self.ctx.send(call, case.name)
+            answer = self.ctx.send(sent, case.name)
             self.ctx.record(case.rule, case.name, answer, self.seen(answer))
             return answer
         # Before the request: a case that the oracle cannot judge is not sent.
         self.reason(case, self.expected(case, call))
-        answer = self.send(call.but(operation=None) if case.front_end else call, case.name)
+        answer = self.send(sent, case.name)
         self.judge(case, answer)
         return answer
 

@@ -275,8 +275,8 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
         yield at.case(rule, question, auth=auth)
     bearer = (("Authorization", "Bearer beside"),)
     yield at.case("auth.bearer-beside", "Authorization: Bearer beside a valid signature", headers=bearer)
-    unsigned = Auth(signed_body=b"")
-    yield at.case("auth.body-on-get", "a body that is not signed", body=b"{}", auth=unsigned)
+    rule, unsigned = "auth.body-on-get", Auth(signed_body=b"")
+    yield at.case(rule, "a body that is not signed", body=b"{}", auth=unsigned, front_end=True)
 
 
 @check("auth.nonce-scope")

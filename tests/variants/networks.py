@@ -140,15 +140,20 @@ _ATTACKS = re.compile(
 )
 
 
+#: What frameworks refuse in a path: an encoded slash, percent sign or control character.
+_ENCODED = re.compile(rb"[^?]*%(?:2[5Ff]|[01][0-9A-Fa-f]|7[Ff])")
+
+
 def _malformed(request: httpx.Request, target: bytes) -> bool:
     """Returns True for a target with invalid characters, or a header with control or non-ASCII bytes."""
-    odd = not _TARGET.fullmatch(target) or b"%2f" in target.partition(b"?")[0].lower()
+    odd = not _TARGET.fullmatch(target) or bool(_ENCODED.match(target))
     return odd or not all(_VALUE.fullmatch(value) for _, value in request.headers.raw)
 
 
 def _attacking(request: httpx.Request, target: bytes) -> bool:
-    """Returns True for a request that resembles an attack."""
-    return bool(_ATTACKS.search(target) or _ATTACKS.search(request.content))
+    """Returns True for a request that resembles an attack, or a GET with a body (RFC 9110, 9.3.1)."""
+    odd = request.method == "GET" and request.content
+    return bool(odd or _ATTACKS.search(target) or _ATTACKS.search(request.content))
 
 
 def _long_header(request: httpx.Request, target: bytes) -> bool:

@@ -12,7 +12,8 @@ from conformance.wire.messages import Exchange
 #: Fields of a payout destination that answers mask or omit.
 HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 
-#: Minimum length of a number: shorter ones may occur by chance.
+#: Minimum length of a number, without zeros at its beginning, as ids of databases may have them: shorter ones
+#: may occur by chance.
 _SHORTEST = 8
 
 #: Maximum characters remembered of a string in another field.
@@ -46,7 +47,7 @@ class HiddenNumbers:
             self._accounts[str(exchange.get("id"))] = account
         for name in hidden:
             value = body.get(name)
-            if isinstance(value, str) and len(value) >= _SHORTEST and value.isascii():
+            if isinstance(value, str) and len(value.lstrip("0")) >= _SHORTEST and value.isascii():
                 self._numbers.setdefault(account, {})[squeezed(value)] = name, exchange.number
         shown = {name: value for name, value in body.items() if name not in hidden}
         self._texts.setdefault(account, set()).update(

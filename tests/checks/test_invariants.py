@@ -59,6 +59,7 @@ def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: boo
     [
         pytest.param("10002000300040005", "Ada Lovelace", True, id="shown"),
         pytest.param("__not_in_enum__", "__not_in_enum__", False, id="also-in-another-field"),
+        pytest.param("00000456", "Ada Lovelace", False, id="as-short-as-an-id-behind-zeros"),
     ],
 )
 def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, broken: bool) -> None:

@@ -30,8 +30,11 @@ from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import SHAPES, accepted_body, accepts
 
-#: Name of the probe that changes all fields.
+_ACUTE = str.maketrans("aeiou", "\u00e1\u00e9\u00ed\u00f3\u00fa")
+
+#: Names of the probes that change all fields, and the type of one business twice.
 _SEVERAL = "several fields"
+_TURNED, _BACK = "beneficiary_type of a business", "beneficiary_type of what was a business"
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,22 @@ class _Change:
         return body, answer
 
 
-def _new_values(fixture: AccountFixture) -> Body:
-    """New values for the fields of a beneficiary, close to the target file's where it sets them."""
+#: Other members of the sample's address: it stays one.
+_NEARBY = {
+    "address_line": "22 Other Road",
+    "city": "New York City",
+    "region": "New York",
+    "postal_code": "10002",
+}
+
+
+def _new_values(fixture: AccountFixture, moved: str = "address_line") -> Body:
+    """New values for the fields of a beneficiary, close to the target file's where it sets them. Of the
+    address one member changes, if the target file sets none: a server may compare only some of them."""
     own, word = fixture.run.samples, samples.marker()
     sample, told = own.beneficiary(), own.over("beneficiary")
-    street = {"address_line": "22 Other Road"}
-    if "address" not in told:
-        street |= {"city": "Boston", "region": "MA", "postal_code": "02101"}
+    if "address" in told:
+        moved = "address_line"
     phone = sample["phone"]
     if "phone" in told:
         phone = phone[:-1] + ("4" if phone.endswith("3") else "3")
@@ -70,10 +82,22 @@ def _new_values(fixture: AccountFixture) -> Body:
         "display_name": f"Grace Hopper {word}",
         "email": f"{word}.{sample['email']}",
         "phone": phone,
-        "address": {**sample["address"], **street},
+        "address": {**sample["address"], moved: _NEARBY[moved]},
         "tax_id": sample["tax_id"],
         "country_code": sample["country_code"],
         "note": f"changed {word}",
+    }
+
+
+def _barely(fixture: AccountFixture, texts: Body) -> Body:
+    """New values that a server which compares loosely takes for those of a beneficiary: in capitals, with an
+    accent, a full stop, more words, or another region alone."""
+    return {
+        "first_name": texts["first_name"].upper(),
+        "middle_name": texts["middle_name"].translate(_ACUTE),
+        "last_name": f"{texts['last_name']}.",
+        "display_name": f"{texts['display_name']} II",
+        "address": _new_values(fixture, "region")["address"],
     }
 
 
@@ -82,30 +106,34 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
     for name in (*_new_values(fixture), _SEVERAL):
         if ctx.wanted(name):
             employed = accepted_body(fixture, "createBeneficiary", "individual with company_name")
-            values, person = _new_values(fixture), Beneficiary(ctx, fixture, employed)
+            values, person = _new_values(fixture, "city"), Beneficiary(ctx, fixture, employed)
             several = {**values, "display_name": f"Grace B. Hopper {samples.marker()}"}
             furnished = name == _SEVERAL and person.furnish(fixture)
             tries = [several if name == _SEVERAL else {name: values[name]}]
-            if name == "country_code":
-                tries.insert(0, {name: abroad(values)})
+            near = {"country_code": abroad(values), **_barely(fixture, employed)}
+            if name in near:
+                tries.insert(0, {name: near[name]})
             yield _Change(name, tries, person, furnished=furnished)
     company = {"company_name": f"Compilers {samples.marker()}"}
     # A server may allow a business neither title nor middle name.
     several = {
         name: value
-        for name, value in _new_values(fixture).items()
+        for name, value in _new_values(fixture, "postal_code").items()
         if name not in ("beneficiary_type", "company_name", "title", "middle_name")
     }
     for name, body, shape in (
         ("company_name", company, "business"),
         ("note of a business", {**several, "first_name": "Mary", "last_name": "Lee"}, "business"),
-        ("beneficiary_type of a business", {"beneficiary_type": "individual"}, "business"),
+        (_TURNED, {"beneficiary_type": "individual"}, "business"),
         # Last: a server that changes the type of others too would spoil the probe before.
         ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
     ):
         if ctx.wanted(name) and accepts(ctx.run, "createBeneficiary", "business"):
             created = accepted_body(fixture, "createBeneficiary", shape) if shape else None
-            yield _Change(name, [body], Beneficiary(ctx, fixture, created))
+            person = Beneficiary(ctx, fixture, created)
+            yield _Change(name, [body], person)
+            if name == _TURNED and ctx.wanted(_BACK):
+                yield _Change(_BACK, [{"beneficiary_type": "business"}], person)
     for name in (row for row in BODIES[ctx.operation.id] if row not in SHAPES[ctx.operation.id]):
         if ctx.wanted(name) and (tries := bodies(fixture, ctx.operation.id, name)):
             yield _Change(name, tries, Beneficiary(ctx, fixture), refusable=True)

@@ -15,6 +15,10 @@ def address_abroad(sample: Body, region: str = "region") -> Body:
     return {**address(region), "city": "Dresden", "postal_code": "01067", "country": abroad(sample)}
 
 
+def moved_abroad(sample: Body) -> Body:
+    return {**sample["address"], "country": abroad(sample)}
+
+
 #: With spaces, apostrophes and words in lower case.
 ENGLISH_ADDRESS = {
     "address_line": "10 McAdam's Yard, flat 2b",

@@ -23,6 +23,7 @@ from conformance.world.addresses import (
     foreign_street,
     long_address,
     longest_address,
+    moved_abroad,
 )
 from conformance.world.corpora.kept_texts import MIXED
 from conformance.world.payments import paid
@@ -261,6 +262,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         # A server that supports some countries or scripts only, or a front end, may refuse the rows below.
         "company_name of an individual": [{"company_name": _marked("Jacquard & Sons")}],
         "another country_code": [
+            {"country_code": abroad, "address": moved_abroad, "display_name": _marked("Ada Byron")},
             {"country_code": abroad, "display_name": _marked("Ada Byron")},
             {"country_code": abroad},
         ],

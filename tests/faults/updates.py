@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Record
@@ -413,6 +415,50 @@ faults["beneficiary.update"] |= {
             else self.usual()
         ),
         each=("first_name", "last_name", "display_name", "email", "phone", "address", "tax_id", "note"),
+    ),
+}
+
+
+def _alike(fold: Callable[[str], str], old: Any, new: Any) -> bool:
+    """Returns True for two texts that are one to a server which compares them in another form."""
+    return isinstance(old, str) and isinstance(new, str) and fold(old) == fold(new)
+
+
+faults["beneficiary.update"] |= {
+    "A PATCH of a text is lost that changes no more than this.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **self.usual(),
+            **{
+                name: record[name]
+                for name in ctx.values
+                if _alike(self.value, record.get(name), ctx.values[name])
+            },
+        },
+        each={
+            "letter case": str.casefold,
+            "accents": lambda text: unicodedata.normalize("NFD", text).encode("ascii", "ignore"),
+            "signs": lambda text: "".join(filter(str.isalnum, text)),
+            "what follows the first 20 characters": lambda text: text[:20],
+        },
+    ),
+    "A PATCH of an address is lost that changes this member only.": seam(
+        "patched",
+        lambda self, ctx, record: changed_address(
+            self.usual(),
+            lambda address: (
+                record["address"] if address == {**record["address"], self.value: address[self.value]} else {}
+            ),
+        ),
+        each=ADDRESS,
+    ),
+    "A PATCH that makes a business must name company_name, though there is one.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            refuse(Refusal("invalid_field"))
+            if ctx.values.get("beneficiary_type") == "business" and "company_name" not in ctx.values
+            else self.usual()
+        ),
     ),
 }
 

@@ -21,8 +21,10 @@ from conformance.world import samples
 from conformance.world.account import AccountFixture, Place, Restyle, call, identifier
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.case import Case
-from conformance.world.samples import FREE, LETTER, Body, other_end, other_value
+from conformance.world.corpora.kept_texts import PRECISE
+from conformance.world.samples import FREE, LETTER, LINES, SIGNS, Body, other_end, other_value
 from conformance.world.shapes import accepted_body, accepts
+from conformance.world.text_turns import filled
 
 
 def place(ctx: CheckContext) -> AccountFixture:
@@ -134,6 +136,24 @@ class IdempotentRequest:
         again = call(self.operation, self.fixture.ids(self.operation), other)
         created = ctx.send(again, "the other body with a fresh key, where its key was used")
         judge_pair(ctx, created, others[:1], elsewhere)
+
+
+def restyled(ctx: CheckContext, restyle: Restyle) -> IdempotentRequest:
+    """Returns an accepted request with restyled texts, or the sample where the server refuses them."""
+    try:
+        return IdempotentRequest(ctx, own_place(ctx, restyle))
+    except Inconclusive:
+        return IdempotentRequest(ctx)
+
+
+def with_all_signs(body: Body) -> Body:
+    """Texts of a body with what stores escape or lose."""
+    text = filled(f"{PRECISE} {SIGNS}")
+    return {
+        name: each
+        for name, each in {"name": text, "label": text, "note": text + LINES}.items()
+        if name in body
+    }
 
 
 # ---------------------------------------------------------------------- keys

@@ -21,7 +21,9 @@ from conformance.checks.idempotent_requests import (
     own_place,
     padded,
     place,
+    restyled,
     unlike_bodies,
+    with_all_signs,
     with_letters,
 )
 from conformance.checks.members import judge_members, look_for
@@ -169,10 +171,10 @@ def _outcome(answer: Exchange) -> str:
 
 @check("idempotency.replay")
 def test_replay(ctx: CheckContext) -> None:
-    """The same key and body on the same path return the original status and body, also after another key was
-    used; the operation is neither repeated nor undone."""
+    """The same key and body on the same path return the original status and body, letters and signs of all
+    kinds included, also after another key was used; the operation is neither repeated nor undone."""
     rule = "idempotency.replay"
-    original = IdempotentRequest(ctx)
+    original = restyled(ctx, with_all_signs)
     disabled = False
     if ctx.operation.traits.disables:
         # A second execution shows in `updated` only if the clock has advanced.
@@ -254,10 +256,7 @@ def test_conflict(ctx: CheckContext) -> None:
     """A used key with a valid body that differs in one field is refused with idempotency_key_conflict, before
     and after a replay, without an effect; the original body still returns its response."""
     what = "requests with a used key and another body"
-    try:
-        first = IdempotentRequest(ctx, own_place(ctx, with_long_texts))
-    except Inconclusive:
-        first = IdempotentRequest(ctx)
+    first = restyled(ctx, with_long_texts)
     originals = [first, *further_originals(ctx, first)]
     conflicts: list[_Conflict] = []
     known: set[str] = set()

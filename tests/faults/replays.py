@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,7 +16,7 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, faults, refuse, seam
+from .catalogue import Faulty, fault, faults, of, refuse, seam
 from .nonces import SECONDS, Processes
 from .tenancy import caller_is
 
@@ -365,11 +366,40 @@ def _escaped(document: Any) -> Any:
     }
 
 
+class AnswersOtherTexts(Faulty):
+    """Answers a repeated request with its texts changed by `value`."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        document = json.loads(answer.body)
+        texts = {name: self.value(text) for name, text in document.items() if isinstance(text, str)}
+        return Response.of(answer.status, document | texts, "replayed")
+
+
+#: Operations whose answers show free texts.
+SHOWN_TEXTS = [operation for operation in OPERATION_SETS["post"] if operation != "createPayin"]
+
 faults["idempotency.replay"] |= {
     "The amount of a repeated request went through a double.": seam(
         "replayed",
         _replayed(lambda document: {**document, "amount": f"{float(document['amount']):.2f}"}),
         operations=("createPayout", "createPayin"),
+    ),
+    "Some characters of a stored answer's texts are other ones.": of(
+        AnswersOtherTexts,
+        operations=SHOWN_TEXTS,
+        each={
+            "three bytes at most": lambda text: re.sub("[^\0-\uffff]", "?", text),
+            "composed": lambda text: unicodedata.normalize("NFC", text),
+            "compatible": lambda text: unicodedata.normalize("NFKC", text),
+            "quotes lost": lambda text: re.sub("['\"]", "", text),
+            "backslashes lost": lambda text: text.replace("\\", ""),
+            "two spaces are one": lambda text: text.replace("  ", " "),
+        },
+    ),
+    "The lines of a stored answer's texts are joined.": of(
+        AnswersOtherTexts,
+        operations=("createBeneficiary", "disableBeneficiary", "createPayout"),
+        each={"by spaces": lambda text: text.replace("\n", " ")},
     ),
     "The texts of a stored answer are escaped for HTML.": seam(
         "replayed",

@@ -376,23 +376,27 @@ def test_other_path(ctx: CheckContext) -> None:
         original.replay("idempotency.replay", "the same key and body again, after another path had them")
 
 
-@check(
-    "idempotency.after-refusal",
-    "idempotency.replay",
-)
+@check("idempotency.after-refusal", "idempotency.replay", "fields.required")
 def test_after_refusal(ctx: CheckContext) -> None:
-    """Records whether a refused request consumes its key: the key is sent again with a valid body, padded to
-    some 3 kB. If that is accepted, a replay returns the same response."""
-    rule = "idempotency.after-refusal"
-    valid = place(ctx).call(ctx.operation.id)
-    valid = valid.but(body=padded(valid.body or b""))
-    refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
+    """Records whether a refused request consumes its key: refused twice, the key is sent again with a valid
+    body, padded to some 3 kB. If that is accepted, a replay returns the same response, also with a key in
+    upper case."""
+    rule, usual = "idempotency.after-refusal", place(ctx).call(ctx.operation.id)
     ctx.not_exercised("idempotency.replay", "no request was accepted whose key had been refused before")
-    if not refused.refused:
-        reason = f"a request without its required fields was answered {refused.described()}"
-        ctx.skip_judgement(rule, reason, refused, cause="fields.required")
-        return
-    answer = ctx.send(valid, "the key of a refused request with a valid body")
+    # A server may take keys in lower case only.
+    for key in (derive(with_letters(), "upper"), new_key()):
+        valid = usual.but(body=padded(usual.body or b""), idempotency_key=key)
+        refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
+        if not refused.refused:
+            reason = f"a request without its required fields was answered {refused.described()}"
+            ctx.skip_judgement(rule, reason, refused, cause="fields.required")
+            return
+        what = "the same request without its required fields and key again"
+        if ctx.wanted(what):
+            ctx.judge("fields.required", Refused(what), ctx.send(refused.call, what), refused)
+        answer = ctx.send(valid, "the key of a refused request with a valid body")
+        if answer.error_code != INVALID:
+            break
     ctx.record(rule, "the key of a refused request with a valid body", answer, _outcome(answer))
     what = "a request again whose key had been refused before"
     if answer.succeeded and ctx.wanted(what):

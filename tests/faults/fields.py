@@ -7,7 +7,10 @@ from typing import Any
 
 from conformance.contract.fields import Field, request_fields
 from conformance.reference.context import Context
+from conformance.reference.core_messages import Response
+from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
+from conformance.reference.store import Answer
 from conformance.world.corpora.wrong_values import FORMED
 
 from .bodies import TYPES, is_of_type, mending, required, types
@@ -124,6 +127,17 @@ class EmptyObjectIsAnExample(Faulty):
     def check_present(self, ctx: Context, field: Any) -> None:
         if ctx.body:
             super().check_present(ctx, field)
+
+
+@fault("fields.required")
+class KeepsNoStatus(Faulty):
+    """What was refused is answered as a success when its key and body come again: no status is stored."""
+
+    def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
+        return True
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        return super().replayed(ctx, answer._replace(status=self.success_status(ctx)))
 
 
 faults["fields.required-null"] |= {

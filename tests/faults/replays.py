@@ -384,6 +384,11 @@ faults["idempotency.replay"] |= {
         _replayed(lambda document: {**document, "amount": f"{float(document['amount']):.2f}"}),
         operations=("createPayout", "createPayin"),
     ),
+    "The answer under a key in capitals is looked up as it came, and stored in small letters.": seam(
+        "stored_answer",
+        lambda self, ctx: self.usual() if ctx.header(b"idempotency-key") == ctx.key else None,
+        operations=OPERATION_SETS["create"],
+    ),
     "Some characters of a stored answer's texts are other ones.": of(
         AnswersOtherTexts,
         operations=SHOWN_TEXTS,

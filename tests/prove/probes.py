@@ -32,13 +32,6 @@ from tests.variants.hurry import hurried
 SETUP = ""
 
 
-#: Name of a check, and operation.
-Test = tuple[str, str]
-
-#: A probe of a test; SETUP is the part before the first.
-Unit = tuple[Test, str]
-
-
 class Watched:
     """Records one check on one operation while it runs: `sent` counts requests by probe, `probes` maps the
     number of each exchange to its probe, `tripped` has the probes that found a violation. `wanted` limits the
@@ -87,11 +80,6 @@ class Watched:
             self.tripped.add(self.probe)
         self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
         self.probe = what
-
-    @property
-    def units(self) -> set[Unit]:
-        """The probes that found a violation, with their test."""
-        return {((self._check.name, self._operation), probe) for probe in self.tripped}
 
 
 def broken(run: RunContext) -> int:
@@ -201,6 +189,12 @@ def _users(record: Mapping[int, Exchange], senders: Mapping[int, Unit]) -> dict[
 # ---------------------------------------------------------------------- trips
 
 
+#: Name of a check, and operation.
+Test = tuple[str, str]
+
+#: A probe of a test; SETUP is the part before the first.
+Unit = tuple[Test, str]
+
 #: Rule and kind of a fault, on any operation.
 Kind = tuple[str, str]
 
@@ -214,31 +208,10 @@ def kinds() -> dict[Kind, list[Fault]]:
 
 @dataclass
 class Trips:
-    """The checks that a fault met on its operation, and the probes that it tripped there and, in a quick run,
-    on any operation."""
+    """The checks that a fault met on its operation, and the probes that it tripped."""
 
     tried: set[str] = field(default_factory=set)
-    units: set[Unit] = field(default_factory=set)
-
-    @property
-    def line(self) -> list[Any]:
-        """JSON values from which `of_line` makes the same."""
-        probes: dict[str, dict[str, list[str]]] = {}
-        for (name, operation), probe in sorted(self.units):
-            probes.setdefault(name, {}).setdefault(operation, []).append(probe)
-        return [sorted(self.tried), probes]
-
-    @classmethod
-    def of_line(cls, tried: list[str], probes: Mapping[str, Mapping[str, list[str]]]) -> Trips:
-        return cls(
-            set(tried),
-            {
-                ((name, operation), probe)
-                for name, by_operation in probes.items()
-                for operation, some in by_operation.items()
-                for probe in some
-            },
-        )
+    probes: dict[str, set[str]] = field(default_factory=dict)
 
 
 def tripped(store: Path, processes: int) -> dict[str, Trips]:
@@ -248,8 +221,8 @@ def tripped(store: Path, processes: int) -> dict[str, Trips]:
     for line in store.read_text("utf-8").splitlines() if store.exists() else ():
         # The last line may be truncated.
         with contextlib.suppress(ValueError):
-            identifier, *trips = json.loads(line)
-            found[identifier] = Trips.of_line(*trips)
+            identifier, tried, probes = json.loads(line)
+            found[identifier] = Trips(set(tried), {name: set(some) for name, some in probes.items()})
     found = {identifier: trips for identifier, trips in found.items() if identifier in selection.by_id()}
     faults = selection.each_kind(list(selection.by_id().values()))
     there = {(fault.rule, fault.kind) for name in found for fault in [selection.by_id()[name]]}
@@ -259,15 +232,15 @@ def tripped(store: Path, processes: int) -> dict[str, Trips]:
     with store.open("a", encoding="utf-8") as file:
         for identifier, trips in pool.mapped(meet, work, processes, "faults"):
             found[identifier] = trips
-            file.write(json.dumps([identifier, *trips.line]) + "\n")
+            probes = {name: sorted(some) for name, some in trips.probes.items()}
+            file.write(json.dumps([identifier, sorted(trips.tried), probes]) + "\n")
             file.flush()
     return found
 
 
 @hurried()
 def meet(identifier: str) -> Trips:
-    """Runs a fault; returns the probes that it trips: of all checks of its rule and of a quick run on its
-    operation, and in a quick run of all operations. For a rule of every response that no own check finds
+    """Runs a fault; returns the probes that it trips. For a rule of every response that no own check finds
     violated, other checks run, cheapest first, until one does."""
     fault = selection.by_id()[identifier]
     own = checks_of(fault.rule, fault.operation)
@@ -277,26 +250,14 @@ def meet(identifier: str) -> Trips:
     quick = [check for check in checks if known.in_quick(check.name, fault.operation)]
     others = checks if fault.rule in INVARIANTS else ()
     for check in dict.fromkeys([*own, *quick, *others]):
-        if check.deep or (check not in own and check not in quick and found.units):
+        if check.deep or (check not in own and check not in quick and found.probes):
             continue
         watched = Watched(check, fault.operation, run)
         watched.go()
         found.tried.add(check.name)
-        found.units |= watched.units
-    found.units |= in_quick_run(fault)
+        if watched.tripped:
+            found.probes[check.name] = watched.tripped
     return found
-
-
-def in_quick_run(fault: Fault) -> set[Unit]:
-    """Makes a quick run of all operations on a fault; returns the probes that it trips."""
-    run, units = run_on_fault(fault.make()), set[Unit]()
-    for check, operation in every_test():
-        test = known.tests().get(known.key_of(check.name, operation))
-        if test is not None and test.quick is not None:
-            watched = Watched(check, operation, run, test.probes)
-            watched.go()
-            units |= watched.units
-    return units
 
 
 def _sends(name: str, operation: str) -> int:
@@ -309,16 +270,15 @@ def catches(trips: Mapping[str, Trips]) -> Iterator[tuple[Unit, Fault]]:
     as measured for its kind on another operation."""
     checks = load_checks()
     for faults in kinds().values():
-        there = [(fault.operation, trips[fault.id].units) for fault in faults if fault.id in trips]
-        #: Probes of checks on the operation of the fault that tripped them.
-        like = {
-            (name, probe) for own, units in there for (name, operation), probe in units if operation == own
-        }
+        there = [trips[fault.id] for fault in faults if fault.id in trips]
+        like: dict[str, set[str]] = {}
+        for name, probes in itertools.chain.from_iterable(one.probes.items() for one in there):
+            like.setdefault(name, set()).update(probes)
         for fault in faults:
             own = trips.get(fault.id, Trips())
-            yield from ((unit, fault) for unit in own.units if unit[0][0] in checks)
-            for name, probe in like:
-                if name in checks and name not in own.tried and fault.operation in checks[name].operations:
+            for name in like.keys() & checks.keys():
+                probes = own.probes.get(name, set()) if name in own.tried else like[name]
+                for probe in probes if fault.operation in checks[name].operations else ():
                     yield ((name, fault.operation), probe), fault
 
 

@@ -15,6 +15,7 @@ from conformance.checks.snapshots import BalancesSnapshot, NotSeen, Snapshot
 from conformance.judge import effects
 from conformance.judge.effects import Effect, Payment
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call, quoted
 from conformance.world.corpora.amounts import respelled
 from conformance.world.run_context import RunContext
 
@@ -80,6 +81,8 @@ def confirm(
     recurred each time, None where it did not, or came without the requests as well.
 
     Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
+    if effect.signature == "status":
+        return first if _disables(watch, first.sent) else None
     if again is None:
         raise NotSeen("what others do as well cannot be told from what requests do once")
 
@@ -99,6 +102,23 @@ def confirm(
     confirmed = _followed(watch, repeat)
     originals = [request for request in first.sent[:1] if request.succeeded and not of_refusals]
     return confirmed and replace(confirmed, sent=[*originals, *confirmed.sent])
+
+
+def _disables(watch: Watch, sent: Sequence[Exchange]) -> bool:
+    """True if the requests, sent to new beneficiaries, disable each of these."""
+    run, home, old = watch.run, watch.fixture, quoted(watch.ids["beneficiary_id"])
+    for _ in range(ROUNDS):
+        other = AccountFixture(run, home.client.organization.name, home.account_id)
+        ids = {"account_id": home.account_id, "beneficiary_id": other.beneficiary_id}
+        for exchange in sent:
+            target = exchange.call.target.replace(old, quoted(other.beneficiary_id))
+            client, what = run.client(exchange.organization), f"{exchange.purpose}, for a new beneficiary"
+            if run.send(client, exchange.call.but(target=target), what).succeeded:
+                return False
+        look = watch.send(call("getBeneficiary", ids), "is this one disabled, too?")
+        if look.get("status") != "disabled":
+            return False
+    return True
 
 
 def _pause(watch: Watch, begun: float) -> Effect:

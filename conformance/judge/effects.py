@@ -94,8 +94,8 @@ def in_resource(
     """Changes in a resource that an operation reads, except to values that earlier requests have `answered`:
     reads may lag behind.
 
-    Jobs change `verified`, the status and `updated`, but only the API disables. A change of `updated` alone
-    is doubtful.
+    Jobs change `verified`, the status and `updated`. A change of `updated` alone is doubtful, and so is one
+    to disabled, which others may ask for.
     """
     changed = differences(operation, after, before, but={"object"})
     changed = [
@@ -113,8 +113,8 @@ def in_resource(
         or (name == "updated" and not moved_by_job)
     ]
     shown = [f"{name} {show(expected)} is now {show(got)}"[:160] for name, got, expected in told]
-    doubtful = {name for name, _, _ in told} == {"updated"}
-    return Effect("; ".join(shown), doubtful, "updated" if doubtful else None)
+    doubtful = len(told) == 1 and told[0][0] in ("status", "updated")
+    return Effect("; ".join(shown), doubtful, told[0][0] if doubtful else None)
 
 
 def named_beneficiaries(exchange: Exchange) -> list[str]:

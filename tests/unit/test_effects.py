@@ -28,7 +28,7 @@ LATER = "2027-01-15T08:00:05Z"
         ({"verified": True}, False, False),
         ({"verified": True, "updated": LATER}, False, False),
         ({"status": "inactive", "updated": LATER}, False, False),
-        ({"status": "disabled", "updated": LATER}, True, False),
+        ({"status": "disabled", "updated": LATER}, True, True),
         ({"updated": LATER}, True, True),
         ({"request_id": "x", "object": "other"}, False, False),
     ],

@@ -189,6 +189,7 @@ VARIANTS: tuple[Variant, ...] = (
         unreached=("createPayout",),
     ),
     Variant("same payout once", (policies.SamePayoutOnce,), unreached=("createPayout",)),
+    Variant("payees screened", (jobs.PayeesScreened,)),
     Variant("reads behind", (replicas.ReadsBehind,)),
     Variant("others pay", (jobs.OthersPay, jobs.JobsVerify)),
     Variant(

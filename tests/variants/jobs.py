@@ -121,6 +121,28 @@ class JobsVerify(Behaviour):
 
 
 @choice()
+class PayeesScreened(Behaviour):
+    """Disables each third beneficiary when it is read again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Beneficiary -> its number.
+        self._read: dict[str, int] = {}
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        record = super().find(ctx, kind, identifier)
+        if record is None or kind != "beneficiary" or ctx.operation != "getBeneficiary":
+            return record
+        again = identifier in self._read
+        number = self._read.setdefault(identifier, len(self._read))
+        if not again or number % 3 or record["status"] != "active":
+            return record
+        screened = {**record, "status": "disabled", "updated": self.touched(ctx, record)}
+        ctx.store.update(screened)
+        return screened
+
+
+@choice()
 class StatusesReviewed(Behaviour):
     """Puts every third account, destination, virtual account and wallet under review immediately after
     creation."""

@@ -144,16 +144,6 @@ class Finding(msgspec.Struct, dict=True):
     def judgement(self, judgement: Judgement) -> None:
         self.__dict__["judgement_"] = judgement
 
-    @property
-    def expectation(self) -> Expectation | None:
-        """The expectation that was violated."""
-        return self.judgement.expectation if self.judgement else None
-
-    @property
-    def judged(self) -> list[int]:
-        """Numbers of the judged exchanges, in order."""
-        return list(self.judgement.exchanges) if self.judgement else []
-
     def kept(self, text: Callable[[str], str]) -> Finding:
         """The finding as a ledger keeps it: bounded evidence, and `text` applied to each text."""
         return replace(

@@ -51,9 +51,11 @@ def document_of(
 ) -> Document | None:
     """The replay document of a failed finding, without credentials; None without judged requests. Pauses of
     `least` seconds or more are kept (default: PAUSE or LONG_PAUSE)."""
-    expectation = finding.expectation
-    judged = [run.record[number] for number in finding.judged if number in run.record]
-    if expectation is None or not judged or len(judged) < len(finding.judged):
+    if finding.judgement is None:
+        return None
+    expectation, numbers = finding.judgement.expectation, finding.judgement.exchanges
+    judged = [run.record[number] for number in numbers if number in run.record]
+    if not judged or len(judged) < len(numbers):
         return None
     if any(exchange.organization not in ("primary", "secondary") for exchange in judged):
         return None

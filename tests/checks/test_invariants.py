@@ -33,7 +33,8 @@ def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
     tally = rules.tallies[LOST, "listWallets"]
     assert tally.broken == 11 and tally.violations[0].exchanges == (181,), "the last with a valid signature"
     violation = tally.finding()
-    assert violation.judged == [181] and violation.expectation == SeldomLost(violation.expected, 100)
+    assert violation.judgement and violation.judgement.exchanges == (181,)
+    assert violation.judgement.expectation == SeldomLost(violation.expected, 100)
     assert violation.got == "11 of 100 had to be sent again"
 
 

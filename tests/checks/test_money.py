@@ -81,9 +81,9 @@ def test_an_original_is_no_conflict_where_an_amount_comes_again(monkeypatch: pyt
 def test_refused_payouts_are_known_among_what_others_pay() -> None:
     finding = found(PaysInvalidKeys(), "test_idempotency.test_invalid_key")
     assert finding.verdict is Verdict.FAILED
-    assert finding.expectation and finding.expectation.name == NoEffect.name
+    assert finding.judgement and finding.judgement.expectation.name == NoEffect.name
     # Fees of the other clients' payouts and of eight refused ones.
-    assert finding.expectation.parameters["fee"] == str(Decimal("1.23") + 8 * Decimal("0.40"))
+    assert finding.judgement.expectation.parameters["fee"] == str(Decimal("1.23") + 8 * Decimal("0.40"))
 
 
 # ---------------------------------------------------------------------- conservation of money

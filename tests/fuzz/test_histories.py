@@ -161,9 +161,11 @@ def test_all_requests_of_a_race_are_judged() -> None:
     """On a conforming server another one of them may be accepted the next time."""
     run = run_on(TwoWallets())
     found = broken(has_legal_order(run, "wallets", FuzzSettings(1, examples=40)))["wallet.race"]
-    races = {run.record[number].raced for number in found.judged} - {0}
+    assert found.judgement
+    judged = found.judgement.exchanges
+    races = {run.record[number].raced for number in judged} - {0}
     assert races
-    assert {number for number, one in run.record.items() if one.raced in races} <= set(found.judged)
+    assert {number for number, one in run.record.items() if one.raced in races} <= set(judged)
 
 
 def test_a_race_leaves_the_shared_account_usable() -> None:

@@ -65,7 +65,8 @@ def test_a_violation_tells_the_first_and_counts_all() -> None:
         kept.take(judgement(number % 2 == 0, number, got=f"20{number % 10}"))
     finding = kept.finding()
     assert (finding.probes, finding.violations, finding.got) == (30, 15, "201")
-    assert finding.judged == [1] and finding.exchanges == [1, 3, 5, 7, 9, 11]
+    assert finding.judgement and finding.judgement.exchanges == (1,)
+    assert finding.exchanges == [1, 3, 5, 7, 9, 11]
     assert finding.further[0] == "expected a walk: a refusal (4xx); got 203"
 
 

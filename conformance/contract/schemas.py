@@ -99,7 +99,8 @@ def problems(judge: Schema, document: Any, default: Callable[[str], str]) -> lis
     try:
         for error in judge.errors(document):
             for leaf in _leaves(error):
-                pointer = _pointer(leaf)
+                steps = (str(step).replace("~", "~0").replace("/", "~1") for step in leaf.absolute_path)
+                pointer = "".join(f"/{step}" for step in steps)
                 rule = _rule(leaf) or default(pointer)
                 found.setdefault((rule, pointer), Problem(rule, pointer, _message(leaf)))
     except RecursionError:
@@ -208,10 +209,6 @@ def _rule(error: ValidationError) -> str:
         return "format.nullable"
     rule = error.schema.get("x-rule", "") if isinstance(error.schema, Mapping) else ""
     return str(rule)
-
-
-def _pointer(error: ValidationError) -> str:
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
 
 
 # ---------------------------------------------------------------------- messages

@@ -90,7 +90,7 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
     """Diagnoses answers of something other than the API; False if there is nothing to diagnose."""
     answers = (listed, created)
     base_url = examination.target.base_url
-    if all(_redirects(answer) for answer in answers):
+    if all(answer.status is not None and 300 <= answer.status < 400 for answer in answers):
         where = (listed.header("location") or "elsewhere")[:200]
         examination.found(
             "redirect",
@@ -158,10 +158,6 @@ def _instead(exchange: Exchange) -> str:
     if kind.partition(";")[0].strip().lower() == "application/json":
         return f"says {kind}, but answers a body that is not JSON and {seen.removeprefix('that ')}"
     return f"answers {kind} {seen}"
-
-
-def _redirects(exchange: Exchange) -> bool:
-    return exchange.status is not None and 300 <= exchange.status < 400
 
 
 def _better_base(examination: Examination) -> str:

@@ -78,7 +78,7 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
     for name, default in DEFAULTS.items():
         if (asked := query.number(name)) is not None:
             yield "list.echo", echoes(f"{name}={asked}", name, asked)
-        elif query.leaves_out(name):
+        elif not any(name in key.lower() for key, _ in query.pairs):
             yield "list.defaults", number_is(f"no {name} in the query", name, default)
     for rule, name, value in queries.filters(operation, query, array_style):
         yield rule, only_passing(f"only elements that fit {name}={value}", name=name, value=value)

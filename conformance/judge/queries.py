@@ -63,10 +63,6 @@ class Query:
             return None
         return int(value) if 1 <= int(value) <= _HIGHEST[name] else None
 
-    def leaves_out(self, name: str) -> bool:
-        """True if no name resembles this parameter's."""
-        return not any(name in key.lower() for key, _ in self.pairs)
-
 
 def read(raw: str) -> Query:
     """Parses a raw query; never raises."""

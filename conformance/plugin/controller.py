@@ -119,7 +119,8 @@ class Controller:
             paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
             self._spent = first.used[Quantity.REQUESTS]
             return paced
-        if self.options.target is None and self.options.installed and _true(environment.get("CI", "")):
+        in_ci = environment.get("CI", "").strip().lower() not in ("", "0", "false", "no")
+        if self.options.target is None and self.options.installed and in_ci:
             raise InputError(
                 "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
                 "server would be judged; in CI (the environment variable CI is set) this is taken for a "
@@ -285,10 +286,6 @@ def _not_finished(nodeid: str) -> list[Finding]:
     reason = "the process that ran the check died: it was killed, perhaps for its memory"
     stop = Inconclusive(reason, "Run it again.")
     return [Entry(rule.id, operation, check.name).finding(stop) for rule in check.rules_on(operation)]
-
-
-def _true(value: str) -> bool:
-    return value.strip().lower() not in ("", "0", "false", "no")
 
 
 def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:

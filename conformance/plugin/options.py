@@ -164,10 +164,11 @@ def parse(config: pytest.Config) -> Options:
     except (ValueError, InputError) as error:
         raise pytest.UsageError(str(error)) from None
     values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}
-    arguments = [str(argument) for argument in config.args]
+    paths = [str(argument).partition("::")[0] for argument in config.args]
+    collects = any(selection.selects(path, folder, bool(option.pyargs)) for path in paths)
     return Options(
         **values,
-        selected=selection.selects_checks(arguments, folder, bool(option.pyargs)) or bool(own_rules(config)),
+        selected=collects or bool(own_rules(config)),
         idle=bool(
             values["dry_run"]
             or option.collectonly

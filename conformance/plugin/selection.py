@@ -32,11 +32,6 @@ PACKAGE = Path(__file__).parents[1]
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
-def selects_checks(arguments: Sequence[str], folder: Path, pyargs: bool) -> bool:
-    """True if pytest with these arguments collects the suite's checks."""
-    return any(_selects(argument.partition("::")[0], folder, pyargs) for argument in arguments)
-
-
 def _path(argument: str, folder: Path, pyargs: bool) -> Path:
     """The path of an argument, relative to a folder or, under --pyargs, in the package."""
     first, _, rest = argument.partition(".")
@@ -66,7 +61,8 @@ def is_test_module(path: Path) -> bool:
     return path.parent in TEST_FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
 
 
-def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
+def selects(argument: str, folder: Path, pyargs: bool) -> bool:
+    """True if pytest with this argument collects the suite's checks."""
     if within(argument, folder, pyargs):
         return True
     path = _path(argument, folder, pyargs)

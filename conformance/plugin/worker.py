@@ -16,7 +16,7 @@ from conformance.fuzz.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSett
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding
 from conformance.judge.invariants import LOST
-from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.ledger import Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
 from conformance.replay import save
@@ -201,7 +201,10 @@ class Worker:
             known, broken = self._reported.get(key), entry.broken > 0
             # A rate of lost requests can only be judged at the end.
             news = key[0] != LOST and (known is None or (broken and not known.violations))
-            if not (last or news) or not self.scope.covers(*key) or (broken and self._lacks(entry)):
+            if not (last or news) or not self.scope.covers(*key):
+                continue
+            if broken and presence.lacks(self.run, entry.violations[0].evidence[:1]):
+                # The first violation only shows that an operation does not exist.
                 continue
             if broken and not entry.replay:
                 numbers = entry.violations[0].exchanges
@@ -215,7 +218,3 @@ class Worker:
                     violations=found.violations - known.violations,
                 )
             yield found
-
-    def _lacks(self, entry: Entry) -> bool:
-        """True if the first violation only shows that an operation does not exist."""
-        return bool(presence.lacks(self.run, entry.violations[0].evidence[:1]))

@@ -71,7 +71,8 @@ def rendered(
 @functools.cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_template),
+        # Indentation would be a fifth of a page.
+        loader=FunctionLoader(lambda name: re.sub(r"^ +", "", _asset(name), flags=re.MULTILINE)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -95,11 +96,6 @@ def _where(context: Context, operations: Sequence[str]) -> str:
 @functools.cache
 def _asset(name: str) -> str:
     return (resources.files("conformance.report") / "page" / name).read_text(encoding="utf-8")
-
-
-def _template(name: str) -> str:
-    """A template without indentation, which would be a fifth of a page."""
-    return re.sub(r"^ +", "", _asset(name), flags=re.MULTILINE)
 
 
 def _hash(text: str) -> str:

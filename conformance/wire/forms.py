@@ -118,16 +118,6 @@ def _offset(text: str, argument: str) -> str:
     return with_offset(text, minutes)
 
 
-def _iso(text: str, argument: str) -> str:
-    """Formats Unix seconds as a timestamp in UTC."""
-    return datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _date(text: str, argument: str) -> str:
-    """Unix seconds as the Date header has them."""
-    return formatdate(int(text), usegmt=True)
-
-
 #: Name -> function of a text and the argument.
 FORMS: Mapping[str, Callable[[str, str], str]] = {
     "sparse": _sparse,
@@ -152,8 +142,9 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "day": lambda text, argument: text[:10] + "T00:00:00Z",
     "after": lambda text, argument: just_after(text) or text,
     "offset": _offset,
-    "iso": _iso,
-    "date": _date,
+    "iso": lambda text, argument: datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    # As the Date header has it.
+    "date": lambda text, argument: formatdate(int(text), usegmt=True),
 }
 
 

@@ -152,7 +152,12 @@ def room(
     An account is full if it refuses the last refused create again and a new account accepts it; cached
     fixtures get another account then. For a full customer, a check of accounts uses the other customer;
     other checks fall back to existing accounts."""
-    refused = [exchange for exchange in exchanges if exchange.refused and _is_limited(exchange)]
+    # To repeat an invalid create with the sample could add an element to a list whose elements are all known.
+    refused = [
+        each
+        for each in exchanges
+        if each.refused and each.operation in LIMITED and not request_problems(each.operation, each.call.body)
+    ]
     left = run.cache.find(_LEFT) or 0
     if run.read_only or not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
         return None
@@ -166,13 +171,6 @@ def room(
     run.cache.put(_LEFT, left + 1)
     run.accounts.leave(account)
     return contextlib.nullcontext()
-
-
-def _is_limited(create: Exchange) -> bool:
-    """True if a create may have been refused for a quota: its body is valid. To repeat an invalid one with
-    the sample could add an element to a list whose elements are all known."""
-    operation = create.operation
-    return operation in LIMITED and not request_problems(operation, create.call.body)
 
 
 def _full_account(run: RunContext, refused: Exchange) -> str:

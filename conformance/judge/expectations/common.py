@@ -137,10 +137,6 @@ def Answered(exchanges: Sequence[Exchange], documented: bool = False, also: Sequ
 # ---------------------------------------------------------------------- single values
 
 
-def _same_ids(got: Any, expected: Any) -> bool:
-    return comparison.identifiers(got) is not None and comparison.identifiers(got) == sorted(expected)
-
-
 def _shows(got: Any, sent: Any) -> bool:
     """True if a value is shown as sent; objects may have more members."""
     if isinstance(sent, Mapping) and isinstance(got, Mapping):
@@ -154,7 +150,7 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "json": comparison.same,
     "amount": comparison.same_amount,
     "account": comparison.same_account,
-    "ids": _same_ids,
+    "ids": lambda got, expected: comparison.identifiers(got) == sorted(expected),
     "sent": _shows,
 }
 

@@ -62,7 +62,7 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
     for rule, what in _differences(call, target, known[0]):
         if call.operation in RULES[rule].operations:
             found.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
-    if _odd_form(call):
+    if call.headers or (call.body and call.content_type != "application/json"):
         # A server may judge media type and transfer coding before authentication, and a bearer token beside a
         # signature is open (auth.bearer-beside).
         return [Reason(reason.rule, reason.what) for reason in found]
@@ -145,7 +145,3 @@ def _parts(call: Call, target: Target, organization: Organization) -> Parts:
         organization.api_key,
         f"{address.scheme}://{address.netloc}".encode(),
     )
-
-
-def _odd_form(call: Call) -> bool:
-    return bool(call.headers) or (bool(call.body) and call.content_type != "application/json")

@@ -8,11 +8,6 @@ from urllib.parse import unquote_to_bytes
 
 from conformance.contract.operations import OPERATIONS
 
-#: operationId -> method and path template, from openapi.yaml.
-ROUTES: dict[str, tuple[str, str]] = {
-    operation.id: (operation.method, operation.path) for operation in OPERATIONS.values()
-}
-
 
 class Match(NamedTuple):
     """A documented path: its operations by method, and the path parameters, percent-decoded."""
@@ -21,18 +16,10 @@ class Match(NamedTuple):
     params: dict[str, str]
 
 
-def _by_length() -> dict[int, list[tuple[list[str], dict[str, str]]]]:
-    templates: dict[str, dict[str, str]] = {}
-    for operation, (method, path) in ROUTES.items():
-        templates.setdefault(path, {})[method] = operation
-    table: dict[int, list[tuple[list[str], dict[str, str]]]] = {}
-    for path, methods in templates.items():
-        segments = path.split("/")[1:]
-        table.setdefault(len(segments), []).append((segments, methods))
-    return table
-
-
-_TABLE = _by_length()
+#: The segments of each documented path -> its operations by method.
+_PATHS: dict[tuple[str, ...], dict[str, str]] = {}
+for _operation in OPERATIONS.values():
+    _PATHS.setdefault(tuple(_operation.path.split("/")[1:]), {})[_operation.method] = _operation.id
 
 
 def match(path: bytes) -> Match | None:
@@ -40,20 +27,12 @@ def match(path: bytes) -> Match | None:
 
     Invalid UTF-8 in a parameter is replaced; no id contains replacement characters.
     """
-    if not path.startswith(b"/"):
-        return None
-    raw = path[1:].split(b"/")
-    candidates = _TABLE.get(len(raw))
-    if not candidates:
+    raw = path.split(b"/")
+    if raw.pop(0):
         return None
     segments = [(unquote_to_bytes(part) if b"%" in part else part).decode("utf-8", "replace") for part in raw]
-    for template, methods in candidates:
-        params = {}
-        for expected, segment in zip(template, segments, strict=True):
-            if expected.startswith("{"):
-                params[expected[1:-1]] = segment
-            elif expected != segment:
-                break
-        else:
-            return Match(methods, params)
+    for template, methods in _PATHS.items():
+        params = {name: value for name, value in zip(template, segments, strict=False) if name[:1] == "{"}
+        if len(template) == len(segments) and segments == [params.get(name, name) for name in template]:
+            return Match(methods, {name[1:-1]: value for name, value in params.items()})
     return None

@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, quote, unquote, unquote_to_bytes, urlencode
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
-from conformance.reference.routes import ROUTES
 
 from .catalogue import Faulty, fault, faults, hook, seam
 from .http import chunked
@@ -45,9 +44,9 @@ faults["auth.signed-method"] |= {
 
 def _other_paths(ctx: Context) -> Iterator[bytes]:
     """Yields the paths of the other operations with the same ids."""
-    for _, path in ROUTES.values():
-        named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", path)}
-        yield path.format(**named).encode()
+    for operation in OPERATIONS.values():
+        named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", operation.path)}
+        yield operation.path.format(**named).encode()
 
 
 PATHS = {

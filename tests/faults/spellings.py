@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
-from conformance.reference.routes import ROUTES, match
+from conformance.reference.routes import match
 from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.resources import KINDS
 
@@ -31,7 +31,7 @@ def _usual(spelling: str, operation: str, ctx: Context) -> bytes:
         case "a dot":
             return path.replace(b"/./", b"/")
         case "upper case":
-            template = ROUTES[operation][1].encode().split(b"/")
+            template = OPERATIONS[operation].path.encode().split(b"/")
             parts = path.split(b"/")
             if len(parts) == len(template):
                 pairs = zip(template, parts, strict=True)

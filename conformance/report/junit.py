@@ -35,7 +35,12 @@ _Leading = dict[tuple[str, str], tuple[Result, int]]
 
 def junit(document: Document) -> str:
     """The results as an XML text."""
-    rules, leading = view.rules(document), _leading(document)
+    rules = view.rules(document)
+    leading: _Leading = {
+        case.key: (cause.failing[0], len(cause.failing))
+        for cause in view.causes(document)
+        for case in cause.failing
+    }
     root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document.run.seconds))
     areas = grouped(
         (case.rule.partition(".")[0], case)
@@ -59,16 +64,6 @@ def junit(document: Document) -> str:
         root.set(name, str(len(root.findall(f"testsuite/{_COUNTED[name]}"))))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _leading(document: Document) -> _Leading:
-    rules, there = view.rules(document), view.cells(document)
-    leading: _Leading = {}
-    for cause in view.causes(document):
-        cases = [*cause.cases, *(there[key.key] for key in cause.consequences)]
-        failing = [case for case in cases if view.fails(document, case, rules[case.rule].level)]
-        leading.update({case.key: (failing[0], len(failing)) for case in failing})
-    return leading
 
 
 def _suite(

@@ -130,11 +130,9 @@ def _results(document: Document, catalogue: Sequence[RuleRecord]) -> list[dict[s
 
 def _own(document: Document, cause: view.Cause) -> Iterator[dict[str, Any]]:
     """Results for consequences that fail the run although their cause does not, one per rule."""
-    there, rules = view.cells(document), view.rules(document)
-    taken = (there[key.key] for key in cause.consequences)
-    failing = (case for case in taken if view.fails(document, case, rules[case.rule].level))
-    for rule, cases in grouped((case.rule, case) for case in failing).items():
-        yield _result(document, rules[rule], cases, ())
+    failing = grouped((case.rule, case) for case in cause.failing if case.rule != cause.rule.id)
+    for rule, cases in failing.items():
+        yield _result(document, view.rules(document)[rule], cases, ())
 
 
 def _result(

@@ -94,10 +94,8 @@ def _missing(document: Document) -> Iterator[SummaryLine]:
 
 def _broken(document: Document, folder: Path | None, verbose: bool) -> Iterator[SummaryLine]:
     """The causes that fail the run, or whose consequences do."""
-    cells, rules = view.cells(document), view.rules(document)
     for cause in view.causes(document):
-        cases = [*cause.cases, *(cells[key.key] for key in cause.consequences)]
-        if cause.known or not any(view.fails(document, case, rules[case.rule].level) for case in cases):
+        if cause.known or not cause.failing:
             continue
         rule = cause.rule
         title = f"{rule.id} on {_on(document, cause.record.operations)}"

@@ -207,6 +207,8 @@ class Cause:
     rule: RuleRecord
     cases: tuple[Result, ...]
     checks: tuple[tuple[Finding, tuple[str, ...]], ...]
+    #: Those of its cases and consequences that fail the run.
+    failing: tuple[Result, ...]
 
     @property
     def known(self) -> bool:
@@ -233,7 +235,9 @@ def causes(document: Document) -> list[Cause]:
     found = []
     for record in document.causes:
         cases = tuple(there[record.rule, operation] for operation in record.operations)
-        found.append(Cause(record, catalogue[record.rule], cases, _checks(cases)))
+        every = (*cases, *(there[each.key] for each in record.took_along))
+        failing = tuple(case for case in every if fails(document, case, catalogue[case.rule].level))
+        found.append(Cause(record, catalogue[record.rule], cases, _checks(cases), failing))
     return found
 
 

@@ -150,13 +150,11 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
     sample = fixture.run.samples.beneficiary()
     patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
     patches["a PATCH of all fields of the sample"] = sample
-    if not {"beneficiary_type", "company_name"} & set(fixture.run.samples.over("beneficiary")):
-        company = {"company_name": f"Analytical Engines {samples.marker()}"}
+    if not samples.BUSINESS.keys() & set(fixture.run.samples.over("beneficiary")):
+        business = samples.changed({}, samples.BUSINESS)
+        company = {"company_name": business["company_name"]}
         patches["a PATCH of beneficiary_type individual"] = {"beneficiary_type": "individual"}
-        patches["a PATCH of beneficiary_type business and company_name"] = {
-            "beneficiary_type": "business",
-            **company,
-        }
+        patches["a PATCH of beneficiary_type business and company_name"] = business
         patches["a PATCH of a business' company_name alone"] = company
     ids = fixture.ids(ctx.operation.id)
     judge_all(

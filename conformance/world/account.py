@@ -13,7 +13,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
 from conformance.wire.provenance import derive, new_key
 from conformance.world.cache import Key, RunCache
-from conformance.world.samples import marker
+from conformance.world.samples import BUSINESS, changed
 
 if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
@@ -126,10 +126,9 @@ class AccountFixture:
         return self._parts.get(_BENEFICIARY, self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
-        firm = {"beneficiary_type": "business", "company_name": f"Analytical Engines {marker()}"}
         fixed = self.run.samples.over("beneficiary").keys()
-        for more in ({"country_code": "GB"}, {}) if self._business and not firm.keys() & fixed else ():
-            body = {**self.body("createBeneficiary"), **firm, **more}
+        for more in ({"country_code": "GB"}, {}) if self._business and not BUSINESS.keys() & fixed else ():
+            body = changed(self.body("createBeneficiary"), {**BUSINESS, **more})
             made = self.run.send(self.client, self.call("createBeneficiary", body), "a business, to work on")
             if made.succeeded:
                 return made

@@ -28,23 +28,23 @@ from conformance.world.addresses import (
 from conformance.world.corpora.kept_texts import MIXED
 from conformance.world.payments import paid
 from conformance.world.samples import (
+    BUSINESS,
     LETTERS,
     LINES,
     LONGEST,
     OTHER_CURRENCIES,
     SIGNS,
     Body,
+    Changes,
     address,
     belgian_iban,
+    changed,
     digits,
     grouped_phones,
     iban,
     marker,
     solana_address,
 )
-
-#: Members to change: a value, MISSING to leave the member out, or a function of the sample.
-Changes = Mapping[str, Any]
 
 #: Bodies to try: changes of the sample, or a function of a fixture that returns whole bodies.
 Row = Sequence[Changes] | Callable[[AccountFixture], list[Body]]
@@ -86,13 +86,6 @@ _PERSON = {
 }
 
 _ENGLISH = {"country_code": "GB", "address": ENGLISH_ADDRESS}
-
-_BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": "business"}
-
-
-def business_beneficiary(body: Body) -> Body:
-    """Changes a valid beneficiary body into one of a business."""
-    return changed(body, _BUSINESS)
 
 
 def _employed(fixture: AccountFixture) -> list[Body]:
@@ -183,7 +176,7 @@ def _defaults(destinations: list[Body]) -> list[Body]:
 def _other_payee(fixture: AccountFixture) -> str:
     """The id of a new business, or of a new individual where the server refuses it."""
     with contextlib.suppress(Inconclusive):
-        business = business_beneficiary(fixture.body("createBeneficiary"))
+        business = changed(fixture.body("createBeneficiary"), BUSINESS)
         return identifier(fixture.create("createBeneficiary", business))
     return identifier(fixture.create("createBeneficiary"))
 
@@ -210,7 +203,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
     },
     "createBeneficiary": {
         "individual": [{"beneficiary_type": "individual"}],
-        "business": [_BUSINESS],
+        "business": [BUSINESS],
         "individual with company_name": _employed,
         "required fields only": [
             {field.name: MISSING for field in request_fields("createBeneficiary") if not field.required}
@@ -220,7 +213,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {**_PARTNERSHIP, **_ENGLISH, "title": MISSING, "middle_name": MISSING},
             {**_PARTNERSHIP, "title": MISSING, "middle_name": MISSING},
             _PARTNERSHIP,
-            _BUSINESS,
+            BUSINESS,
         ],
         "another person": [
             {**_PERSON, **_ENGLISH, "email": _email, "company_name": _marked("Menabrea & Daughters")}
@@ -370,12 +363,6 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "another payment method": _other_currencies("createPayin", or_the_same=True, payment_method="card"),
     },
 }
-
-
-def changed(body: Body, changes: Changes, sample: Body | None = None) -> Body:
-    """Copies a body with members changed; function values are called with the sample, or the body."""
-    values = {name: value(sample or body) if callable(value) else value for name, value in changes.items()}
-    return {name: value for name, value in {**body, **values}.items() if value is not MISSING}
 
 
 def bodies(fixture: AccountFixture, operation: str, name: str = SAMPLE) -> list[Body]:

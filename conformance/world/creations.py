@@ -8,6 +8,7 @@ specification may allow that.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,10 +19,10 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
-from conformance.world.bodies import bodies, business_beneficiary
+from conformance.world.bodies import bodies
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
-from conformance.world.samples import Body
+from conformance.world.samples import BUSINESS, Body, changed
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts
 
@@ -127,8 +128,9 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
             where = AccountFixture(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
             # A second default is open, so this takes a new beneficiary, if possible a business.
-            business = business_beneficiary if accepts(run, "createBeneficiary", "business") else None
-            where = AccountFixture(run, account_id=fixture.account_id, restyle=business)
+            business = BUSINESS if accepts(run, "createBeneficiary", "business") else {}
+            restyle = functools.partial(changed, changes=business)
+            where = AccountFixture(run, account_id=fixture.account_id, restyle=restyle)
         for body in tries:
             exchange = run.send(
                 where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"

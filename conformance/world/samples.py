@@ -18,6 +18,7 @@ from conformance.contract.fields import FREE_TEXT
 from conformance.judge.effects import plain
 from conformance.target.file import Target
 from conformance.wire.forms import letters
+from conformance.wire.messages import MISSING
 from conformance.wire.provenance import derive, origin, register
 
 Body = dict[str, Any]
@@ -55,6 +56,22 @@ ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
     "beneficiary_type": ("individual", "business"),
     "network": ("polygon", "ethereum"),
 }
+
+
+#: Members to change: a value, MISSING to leave the member out, or a function of the sample.
+Changes = Mapping[str, Any]
+
+#: Makes a valid beneficiary one of a business.
+BUSINESS: Changes = {
+    "beneficiary_type": "business",
+    "company_name": lambda _: f"Analytical Engines {marker()}",
+}
+
+
+def changed(body: Body, changes: Changes, sample: Body | None = None) -> Body:
+    """Copies a body with members changed; function values are called with the sample, or the body."""
+    values = {name: value(sample or body) if callable(value) else value for name, value in changes.items()}
+    return {name: value for name, value in {**body, **values}.items() if value is not MISSING}
 
 
 def other_value(name: str, value: str) -> str | None:

@@ -17,7 +17,7 @@ from conformance.world.accounts import purpose_of
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext, refusal_of_valid
-from conformance.world.samples import Body
+from conformance.world.samples import BUSINESS, Body
 
 #: operationId -> its shapes beside the sample.
 SHAPES: Mapping[str, tuple[str, ...]] = {
@@ -94,7 +94,7 @@ def with_all_texts(fixture: AccountFixture, operation: str) -> Body:
     """A new body with every free text: of a business for a beneficiary, where the server accepts one and the
     target file sets neither type nor company."""
     fixed = fixture.run.samples.over("beneficiary").keys()
-    if TRAITS[operation].creates == "beneficiary" and not {"beneficiary_type", "company_name"} & fixed:
+    if TRAITS[operation].creates == "beneficiary" and not BUSINESS.keys() & fixed:
         business = accepts(fixture.run, operation, "business")
         return accepted_body(fixture, operation, "business" if business else SAMPLE)
     return fixture.body(operation)

@@ -78,7 +78,8 @@ def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> 
             file.writelines([text] if isinstance(text, str) else text)
         if not private:
             # mkstemp creates files with mode 0600, but others may read reports.
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.umask(mask := os.umask(0o022))
+            os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -100,9 +101,3 @@ def shortest(path: Path) -> str:
         # The path is on another drive, or the working directory was deleted.
         return str(path)
     return str(path) if relative.startswith("..") else relative
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar, TypeVarTuple
 
 from conformance.contract.operations import Operation
@@ -134,12 +135,9 @@ class CheckContext:
         """Notes why a probe could not be judged. `remedy` is what the user can do; the cause and remedy of
         `stop`, the exception behind it, replace those given."""
         numbers = tuple(exchange.number for exchange in exchanges)
-        gap = Gap(reason, cause, remedy, numbers)
-        if isinstance(stop, LeftOut):
-            gap = Gap.of(stop, numbers)
-        elif stop is not None:
-            gap = Gap(reason, stop.cause, stop.remedy, numbers)
-        self.entries[rule].gaps.append(gap)
+        gap = Gap.of(stop, numbers) if stop else Gap(reason, cause, remedy, numbers)
+        # An option that left the request out is told in its own words.
+        self.entries[rule].gaps.append(gap if gap.left_out else replace(gap, reason=reason))
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""

@@ -1,7 +1,8 @@
-"""Formats texts for people: truncates, escapes, counts. Independent of the project."""
+"""Formats texts for people: truncates, escapes, counts; compares them. Independent of the project."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -76,6 +77,12 @@ def one_line(text: str, length: int = 300) -> str:
     """A text on one line, truncated."""
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def alike(one: str | bytes, other: str | bytes) -> int:
+    """Number of characters or bytes at the beginning that two strings share."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
 
+from conformance._text import alike
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -165,18 +165,12 @@ def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
     return "" if isinstance(shown_value, str) and shown_value else shown(shown_value)
 
 
-def _alike_at_start(first: str, other: str) -> int:
-    """Returns the length of the common prefix of two texts, in characters."""
-    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False))
-    return sum(1 for _ in pairs)
-
-
 @predicate
 def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: int) -> str:
     """A masked member shares at most `most` characters with the beginning and the end of the value."""
     seen, whole = squeezed(str(exchanges[0].get(member))), squeezed(value)
-    first = _alike_at_start(seen, whole)
-    last = _alike_at_start(seen[first:][::-1], whole[first:][::-1])
+    first = alike(seen, whole)
+    last = alike(seen[first:][::-1], whole[first:][::-1])
     return f"{first + last} of {len(whole)} characters" if first + last > most else ""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import itertools
 import json
 import re
 from dataclasses import dataclass, replace
 
+from conformance._text import alike
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import (
     MISTAKES,
@@ -41,13 +41,7 @@ class Explanation:
     @property
     def first_difference(self) -> int:
         """Index of the first byte in which the signed string differs from the right one."""
-        return _common(self.string, self.signed or b"")
-
-
-def _common(one: bytes, other: bytes) -> int:
-    """Length of the common prefix of two strings, in bytes."""
-    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in pairs)
+        return alike(self.string, self.signed or b"")
 
 
 def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = None) -> Explanation:
@@ -104,7 +98,7 @@ def _difference(parts: Parts, signed: bytes) -> str:
     if name:
         return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(parts.pieces[name])}"
     right = parts.string()
-    same = _common(right, signed)
+    same = alike(right, signed)
     return f"it differs from byte {same} on: {_shown(signed[same:])} instead of {_shown(right[same:])}"
 
 

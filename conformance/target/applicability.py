@@ -6,6 +6,13 @@ from conformance.contract.rules import Rule
 from conformance.contract.traits import TRAITS
 from conformance.target.file import Target
 
+#: Why there is no second organization: declared so, or not named, with the remedy.
+NO_SECOND = "the target file declares that there is no second organization ([features] secondary = false)"
+UNNAMED_SECOND = (
+    "the target file names no second organization",
+    "Fill in [secondary], or declare [features] secondary = false.",
+)
+
 
 def lacking(operation: str, target: Target) -> str:
     """Reason why the target file declares an operation absent; empty if it does not."""
@@ -21,17 +28,14 @@ def absent(rule: Rule, operation: str, target: Target) -> str:
     if reason := lacking(operation, target):
         return reason
     if "secondary" in rule.needs and target.features.secondary is False:
-        return "the target file declares that there is no second organization ([features] secondary = false)"
+        return NO_SECOND
     return ""
 
 
 def unmet(rule: Rule, target: Target) -> tuple[str, str] | None:
     """Gap in the target file that keeps a rule from being exercised, and the remedy; None without one."""
     if "secondary" in rule.needs and target.secondary is None:
-        return (
-            "the target file names no second organization",
-            "Fill in [secondary], or declare [features] secondary = false.",
-        )
+        return UNNAMED_SECOND
     if "other_customer" in rule.needs and target.primary.other_customer_id is None:
         return (
             "the target file names no second customer of the organization",

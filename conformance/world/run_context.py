@@ -15,6 +15,7 @@ from conformance.contract.operations import OPERATIONS, request_problems
 from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive, InternalError, LeftOut, NotApplicable
 from conformance.judge.invariants import Invariants
+from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
@@ -146,15 +147,9 @@ class RunContext:
         if organization not in self._clients:
             owner = self.target.primary if organization == "primary" else self.target.secondary
             if owner is None and self.target.features.secondary is False:
-                raise NotApplicable(
-                    "the target file declares that there is no second organization ([features] secondary = "
-                    "false)"
-                )
+                raise NotApplicable(NO_SECOND)
             if owner is None:
-                raise Inconclusive(
-                    "the target file names no second organization",
-                    "Fill in [secondary], or declare [features] secondary = false.",
-                )
+                raise Inconclusive(*UNNAMED_SECOND)
             self._clients[organization] = Client(
                 self.target.base_url,
                 owner,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from conformance._files import InputError
@@ -102,12 +102,6 @@ def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def embedded(data: Any) -> Markup:
-    """JSON for a script element, with markup characters escaped."""
-    text = json.dumps(data, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
 def _values(document: Document) -> dict[str, Any]:
     """The template values of a document."""
     numbers = view.numbers(document)
@@ -119,7 +113,7 @@ def _values(document: Document) -> dict[str, Any]:
     areas = grouped((rule.id.partition(".")[0], rule) for rule in rules.values())
     return {
         "document": document,
-        "data": embedded(kept),
+        "data": htmlsafe_json_dumps(kept, separators=(",", ":")),
         "tone": tone,
         "mark": _MARKS[tone],
         "title": document.verdict.title or document.verdict.name,

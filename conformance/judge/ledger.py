@@ -35,9 +35,6 @@ from conformance.wire.messages import Exchange
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-#: The effort of a run without the probes that catch least.
-QUICK = "quick"
-
 #: Maximum number of violations kept of an entry; further ones are counted.
 KEPT_VIOLATIONS = 20
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance._options import Effort
 from conformance._text import count, duration, listed, one_line
 from conformance.contract.needs import first
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import Finding, Verdict
-from conformance.judge.ledger import QUICK, grouped
+from conformance.judge.ledger import grouped
 from conformance.report import view
 from conformance.report.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
 
@@ -270,7 +271,7 @@ def _announced(told: AnnouncedRecord) -> str:
 
 def _rules_left_out(document: Document) -> str:
     """The rules that a quick run did not judge at all."""
-    if document.run.effort != QUICK:
+    if document.run.effort != Effort.QUICK:
         return ""
     judged = {case.rule for case in document.cells if case.verdict is not Verdict.NOT_RUN}
     return ", ".join(rule.id for rule in document.rules if rule.id not in judged)

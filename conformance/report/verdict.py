@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance._options import Effort
 from conformance._text import clean, count, listed
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
-from conformance.judge.ledger import QUICK, Ledger, Result
+from conformance.judge.ledger import Ledger, Result
 from conformance.report.causes import CauseRecord, causes
 from conformance.report.document import (
     EXIT_STATUS,
@@ -69,7 +70,7 @@ class Decision:
     def record(self) -> VerdictRecord:
         """The verdict; its name is a key of EXIT_STATUS."""
         name, title, sentence = self._verdict()
-        if self.ledger.effort == QUICK:
+        if self.ledger.effort == Effort.QUICK:
             title = f"quick run: {'no violation' if name == 'partial' else title}"
         return VerdictRecord(
             name,
@@ -318,7 +319,7 @@ class Decision:
     def _left_out(self) -> list[str]:
         """A note on the rules that a quick run judged in part or not at all."""
         ledger = self.ledger
-        if ledger.effort != QUICK:
+        if ledger.effort != Effort.QUICK:
             return []
         judged = {case.rule for case in ledger.cells if case.verdict is not Verdict.NOT_RUN}
         rules = [rule.id for rule in RULES.values() if rule.level is not Level.OPEN and rule.id not in judged]

@@ -154,11 +154,11 @@ def _followed(watch: Watch, repeat: Repeat) -> Evidence | None:
         again = any(asked[0] == payment.amount for payment, _ in turns)
         pause = _pause(watch, begun).signature if again else None
         turns.append((Payment(effect.signature, asked[0], len(asked), pause or {}), last))
-        if len(turns) > 1 and effects.paid([payment for payment, _ in turns]) is None:
-            exact = [turn for turn in turns if effects.paid([turn[0]])]
+        if len(turns) > 1 and effects.fee_of([payment for payment, _ in turns]) is None:
+            exact = [turn for turn in turns if effects.fee_of([turn[0]]) is not None]
             spoilt += len(turns) - len(exact)
             turns = exact
             if spoilt > MOST_SPOILT:
                 return None
-    found = effects.paid([payment for payment, _ in turns])
-    return replace(turns[-1][1], fee=found.fee) if found else None
+    fee = effects.fee_of([payment for payment, _ in turns])
+    return None if fee is None else replace(turns[-1][1], fee=fee)

@@ -3,7 +3,7 @@
 On a live server money settles, jobs verify, and other clients create and pay. So an effect is a change that
 nobody else causes: a resource that no answer has named, a member that jobs do not change, money that moves as
 the operation moves it. A change that others may have caused is doubtful, and is confirmed by repetition: it
-must recur with each request, and not in the pauses (`repeated`, `paid`).
+must recur with each request, and not in the pauses (`repeated`, `fee_of`).
 """
 
 from __future__ import annotations
@@ -237,26 +237,13 @@ class Payment:
     pause: Money = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Paid:
-    """Change of a balance's member by requests: a multiple of their amount, and a fee."""
-
-    currency: str
-    member: str
-    times: int
-    fee: Decimal
-
-    def __str__(self) -> str:
-        more = f" and {self.fee:f}" if self.fee else ""
-        return f"{self.member} {self.currency}, {self.times} times the amount{more}"
-
-
 #: Maximum number of times that a faulty server carries out one request.
 _TIMES_EACH = 2
 
 
-def paid(rounds: Sequence[Payment]) -> Paid | None:
-    """The balance's member that each repetition changed by the same multiple of its amount; None without one.
+def fee_of(rounds: Sequence[Payment]) -> Decimal | None:
+    """The fee of payments: each repetition changed one balance's member by the same multiple of its amount,
+    plus the fee; None without such a member.
 
     A constant fee is allowed if all amounts differ. If amounts repeat, they must not move in the pauses as
     well, where other clients' recurring payments show.
@@ -273,7 +260,7 @@ def paid(rounds: Sequence[Payment]) -> Paid | None:
             fee = fees.pop()
             pauses = [_beyond(turn.pause, (currency, member), turn.amount, times) for turn in rounds]
             if (fee >= 0 and unlike) or (fee == 0 and 0 not in pauses):
-                return Paid(currency, member, times, fee)
+                return fee
     return None
 
 

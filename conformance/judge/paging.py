@@ -7,7 +7,6 @@ list's elements. wire/pages reads lists, judge/queries parses queries.
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from conformance.judge.expectations import CannotTell, Expectation, Outcome, pre
 from conformance.judge.expectations.expectation import outcome, read
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, repeated
 
 #: Default page and size.
 DEFAULTS = {"page": 1, "size": DEFAULT_SIZE}
@@ -179,8 +178,8 @@ def page_from_one(exchanges: Sequence[Exchange]) -> str:
 @predicate
 def no_repeats(exchanges: Sequence[Exchange]) -> str:
     """A page shows no element twice."""
-    repeated = [identifier for identifier, times in Counter(_page(exchanges[0]).ids).items() if times > 1]
-    return f"{show(repeated[0])} more than once" if repeated else ""
+    twice = repeated(_page(exchanges[0]).ids)
+    return f"{show(twice[0])} more than once" if twice else ""
 
 
 @predicate
@@ -215,9 +214,9 @@ def _listing(what: str, ids: Sequence[str], once: bool) -> str:
 def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False) -> Outcome:
     """All pages of a list together show each of these ids; with `once`, no element twice."""
     read = pages(exchanges)
-    shown = Counter(ids_of(read))
+    shown = set(ids_of(read))
     missing = [identifier for identifier in ids if identifier not in shown]
-    twice = [identifier for identifier, times in shown.items() if times > 1] if once else []
+    twice = repeated(ids_of(read)) if once else []
     if missing and not twice and not _all_read(read):
         raise CannotTell("the list has more pages than were read")
     told = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []

@@ -61,6 +61,11 @@ def identity(item: Any) -> str:
     return json.dumps(item, sort_keys=True)
 
 
+def repeated(ids: Iterable[str]) -> list[str]:
+    """Ids that occur more than once."""
+    return [identifier for identifier, times in Counter(ids).items() if times > 1]
+
+
 def pages_of(total: int, size: int) -> int:
     """Number of pages: total / size, rounded up."""
     return -(-total // size)
@@ -117,7 +122,7 @@ class Walk:
     @property
     def repeated(self) -> list[str]:
         """Ids that occur more than once."""
-        return [identifier for identifier, times in Counter(self.ids).items() if times > 1]
+        return repeated(self.ids)
 
     @property
     def total(self) -> int | None:

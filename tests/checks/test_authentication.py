@@ -12,13 +12,13 @@ from tests.load.faults import NoncesForgotten
 from tests.prove.selection import by_id
 from tests.support.runs import run_on
 
-MODULES = ("test_authentication", "test_signature", "test_unauthenticated")
+MODULES = ("test_authentication", "test_nonces", "test_signature", "test_unauthenticated")
 
 
 def checks(*operations: str, only: str = "") -> list[tuple[Check, str]]:
     return [
         (check, operation)
-        for check in load_checks().values()
+        for check in sorted(load_checks().values(), key=lambda check: check.last)
         if check.name.startswith(MODULES) and only in check.name
         for operation in operations
         if operation in check.operations

@@ -27,12 +27,17 @@ _SIGNS = {"NUL": "con\x00formance", "signs": "\u00e9\U0001f600'%\\<{\n"}
 @table(SURVIVES, operations=OPERATION_SETS["body"], at=hostile)
 def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
     """Each field is empty, optional ones and the members of addresses null, one at a time in a valid body;
-    texts without a maximum are longer than 255 characters, and those with a form have signs in them. Each
-    request is answered below 500."""
+    texts without a maximum are longer than 255 characters, those with a form have signs in them, and codes
+    and amounts a line feed behind them. Each request is answered below 500."""
     for field in request_fields(at.operation):
         for kind, value in _odd_values(field, at.operation):
             body = to_json({**at.document(), field.name: value})
             yield at.case(SURVIVES, f"{field.name} as {kind}", body=body)
+        if _is_of_signs(field, at.operation):
+            # The end of a pattern may match before it: formats judge what is shown then.
+            good = at.fixture.body(TRAITS[at.operation].subset_of or at.operation)[field.name]
+            body = to_json({**at.document(), field.name: f"{good}\n"})
+            yield at.case(SURVIVES, f"{field.name} with a line feed behind it", body=body)
         for kind, value in _odd_texts(field, at.operation):
             shape = shape_of(at.operation, field.name)
             known = shape != SAMPLE and accepts(at.ctx.run, at.operation, shape)
@@ -40,10 +45,16 @@ def test_odd_values_of_every_field(at: Engine) -> Iterator[Case]:
             yield at.case(SURVIVES, f"{field.name} {kind}", body=to_json({**valid, field.name: value}))
 
 
+def _is_of_signs(field: Field, operation: str) -> bool:
+    """Returns True for amounts and for codes of ISO standards."""
+    return field.kind == "amount" or bool(field.code and not TRAITS[operation].unique_pair)
+
+
 def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
-    if not field.members:
+    # test_amount_that_is_no_positive_decimal sends an empty amount.
+    if not field.members and field.kind != "amount":
         yield "an empty text", ""
-    else:
+    elif field.members:
         yield "an object of nulls", dict.fromkeys(field.members)
         if operation != "createBeneficiary":  # fields.address-members sends it.
             yield "an empty object", {}

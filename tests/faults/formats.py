@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import ITEM_FIELDS
+from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
 
 from .catalogue import Faulty, fault, faults, hook, of, seam
@@ -159,7 +161,20 @@ class OfOtherForm(Document):
         return document if is_crypto else {**document, name: form}
 
 
+def _coded(operation: str) -> list[str]:
+    """Returns the fields with a code of an ISO standard."""
+    return [field.name for field in FIELDS.get(operation, ()) if field.code and operation != "createWallet"]
+
+
+class EndsBeforeLineFeed(Faulty):
+    """A pattern for this field ends at a dollar sign: it matches before a line feed as well."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value.removesuffix("\n") if field.name == self.value else value)
+
+
 faults["format.fields"] |= {
+    "A code may have a line feed behind it, which is shown.": of(EndsBeforeLineFeed, each=_coded),
     "A documented member is missing.": document(
         lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
         each=_never_null,

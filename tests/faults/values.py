@@ -12,7 +12,17 @@ from conformance.reference.context import Context
 from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 
 from .catalogue import fault, faults, of, seam
-from .formats import EMBEDDING, Balances, Sets, balance, document, embedded, enumerations, members
+from .formats import (
+    EMBEDDING,
+    Balances,
+    EndsBeforeLineFeed,
+    Sets,
+    balance,
+    document,
+    embedded,
+    enumerations,
+    members,
+)
 from .lists import on_pages
 from .resources import showing
 
@@ -135,6 +145,9 @@ class OtherZeros(Balances):
 
 
 faults["format.money"] |= {
+    "An amount may have a line feed behind it, which is shown.": of(
+        EndsBeforeLineFeed, operations=("createPayout", "createPayin"), each=("amount",)
+    ),
     "An amount is no string that holds a plain decimal.": of(
         Sets,
         operations=("createPayout", "createPayin"),

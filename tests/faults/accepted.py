@@ -12,7 +12,7 @@ from conformance.reference.seams.validation import FIELDS
 
 from .bodies import is_of_type, mending, required, types
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
-from .fields import SYNTACTIC, fillable
+from .fields import SYNTACTIC, fillable, numbered
 from .kinds import ALL, each_field, is_in_kind
 
 
@@ -31,6 +31,9 @@ class DropsOtherTypes(Faulty):
 
 
 faults["fields.optional-type"] |= {
+    "The number of a listed value is taken for it.": seam(
+        "parse_body", numbered, operations=("createPayoutDestination",)
+    ),
     "An optional field of another type is filled in, in one kind of body.": mending(
         lambda self, ctx, body, name: (
             is_in_kind(self, ctx, body, name) and isinstance(body.get(name), (list, dict))

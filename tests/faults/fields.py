@@ -74,6 +74,11 @@ faults["fields.enum"] |= {
 }
 
 faults["fields.enum"] |= {
+    "A listed value may have hyphens for underscores.": seam(
+        "check_enum",
+        lambda self, ctx, field, value: None if value.replace("-", "_") in field.choices else self.usual(),
+        operations=("createPayoutDestination",),
+    ),
     "A listed value is not demanded in one kind of body.": seam(
         "check_enum",
         unless_in_kind,
@@ -162,7 +167,19 @@ def _typed(operation: str) -> list[str]:
     return [name for name in required(operation) if name not in ("address", "amount")]
 
 
+def numbered(self: Any, ctx: Context) -> dict[str, Any]:
+    """Takes numbers for the listed values at their places."""
+    body: dict[str, Any] = self.usual()
+    for field in FIELDS[ctx.operation]:
+        if field.choices and type(number := body.get(field.name)) is int and number < len(field.choices):
+            body[field.name] = field.choices[number]
+    return body
+
+
 faults["fields.type"] |= {
+    "The number of a listed value is taken for it.": seam(
+        "parse_body", numbered, operations=("createPayoutDestination",)
+    ),
     "A required field of this wrong type is accepted.": mending(
         lambda self, ctx, body, name: name in body and is_of_type(body[name], self.value[1]),
         each=types(_typed, tuple(TYPES)),

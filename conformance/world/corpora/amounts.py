@@ -16,7 +16,7 @@ REFUSED = (
     Value("-5.00", "negative: money would flow the other way"),
     Value("-0.01", "negative by the least unit"),
     Value("abc", "no digits"),
-    Value("1.00abc", "a number that only begins the text"),
+    Value("1.00d", "a number that only begins the text, and a double in Java"),
     Value("1.00 USD", "a currency code behind it"),
     Value("10%", "a percent sign behind it"),
     Value("--1", "two signs"),
@@ -110,7 +110,7 @@ _DIGITS = "0123456789"
 #: Refused value -> the same defect in another amount, where the defect leaves room for one.
 _RESPELLED: Mapping[Any, Callable[[str], Any]] = {
     "-5.00": "-{}".format,
-    "1.00abc": "{}abc".format,
+    "1.00d": "{}d".format,
     "1.00 USD": "{} USD".format,
     "$1.00": "${}".format,
     "1,00": lambda amount: amount.replace(".", ","),

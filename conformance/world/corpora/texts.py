@@ -120,8 +120,8 @@ CODES = (
 
 #: Field -> plausible values that its enumeration does not list.
 UNLISTED = {
-    "beneficiary_type": ("partnership", "company"),
-    "type": ("cash", "crypto"),
+    "beneficiary_type": ("company",),
+    "type": ("crypto", "bank-account"),
     "account_type": ("current",),
 }
 

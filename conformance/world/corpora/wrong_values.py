@@ -38,7 +38,8 @@ def wrong_optional_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
         yield from [("a string", "1 Main Street"), ("an array", [good])]
     else:
         yield from [("an array", [good]), ("an object", {"value": good})]
-    yield "a number", 12345
+    # The number of a listed value.
+    yield "a number", 1 if field.choices else 12345
     yield from [("a text", "true")] if field.type == "boolean" else [("true", True)]
 
 

@@ -79,8 +79,8 @@ def one_line(text: str, length: int = 300) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def alike(one: str | bytes, other: str | bytes) -> int:
-    """Number of characters or bytes at the beginning that two strings share."""
+def shared_prefix(one: str | bytes, other: str | bytes) -> int:
+    """Length of the common prefix of two strings, in characters or bytes."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 

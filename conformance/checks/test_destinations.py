@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from conformance._text import alike
+from conformance._text import shared_prefix
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -169,8 +169,8 @@ def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
 def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: int) -> str:
     """A masked member shares at most `most` characters with the beginning and the end of the value."""
     seen, whole = squeezed(str(exchanges[0].get(member))), squeezed(value)
-    first = alike(seen, whole)
-    last = alike(seen[first:][::-1], whole[first:][::-1])
+    first = shared_prefix(seen, whole)
+    last = shared_prefix(seen[first:][::-1], whole[first:][::-1])
     return f"{first + last} of {len(whole)} characters" if first + last > most else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from conformance._text import alike, count, listed, printable
+from conformance._text import count, listed, printable, shared_prefix
 from conformance.clients.judging import ClientJudge, Seen, exchange
 from conformance.clients.provocations import PROVOCATIONS, Provocations, Provoking, refusal
 from conformance.clients.received import explanation
@@ -148,8 +148,8 @@ def _whole(judge: ClientJudge, seen: Seen) -> dict[str, Any]:
 
 def _marked(one: bytes, other: bytes) -> tuple[str, str, str]:
     """Splits a string into the parts before, within and after its difference from another."""
-    start = alike(one, other)
-    tail = alike(one[start:][::-1], other[start:][::-1])
+    start = shared_prefix(one, other)
+    tail = shared_prefix(one[start:][::-1], other[start:][::-1])
     parts = one[:start][-300:], one[start : len(one) - tail][:300], one[len(one) - tail :][:300]
     before, middle, after = (printable(part.decode("utf-8", "backslashreplace")) for part in parts)
     return before, middle, after

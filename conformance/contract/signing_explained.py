@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from conformance._text import alike
+from conformance._text import shared_prefix
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import (
     MISTAKES,
@@ -41,7 +41,7 @@ class Explanation:
     @property
     def first_difference(self) -> int:
         """Index of the first byte in which the signed string differs from the right one."""
-        return alike(self.string, self.signed or b"")
+        return shared_prefix(self.string, self.signed or b"")
 
 
 def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = None) -> Explanation:
@@ -98,7 +98,7 @@ def _difference(parts: Parts, signed: bytes) -> str:
     if name:
         return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(parts.pieces[name])}"
     right = parts.string()
-    same = alike(right, signed)
+    same = shared_prefix(right, signed)
     return f"it differs from byte {same} on: {_shown(signed[same:])} instead of {_shown(right[same:])}"
 
 

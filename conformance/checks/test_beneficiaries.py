@@ -19,6 +19,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_members, judge_not_back, mismatches
 from conformance.checks.races import Rounds
+from conformance.checks.repetition import ROUNDS
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
@@ -50,9 +51,6 @@ _KINDS = {
 
 #: More destinations than a page of the default size shows.
 MANY = 11
-
-#: Repetitions that tell what disables a beneficiary.
-_TIMES = 3
 
 #: Rounds of a race between creates of destinations and changes of their beneficiary.
 MEANWHILE = 2
@@ -109,7 +107,7 @@ def test_disable(ctx: CheckContext) -> None:
 def _disables_others(ctx: CheckContext) -> bool:
     """Disables one of several new beneficiaries a few times; True if another one is disabled by that each
     time, and not before: jobs and other users may disable one at any time."""
-    for _ in range(_TIMES):
+    for _ in range(ROUNDS):
         fixture, what = ctx.account(fresh=True), "one of several beneficiaries, to see which are disabled"
         first, person, last = (Beneficiary(ctx, fixture) for _ in range(3))
         others = [first, last, Beneficiary(ctx, ctx.account("created"))]

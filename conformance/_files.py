@@ -78,7 +78,8 @@ def written(path: Path, text: str | Iterable[str], *, private: bool = False) -> 
             file.writelines([text] if isinstance(text, str) else text)
         if not private:
             # mkstemp creates files with mode 0600, but others may read reports.
-            os.umask(mask := os.umask(0o022))
+            mask = os.umask(0o022)
+            os.umask(mask)
             os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:

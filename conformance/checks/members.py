@@ -41,8 +41,8 @@ def judge_members(
 
 
 def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:
-    left_out = {"object", *but}
-    return [name for name in documented(exchange.operation or "") if name in expected.keys() - left_out]
+    judged = expected.keys() - {"object", *but}
+    return [name for name in documented(exchange.operation or "") if name in judged]
 
 
 def send_with_texts(

@@ -32,7 +32,9 @@ def match(path: bytes) -> Match | None:
         return None
     segments = [(unquote_to_bytes(part) if b"%" in part else part).decode("utf-8", "replace") for part in raw]
     for template, methods in _PATHS.items():
-        params = {name: value for name, value in zip(template, segments, strict=False) if name[:1] == "{"}
-        if len(template) == len(segments) and segments == [params.get(name, name) for name in template]:
-            return Match(methods, {name[1:-1]: value for name, value in params.items()})
+        if len(template) != len(segments):
+            continue
+        pairs = list(zip(template, segments, strict=True))
+        if all(name == segment or name.startswith("{") for name, segment in pairs):
+            return Match(methods, {name[1:-1]: segment for name, segment in pairs if name.startswith("{")})
     return None

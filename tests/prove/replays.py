@@ -2,14 +2,16 @@
 
 The first violation of a fault's rule becomes a replay file. On the faulty server its verdict must be
 "reproduced". Sent twice to the reference server, with the conforming choices that the fault is built on, it
-must be "not reproduced". On five conforming variants, which get all files of a process and so have long lists
-and many used keys, it must never be "reproduced". "undecided" is counted separately, with the reasons.
+must be "not reproduced". On five conforming variants, which get a hundred files after one another and so have
+long lists and many used keys, it must never be "reproduced". "undecided" is counted separately, with the
+reasons.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -47,6 +49,12 @@ SERVER_TIME = Call(None, "GET", "/")
 
 #: Accounts of each customer before the first file: a page past the end in the file exists here.
 GROWN = 150
+
+#: Replay files sent to used variants before these are made anew; longer lists take longer to page through.
+FILES_BEFORE_NEW = 100
+
+#: Numbers of the replay files of this process.
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -95,9 +103,9 @@ class Onward:
         return now + self._ahead
 
 
-@functools.cache
-def used_variants() -> tuple[tuple[Variant, RunContext], ...]:
-    """Returns the variants of USED, one set for each process, with enough accounts for several pages."""
+@functools.lru_cache(maxsize=1)
+def used_variants(number: int) -> tuple[tuple[Variant, RunContext], ...]:
+    """Returns the set of that number of the variants of USED, with enough accounts for several pages."""
     runs = []
     for variant in (variant for variant in VARIANTS if variant.name in USED):
         run = new_run(variant, Onward(variant.clock))
@@ -156,7 +164,7 @@ def tried(fault: Fault) -> Tried:
     reference = min(first, second, key=lambda replayed: _WORST.index(replayed.verdict))
     told = [replayed.got for replayed in (faulty, reference) if replayed.verdict in (UNDECIDED, REPRODUCED)]
     variants = []
-    for variant, used in used_variants():
+    for variant, used in used_variants(next(_numbers) // FILES_BEFORE_NEW):
         if fault.rule not in variant.breaks:
             run = same_server(used)
             run.client().send(SERVER_TIME)

@@ -20,7 +20,17 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import Listed, keeps_what_fits
 from conformance.judge.queries import keeps
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import MAX_SIZE, Page, Parameters, Walk, identity, page_of, query, status_filter
+from conformance.wire.pages import (
+    DEFAULT_SIZE,
+    MAX_SIZE,
+    Page,
+    Parameters,
+    Walk,
+    identity,
+    page_of,
+    query,
+    status_filter,
+)
 from conformance.wire.provenance import derive
 from conformance.world.known_lists import ListFixture, small_list
 
@@ -135,6 +145,22 @@ def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int,
         good = ctx.judge(rule, expected, found.exchange, *others)
         if not good and found.total is not None:
             return
+
+
+def shows_all(made: Collection[str], answer: Exchange) -> bool:
+    """True for a page with all that was made and a total that fits, and for what is no page."""
+    page = page_of(answer)
+    return page is None or (set(made) <= set(page.ids) and (_goes_on(page) or page.total == len(page.ids)))
+
+
+def judge_single_page(ctx: CheckContext, page: Page, what: str) -> None:
+    """Judges that the total of a first page behind which none comes is the number of its elements."""
+    if not _goes_on(page):
+        judge_totals(ctx, "list.complete", [page], len(page.ids), what)
+
+
+def _goes_on(page: Page) -> bool:
+    return len(page.items) >= DEFAULT_SIZE
 
 
 # ---------------------------------------------------------------------- elements

@@ -12,7 +12,8 @@ from conformance.checks.list_judging import (
     active,
     compared,
     judge_by_query,
-    judge_totals,
+    judge_single_page,
+    shows_all,
     steady,
     stocked,
     usable_page,
@@ -230,7 +231,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         what = f"the {'active ones' if filters else 'list'} after {len(made)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE, filters))
         exchange = ctx.eventually(
-            functools.partial(ctx.shown, looking, what), functools.partial(_shows_all, made)
+            functools.partial(ctx.shown, looking, what), functools.partial(shows_all, made)
         )
         found = usable_page(ctx, "list.complete", exchange, what)
         if found is not None:
@@ -238,7 +239,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             if filters and not made.keys() <= set(found.ids):
                 expected = _active_ones(ctx, listing, made)
             ctx.judge("list.complete", Listed(what, expected), exchange)
-            _judge_total(ctx, found, what)
+            judge_single_page(ctx, found, what)
             judge_by_query(ctx, exchange, "list.pages")
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
             ctx.judge("list.complete", own, exchange)
@@ -272,33 +273,17 @@ def _judge_changed(
             made = {**made, str(late.get("id")): late}
     exchange = ctx.eventually(
         functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
-        functools.partial(_shows_all, made),
+        functools.partial(shows_all, made),
     )
     if (page := page_of(exchange)) is not None:
         ctx.judge("list.complete", Listed(what, list(made), once=True), exchange)
-        _judge_total(ctx, page, what)
+        judge_single_page(ctx, page, what)
     if TRAITS[operation].disables:
         # Destinations have a status of their own, which the filter must use.
         disabled = status_filter(ctx.operation.id, ctx.target.array_style, "disabled")
         exchange = ctx.send(fixture.call(ctx.operation.id).with_query(disabled), f"{what}, by status")
         if page_of(exchange) is not None:
             judge_by_query(ctx, exchange, "list.status-filter")
-
-
-def _shows_all(made: Collection[str], answer: Exchange) -> bool:
-    """True for a page with all that was made and a total that fits, and for what is no page."""
-    page = page_of(answer)
-    return page is None or (set(made) <= set(page.ids) and (_goes_on(page) or page.total == len(page.ids)))
-
-
-def _goes_on(page: Page) -> bool:
-    """True for a first page behind which others may come."""
-    return len(page.items) >= DEFAULT_SIZE
-
-
-def _judge_total(ctx: CheckContext, page: Page, what: str) -> None:
-    if not _goes_on(page):
-        judge_totals(ctx, "list.complete", [page], len(page.ids), what)
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:

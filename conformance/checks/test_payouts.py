@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import suppress
 from decimal import Decimal
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.list_judging import compared
+from conformance.checks.list_judging import compared, judge_single_page, shows_all
 from conformance.checks.members import its_own, judge_members, look_for
 from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
@@ -26,6 +27,7 @@ from conformance.judge.expectations import Accepted, CannotTell, Documented
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
+from conformance.wire.pages import page_of
 from conformance.world.account import AccountFixture, Restyle, call, identifier
 from conformance.world.addresses import abroad
 from conformance.world.creations import created_in
@@ -73,8 +75,9 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
 @check("read.equals-create", "list.complete", operations=("getBeneficiary", "listPayoutDestinations"))
 def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
     """After payouts to a destination other than the default, a read of the beneficiary and the list of its
-    destinations show what their creates answered; the list has no duplicates. The beneficiary is of another
-    country than its destinations, where the server accepts that."""
+    destinations show what their creates answered; the list has no duplicates, and its total is the number of
+    its elements. The beneficiary is of another country than its destinations, where the server accepts
+    that."""
     (rule,) = ctx.rules
     payer = ctx.run.account("payouts")
     try:
@@ -90,12 +93,10 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
         # A list that is joined with payouts duplicates a destination that has two.
         ctx.send(payee.call("createPayout"), "another payout to the same destination")
         made = {identifier(each): each for each in (paid, default)}
-        seen = ctx.eventually(
-            lambda: ctx.shown(looking, f"the destinations of a beneficiary, {what}"),
-            lambda answer: made.keys() <= {item.get("id") for item in objects(answer.get("items"))},
-        )
-        once = Listed(f"the destinations of a beneficiary, {what}", list(made), once=True)
-        ctx.judge(rule, once, seen)
+        listed = f"the destinations of a beneficiary, {what}"
+        seen = ctx.eventually(lambda: ctx.shown(looking, listed), functools.partial(shows_all, made))
+        if ctx.judge(rule, Listed(listed, list(made), once=True), seen) and (page := page_of(seen)):
+            judge_single_page(ctx, page, listed)
         compared(ctx, objects(seen.get("items")), made, [seen])
         return
     created, but = document(person), (*MOVING, "payout_destinations")

@@ -387,6 +387,15 @@ faults["list.complete"] |= {
     ),
 }
 
+
+def _payouts_to(ctx: Context, record: Record) -> int:
+    """Counts the payouts to a destination; one without payouts counts once, as in an outer join."""
+    paid = [
+        payout["payout_destination_id"] for payout in ctx.store.select("payout", ctx.params["account_id"])
+    ]
+    return max(1, paid.count(record["id"]))
+
+
 faults["list.complete"] |= {
     "An account with a resource of this kind in it is not listed.": joined(
         lambda self, ctx, record: 0 if ctx.store.count(self.value, record["id"]) else 1,
@@ -394,13 +403,11 @@ faults["list.complete"] |= {
         operations=("listAccounts",),
     ),
     "A destination is listed once for each payout to it.": joined(
-        lambda self, ctx, record: max(
-            1,
-            sum(
-                payout["payout_destination_id"] == record["id"]
-                for payout in ctx.store.select("payout", ctx.params["account_id"])
-            ),
-        ),
+        lambda self, ctx, record: _payouts_to(ctx, record), operations=("listPayoutDestinations",)
+    ),
+    "total counts a destination once for each payout to it.": seam(
+        "count",
+        lambda self, ctx, listing: sum(_payouts_to(ctx, record) for record in self.fetch(ctx, listing)),
         operations=("listPayoutDestinations",),
     ),
 }

@@ -276,6 +276,14 @@ faults["list.walk"] |= {
         each=IN_ACCOUNTS,
         operations=("listAccounts",),
     ),
+    "total counts an account once for each resource of this kind in it.": seam(
+        "count",
+        lambda self, ctx, listing: sum(
+            max(1, ctx.store.count(self.value, record["id"])) for record in self.fetch(ctx, listing)
+        ),
+        each=IN_ACCOUNTS[:2],
+        operations=("listAccounts",),
+    ),
 }
 
 faults["list.stable"] |= {

@@ -11,6 +11,7 @@ from conformance.checks.check import run_check
 from conformance.judge.findings import Inconclusive, Verdict
 from conformance.world.creations import created_in, creations
 from conformance.world.habits import room
+from conformance.world.known_lists import small_list
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
@@ -80,6 +81,15 @@ def test_an_account_below_its_quota_is_kept() -> None:
     assert room(run, OPERATION, [refused]) is None
     assert run.account() is shared
     assert list(run.record.values())[-1] is refused, "another one in a list of known elements"
+
+
+def test_a_look_for_room_blames_no_list_of_known_elements() -> None:
+    run = run_on(compose())
+    small_list(run, "listVirtualAccounts")
+    conflicts = [made for made in run.record.values() if made.error_code == "idempotency_key_conflict"]
+    assert room(run, OPERATION, [made for made in conflicts if made.operation == OPERATION]) is None
+    findings, _ = run_check(load_checks()["test_filters.test_end_date"], "listVirtualAccounts", run)
+    assert broken(findings) == {}
 
 
 def test_a_quota_of_zero_keeps_the_shared_account() -> None:

@@ -323,6 +323,7 @@ VARIANTS: tuple[Variant, ...] = (
         (policies.VirtualAccountsOfOne,),
         unreached=("createVirtualAccount", "listVirtualAccounts", "getVirtualAccount"),
     ),
+    Variant("without chunked bodies", (implied.ReadsNoChunks,)),
     Variant("alike in all answers", (networks.LikeAllAnswers,)),
     Variant("implied otherwise", (auth.KeysOptional, bodies.UnassignedCodes, bodies.OptionalTypesIgnored)),
     Variant(

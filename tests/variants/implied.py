@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 from conformance.contract import json_text, signing
@@ -14,6 +15,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
+from .bodies import NoBodyIsEmpty
 from .choice import choice
 
 
@@ -176,6 +178,16 @@ class LengthRequired(Behaviour):
             refusal = Refusal("malformed_body", code="length_required")
             refusal.status = 411
             raise refusal
+
+
+@choice(breaks=("http.chunked-body",))
+class ReadsNoChunks(NoBodyIsEmpty):
+    """Takes a body without a Content-Length for none, as a WSGI application does."""
+
+    def authenticate(self, ctx: Context) -> None:
+        if ctx.header(b"transfer-encoding") is not None:
+            ctx.request = replace(ctx.request, body=b"")
+        super().authenticate(ctx)
 
 
 @choice(breaks=("destination.masked-enough",))

@@ -94,9 +94,7 @@ class OddRequests:
         made = {origin: _any_of(branches) for origin, branches in self.branches.items()}
         if OPERATIONS[self.base.operation].is_list:
             several = st.lists(made["query"], min_size=1, max_size=3)
-            made["query"] = several.map(
-                lambda cases: self._changed("query", query="&".join(case.query for case in cases))()
-            )
+            made["query"] = several.map(lambda cases: self._query("&".join(case.query for case in cases))())
         if self._valid is not None:
             made["bytes"] |= self._spoilt(self._valid)
             # Not st.builds: Hypothesis would cache it, and all requests with it, until the process ends.
@@ -107,6 +105,9 @@ class OddRequests:
 
     def _changed(self, name: str, **changes: Any) -> Maker:
         return lambda: replace(self.base, name=f"mutation: {name}", **changes)
+
+    def _query(self, query: str) -> Maker:
+        return self._changed(f"query {query[:60]}", query=query)
 
     def _key(self, name: str) -> Maker:
         return lambda: replace(self.base, name=f"mutation: key {name}", key=KEYS[name]())
@@ -133,8 +134,8 @@ class OddRequests:
 
     def _queries(self) -> Iterator[Branch]:
         for name in OPERATIONS[self.base.operation].query_parameters:
-            yield [self._changed("query", query=f"{name}={text}") for text in _query_values(name)]
-        yield [self._changed("query", query=query) for query in values(query_strings.QUERIES)]
+            yield [self._query(f"{name}={text}") for text in _query_values(name)]
+        yield [self._query(query) for query in values(query_strings.QUERIES)]
 
     def _lengths(self, valid: ValidBody) -> Iterator[Branch]:
         """An empty object, and values of each field that are empty, of maximum length, and longer."""

@@ -28,6 +28,11 @@ KEPT_BODY = 4096
 #: Maximum number of requests, of nonces, keys, timestamps and of lists in memory.
 REMEMBERED = 10_000
 
+KEEP_THE_KEY = (
+    "Make the key once for each thing that is to be done, keep it until an answer says that it is done, and "
+    "repeat with the same key and the same bytes: the answer is the first one's."
+)
+
 _PAGE = re.compile("[1-9][0-9]{0,8}")
 
 K = TypeVar("K", bound=Hashable)
@@ -78,11 +83,16 @@ class Earlier:
     @property
     def unresolved(self) -> bool:
         """True if the client cannot know whether the operation was performed."""
-        return not self.delivered or self.status >= 500 or self.status == 429
+        return not self.delivered or self.status >= 500
 
     @property
     def refused(self) -> bool:
-        return self.delivered and 400 <= self.status < 500 and self.status != 429
+        return self.delivered and 400 <= self.status < 500
+
+    @property
+    def waited(self) -> str:
+        """What the client did if it waited for a late answer; empty otherwise."""
+        return "waited for" if self.provoked == "late-answer" and self.delivered else ""
 
     @property
     def told(self) -> str:
@@ -120,6 +130,8 @@ class EarlierRequests:
         self.timestamps: Recent[tuple[str, str], tuple[float, int]] = Recent()
         self.attempts: Recent[tuple[str, str, bytes, bytes], Earlier] = Recent()
         self.keys: Recent[tuple[str, str], Earlier] = Recent()
+        #: API key and Idempotency-Key of an unresolved POST -> the violation by an equal one with another.
+        self.doubts: Recent[tuple[str, str], Said] = Recent()
         self.walks: Recent[tuple[Any, ...], PagesRead] = Recent()
         self.began: Recent[str, float] = Recent()
 
@@ -140,6 +152,9 @@ class EarlierRequests:
         """Judges an authenticated request by those before it, and records it."""
         now = Earlier.of(request, response, provoked)
         yield from self._timestamp(request)
+        if doubt := self.doubts.pop((request.api_key, (request.key or "").lower()), None):
+            # The equal request was another one, not a repetition.
+            yield doubt._replace(withdrawn=True)
         if (before := self.attempts.get(request.identity)) is not None:
             # After a timeout of the client, the repetition may be recorded before the original.
             before, then = (before, now) if before.number < now.number else (now, before)
@@ -175,20 +190,21 @@ class EarlierRequests:
         # Keys are compared without letter case, which is open (idempotency.key-case).
         same = (then.key or "").lower() == (before.key or "").lower()
         if before.unresolved and is_post and then.key and before.key:
-            what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
-            got = (
-                f"request {before.number}, {before.told}, sent again with another Idempotency-Key: "
-                f"the {what} may be done twice"
-            )
-            remedy = (
-                "Make the key once for each thing that is to be done, keep it until an answer says that "
-                "it is done, and repeat with the same key and the same bytes: the answer is the first one's."
-            )
             rule = "client.retry-key"
-            yield rule if same else Said(rule, got, remedy, (before.number, then.number))
+            if same:
+                yield rule
+            elif self.keys.get((then.identity[0], then.key), then) is then:
+                what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
+                got = (
+                    f"request {before.number}, {before.told}, sent again with another Idempotency-Key: "
+                    f"the {what} may be done twice"
+                )
+                said = Said(rule, got, KEEP_THE_KEY, (before.number, then.number))
+                self.doubts[then.identity[0], before.key.lower()] = said
+                yield said
         if before.provoked:
             key = f" with {'the same' if same else 'another'} key" if is_post else ""
-            yield after(before.provoked, f"sent again{key}" if before.unresolved else "waited for")
+            yield after(before.provoked, before.waited or f"sent again{key}")
         if is_post and then.key and same:
             yield "auth.nonce-replay-idempotent"
         if before.retry_after is not None and before.delivered:
@@ -269,8 +285,7 @@ class EarlierRequests:
             yield walk.operation, Said(rule, got, remedy, tuple(reversed(walk.numbers)))
         for last in self.attempts.values():
             if last.provoked:
-                did = "not sent again" if last.unresolved else "waited for"
-                yield last.operation, after(last.provoked, did)
+                yield last.operation, after(last.provoked, last.waited or "not sent again")
 
 
 def after(provoked: str, did: str) -> Said:

@@ -90,7 +90,7 @@ class ClientJudge:
             request, found = clean, [Said("client.secret", "the secret in plain text", remedy)]
         said = [one for one in found if isinstance(one, Said)]
         kept = tuple([one for one in found if isinstance(one, str)])
-        broken = tuple(one for one in said if one.got)
+        broken = tuple(one for one in said if one.got and not one.withdrawn)
         elapsed = max(self.clock() / 1_000_000 - request.now, 0.0)
         seen = Seen(_bounded(request), response, provoked, broken, elapsed)
         self.recent.append(seen)
@@ -149,6 +149,10 @@ class ClientJudge:
         if operation not in CLIENT_RULES[said.rule].operations:
             return
         entry = self._entry(said.rule, operation)
+        if said.withdrawn:
+            entry.judged, entry.broken = entry.judged - 1, entry.broken - 1
+            entry.violations = [one for one in entry.violations if one.outcome.got != said.got]
+            return
         # Further exchanges add no evidence.
         shows = entry.broken < EVIDENCE and not entry.proof
         numbers = self._keep([*([seen.request.number] if seen else []), *said.others]) if shows else ()

@@ -51,7 +51,8 @@ _BESIDE = 24
 class Said(NamedTuple):
     """A finding of a request on a rule: a violation (`got`), or an observation (`answer` to `question`).
 
-    `others` are the numbers of earlier requests that prove it.
+    `others` are the numbers of earlier requests that prove it. `withdrawn`: a later request shows that the
+    violation was none.
     """
 
     rule: str
@@ -60,6 +61,7 @@ class Said(NamedTuple):
     others: tuple[int, ...] = ()
     question: str = ""
     answer: str = ""
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from conformance.contract.rules import CLIENT_RULES, Level
 from conformance.reference.core_messages import Request
 from tests.clients.changes import CHANGES, Change, header, with_header
 from tests.clients.client import Client, Refused, Rig
-from tests.clients.wrong import CLIENTS, OBSERVED, Mutant
+from tests.clients.wrong import CLIENTS, OBSERVED, Mutant, NewKeyOnRetry
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,41 @@ class _OtherCase(Client):
 def test_a_key_in_the_other_letter_case_breaks_no_rule() -> None:
     rig = Rig("rate-limit", "unavailable")
     _OtherCase(rig).work()
+    assert rig.broken() == {}
+
+
+class _Twins(Client):
+    """Makes two equal payouts at once, each with its own key, and repeats both."""
+
+    def work(self) -> None:
+        path = f"/v1/customers/{self.tenant.customer_id}/accounts"
+        keys = [self.key("POST"), self.key("POST")]
+        for key in (*keys, *keys):
+            self.rig.clock.wait(2)
+            self.send(self.request("POST", path, b'{"name": "One"}', key))
+
+
+@pytest.mark.parametrize("provoked", ["lost-answer", "unavailable", "rate-limit"])
+def test_two_equal_requests_at_once_are_no_repetition_with_another_key(provoked: str) -> None:
+    rig = Rig(provoked)
+    _Twins(rig).work()
+    assert rig.broken() == {}
+
+
+class _NewBodyOnRetry(Client):
+    """Repeats what was refused with 429 with another body."""
+
+    def work(self) -> None:
+        path, key = f"/v1/customers/{self.tenant.customer_id}/accounts", self.key("POST")
+        for name in ("One", "Other"):
+            self.rig.clock.wait(3)
+            self.send(self.request("POST", path, f'{{"name": "{name}"}}'.encode(), key))
+
+
+@pytest.mark.parametrize("client", [NewKeyOnRetry, _NewBodyOnRetry])
+def test_what_was_refused_for_its_rate_may_be_repeated_otherwise(client: type[Client]) -> None:
+    rig = Rig("rate-limit")
+    client(rig).work()
     assert rig.broken() == {}
 
 

@@ -116,7 +116,6 @@ CLIENTS: list[tuple[str, type[Client], tuple[str, ...]]] = [
     ("auth.nonce-replay", FixedNonce, ()),
     ("auth.nonce-replay-idempotent", SignsOnce, ("lost-answer",)),
     ("client.retry-key", NewKeyOnRetry, ("lost-answer",)),
-    ("client.retry-key", NewKeyOnRetry, ("rate-limit",)),
     ("client.retry-key", NewKeyOnRetry, ("unavailable",)),
     ("idempotency.conflict", OneKey, ()),
     ("idempotency.conflict-no-body", KeyWithAndWithoutBody, ()),

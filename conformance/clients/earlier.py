@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
@@ -105,14 +106,15 @@ class Earlier:
 
 @dataclass(slots=True)
 class PagesRead:
-    """The pages of a list read since the last complete walk; `pages` is the number in the last answer.
+    """The pages of a list read since the last complete walk, in order; `pages` is the number in the last
+    answer.
 
     `trouble`: the last page requested was not answered as a page.
     """
 
     operation: str
     pages: int
-    read: set[int] = field(default_factory=set)
+    read: dict[int, None] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
     whole: int = 0
     trouble: bool = False
@@ -242,11 +244,12 @@ class EarlierRequests:
     # ------------------------------------------------------------------ lists
 
     def _page(self, request: ClientRequest, response: Response) -> Iterator[Said | str]:
-        """Follows a walk, which begins with page 1."""
+        """Follows a walk."""
         path, _, query = request.request.target.partition(b"?")
         pairs = queries.read(query.decode("latin-1")).pairs
         asked = next((value for name, value in pairs if name == "page"), "1")
-        key = request.api_key, path, tuple(sorted(pair for pair in pairs if pair[0] != "page"))
+        others = [pair for pair in pairs if pair[0] != "page" and pair != ("size", "10")]
+        key = request.api_key, path, tuple(sorted(others))
         walk = self.walks.get(key)
         if not 200 <= response.status < 300 or not response.delivered:
             if walk is not None:
@@ -256,17 +259,16 @@ class EarlierRequests:
             return
         page = int(asked)
         pages = max(int(response.document["pages"]), 1)
-        if walk is None or (walk.complete and page == 1):
-            if page != 1:
-                return
+        if page > max(pages, walk.pages if walk else 1):
+            if walk is not None:
+                got, remedy = f"page {page} of {pages}", "Stop where page reaches pages."
+                yield Said("client.walk-beyond", got, remedy, tuple(walk.numbers[-1:]))
+            return
+        if walk is None or (walk.complete and page in walk.read):
             walk = PagesRead(request.operation, pages, whole=walk.whole if walk else 0)
             self.walks[key] = walk
-        elif page > max(pages, walk.pages):
-            got = f"page {page} of {pages}"
-            yield Said("client.walk-beyond", got, "Stop where page reaches pages.", tuple(walk.numbers[-1:]))
-            return
         walk.pages, walk.trouble = pages, False
-        walk.read.add(page)
+        walk.read[page] = None
         walk.numbers = [*walk.numbers[-3:], request.number]
         if walk.complete and pages > 1:
             walk.whole += 1
@@ -276,10 +278,12 @@ class EarlierRequests:
         """Findings at the end of the run, with their operations: incomplete walks, and provocations that
         nothing followed."""
         for walk in self.walks.values():
-            if walk.complete or walk.trouble or (walk.whole and len(walk.read) == 1):
+            # A list that is not read from page 1 on is not walked.
+            first, begun = len(walk.read) == 1, next(iter(walk.read)) == 1
+            if walk.complete or walk.trouble or not begun or (walk.whole and first):
                 continue
-            first = len(walk.read) == 1
-            got = f"page {max(walk.read)} of {walk.pages}, and none behind it"
+            missing = next(page for page in itertools.count(1) if page not in walk.read)
+            got = f"no request for page {missing} of {walk.pages}"
             remedy = "Read on until page reaches pages, both of the last answer: a list may grow meanwhile."
             rule = "client.first-page" if first else "client.walk"
             yield walk.operation, Said(rule, got, remedy, tuple(reversed(walk.numbers)))

@@ -72,6 +72,38 @@ def test_two_equal_requests_at_once_are_no_repetition_with_another_key(provoked:
     assert rig.broken() == {}
 
 
+WALKS = {
+    "the size that the first answer shows": ["", "page=2&size=10", "size=10&page=3"],
+    "pages in any order": ["page=2", "page=1", "page=3"],
+    "the same again in another order": ["", "page=2", "page=3", "page=2", "", "page=3"],
+    "the last page, then the first": ["page=3", ""],
+}
+
+
+@pytest.mark.parametrize("queries", WALKS.values(), ids=WALKS.keys())
+def test_a_list_may_be_read_in_any_order(queries: list[str]) -> None:
+    rig = Rig()
+    client = Client(rig)
+    path = f"/v1/customers/{client.tenant.customer_id}/accounts"
+    for number in range(25):
+        client.call("POST", path, {"name": f"Account {number}"})
+    for query in queries:
+        client.call("GET", f"{path}?{query}")
+    assert rig.broken() == {}
+
+
+def test_the_page_that_was_not_read_is_named() -> None:
+    rig = Rig()
+    client = Client(rig)
+    path = f"/v1/customers/{client.tenant.customer_id}/accounts"
+    for number in range(5):
+        client.call("POST", path, {"name": f"Account {number}"})
+    for page in (1, 3):
+        client.call("GET", f"{path}?page={page}&size=2")
+    (cell,) = [cell for cell in rig.sandbox.judge.ledger().cells if cell.verdict.is_violation]
+    assert (cell.rule, cell.decisive.got) == ("client.walk", "no request for page 2 of 3")
+
+
 class _NewBodyOnRetry(Client):
     """Repeats what was refused with 429 with another body."""
 

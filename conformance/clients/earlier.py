@@ -222,6 +222,8 @@ class EarlierRequests:
         before = self.keys.setdefault((request.api_key, request.key), now)
         if before is now:
             return
+        if before.refused:
+            self.keys[request.api_key, request.key] = now
         if before.identity[:3] != now.identity[:3]:
             answer = "sent on several paths"
             yield Said("client.key-other-path", question="one Idempotency-Key", answer=answer)

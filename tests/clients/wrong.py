@@ -56,6 +56,17 @@ class OneKey(Client):
             self.call("POST", f"/v1/customers/{self.tenant.customer_id}/accounts", {"name": name})
 
 
+class KeyOfCorrection(OneKey):
+    """Uses the key of a corrected request for another one."""
+
+    def work(self) -> None:
+        path = f"/v1/accounts/{self.tenant.funded_account_id}/virtual-accounts"
+        # Small letters are open, and refused by the sandbox.
+        for currency, label in (("eur", "One"), ("EUR", "One"), ("EUR", "Other")):
+            with contextlib.suppress(Refused):
+                self.call("POST", path, {"currency": currency, "label": label})
+
+
 class KeyWithAndWithoutBody(OneKey):
     def work(self) -> None:
         funded = f"/v1/accounts/{self.tenant.funded_account_id}/beneficiaries"
@@ -118,6 +129,7 @@ CLIENTS: list[tuple[str, type[Client], tuple[str, ...]]] = [
     ("client.retry-key", NewKeyOnRetry, ("lost-answer",)),
     ("client.retry-key", NewKeyOnRetry, ("unavailable",)),
     ("idempotency.conflict", OneKey, ()),
+    ("idempotency.conflict", KeyOfCorrection, ()),
     ("idempotency.conflict-no-body", KeyWithAndWithoutBody, ()),
     ("client.timestamp-fresh", FixedTimestamp, ()),
     ("client.walk", StopsEarly, ("growing-lists",)),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from conformance.clients.earlier import EarlierRequests, after
@@ -112,10 +114,11 @@ class ClientJudge:
     def _without_secrets(self, request: ClientRequest) -> ClientRequest:
         """The request with secrets redacted; the same object if it has none."""
         sent = request.request
-        parts = (sent.target, sent.body, *(value for _, value in sent.headers))
+        headers = [(name, _decoded(value)) for name, value in sent.headers]
+        parts = (sent.target, sent.body, *(value for _, value in headers))
         secrets = [secret for secret in self.secrets if any(secret in part for part in parts)]
         for secret in secrets:
-            headers = [(name, value.replace(secret, MASK)) for name, value in sent.headers]
+            headers = [(name, value.replace(secret, MASK)) for name, value in headers]
             target, body = sent.target.replace(secret, MASK), sent.body.replace(secret, MASK)
             sent = Request(sent.method, target, headers, body)
         return replace(request, request=sent, call=None) if secrets else request
@@ -203,6 +206,14 @@ class ClientJudge:
             row.exchanges += number
             row.statuses[status] = number
         return ledger
+
+
+def _decoded(value: bytes) -> bytes:
+    """A header's value with Basic credentials in plain text."""
+    scheme, _, credentials = value.partition(b" ")
+    with suppress(ValueError):
+        return scheme + b" " + base64.b64decode(credentials) if scheme.lower() == b"basic" else value
+    return value
 
 
 def _bounded(request: ClientRequest) -> ClientRequest:

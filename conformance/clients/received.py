@@ -131,7 +131,7 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
         target,
         request.body or None,
         headers.get("idempotency-key"),
-        "application/json" if is_json else media_type,
+        "application/json" if is_json or not request.body else media_type,
         (("Authorization", bearer),) if bearer is not None else (),
         Auth(
             api_key=sent[signing.API_KEY],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -106,6 +107,10 @@ def _query(text: str) -> Change:
     return resigned(changed)
 
 
+def _basic(client: Client) -> str:
+    return "Basic " + base64.b64encode(f"{client.tenant.api_key}:{client.tenant.secret}".encode()).decode()
+
+
 CREATES = (
     "createAccount",
     "createBeneficiary",
@@ -148,7 +153,10 @@ CHANGES: Mapping[str, list[Change]] = {
             request, signing.SIGNATURE, (header(request, signing.SIGNATURE) or "").upper()
         )
     ],
-    "client.secret": [lambda client, request: with_header(request, "X-Secret", client.tenant.secret)],
+    "client.secret": [
+        lambda client, request: with_header(request, "X-Secret", client.tenant.secret),
+        lambda client, request: with_header(request, "Authorization", _basic(client)),
+    ],
     "client.content-type": [_replaced("Content-Type", kind, bodies=True) for kind in (None, "text/plain")],
     "client.post-key": [_post(lambda request: with_header(request, "Idempotency-Key", None))],
     "client.key-elsewhere": [
@@ -166,6 +174,13 @@ CHANGES: Mapping[str, list[Change]] = {
     "body.malformed": [
         resigned(lambda request: replace(request, body=request.body[:-1]) if request.body else None),
         resigned(lambda request: replace(request, body=b"[]") if request.body else None),
+        resigned(
+            lambda request: (
+                with_header(replace(request, body=b""), "Content-Type", None)
+                if request.body and request.method == "POST"
+                else None
+            )
+        ),
     ],
     "fields.required": [
         with_fields(

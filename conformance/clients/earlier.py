@@ -169,9 +169,6 @@ class EarlierRequests:
         if OPERATIONS[request.operation].is_list:
             yield from self._page(request, response)
         self.nonces[request.api_key, request.nonce] = now
-        if now.refused and now.status in (403, 404):
-            answer = f"answered {response.status}"
-            yield Said("client.not-found", question="resources that are not there", answer=answer)
 
     def _timestamp(self, request: ClientRequest) -> Iterator[Said | str]:
         text = request.headers["x-timestamp"]

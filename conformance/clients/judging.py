@@ -137,9 +137,13 @@ class ClientJudge:
             found = [
                 again if isinstance(one, Said) and one.rule == "auth.nonce-replay" else one for one in found
             ]
+        interruption = provoked[0] if provoked and unanswered(response) else ""
         if "auth.signature" in found:
-            interruption = provoked[0] if provoked and unanswered(response) else ""
             found += self.earlier.add(request, response, interruption)
+        refused = 400 <= response.status < 500 and not interruption
+        if refused and not any(isinstance(one, Said) and one.got for one in found):
+            answer = f"answered {response.status} {response.reason}"
+            found.append(Said("client.refused", question="what was refused", answer=answer))
         return found
 
     def _entry(self, rule: str, operation: str) -> Entry:

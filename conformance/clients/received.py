@@ -39,6 +39,8 @@ _SIGNED = (
 )
 
 _NONCE = re.compile("[0-9A-Fa-f]{32}")
+#: A date of ISO 8601 in any of its forms, time and offset unread.
+_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?|[0-9]{4}|-?[0-9]{3}|-?W[0-9]{2}(-?[0-9])?)?([T ][^ ]+)?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 #: Maximum size of a body whose signature is explained, in bytes, since every usual mistake is tried.
@@ -277,7 +279,15 @@ def _beside_the_body(call: Call) -> Iterator[Said | str]:
         yield rule if declared == "application/json" else Said(rule, got)
     if operation.is_list:
         for name, value in queries.read(call.query).pairs:
-            if name in ("page", "size"):
+            if name.removesuffix("[]") not in operation.query_parameters:
+                answer = f"the parameter {name[:40]}"
+                yield Said("client.unknown-parameter", question="undocumented names", answer=answer)
+            elif name in ("start_date", "end_date") and value:
+                rule, got = "client.filter-form", f"the {name} {value[:40]!r}"
+                raw_plus = _DATE.fullmatch(value.replace(" ", "+"))
+                remedy = "Percent-encode the plus sign: %2B." if raw_plus else ""
+                yield rule if _DATE.fullmatch(value) else Said(rule, got, remedy)
+            elif name in ("page", "size"):
                 rule, most = f"list.{name}-range", 100 if name == "size" else 10**9
                 good = _NUMBER.fullmatch(value) and 1 <= int(value) <= most
                 yield rule if good else Said(rule, f"the {name} {value[:40]!r}")
@@ -294,6 +304,10 @@ def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said | str]:
         yield from {"idempotency.key-invalid"} - broken.keys()
     document = expected.body.document
     if document is not None:
+        known = {field.name for field in request_fields(str(call.operation))}
+        for name in document.keys() - known:
+            answer = f"the member {name[:40]}"
+            yield Said("body.unknown-fields", question="undocumented names", answer=answer)
         for rule, occasion in _occasions(str(call.operation)):
             if rule not in broken and occasion(document):
                 yield rule

@@ -99,10 +99,10 @@ def _post(change: Callable[[Request], Request]) -> Change:
     return resigned(lambda request: change(request) if request.method == "POST" else None)
 
 
-def _query(text: str) -> Change:
+def _query(text: str, of: bytes = b"") -> Change:
     def changed(request: Request) -> Request | None:
         path, _, query = request.target.partition(b"?")
-        return replace(request, target=path + b"?" + text.encode()) if query else None
+        return replace(request, target=path + b"?" + text.encode()) if query and path.endswith(of) else None
 
     return resigned(changed)
 
@@ -171,6 +171,10 @@ CHANGES: Mapping[str, list[Change]] = {
     "idempotency.key-invalid": [_post(lambda request: with_header(request, "Idempotency-Key", "payout-1"))],
     "list.size-range": [_query("page=1&size=1000"), _query("size=0")],
     "list.page-range": [_query("page=0&size=10"), _query("page=first")],
+    "client.filter-form": [
+        _query(f"start_date={date}", b"/virtual-accounts")
+        for date in ("2026-01-31T00:00:00+02:00", "31/01/2026", "1764163200", "Sat%20Jan%2031%202026", "null")
+    ],
     "body.malformed": [
         resigned(lambda request: replace(request, body=request.body[:-1]) if request.body else None),
         resigned(lambda request: replace(request, body=b"[]") if request.body else None),

@@ -154,6 +154,16 @@ class Stubborn(Client):
                 self.call("GET", path)
 
 
+class Lenient(Client):
+    """Sends what other servers may take."""
+
+    def work(self) -> None:
+        path = f"/v1/accounts/{self.tenant.funded_account_id}/virtual-accounts"
+        with contextlib.suppress(Refused):
+            self.call("POST", path, {"currency": "eur", "label": "One", "reference": "17"})
+        self.call("GET", f"{path}?per_page=100")
+
+
 class Lost(Client):
     def work(self) -> None:
         self.call("POST", "/v1/transfers/payouts", {"amount": "1.00"})
@@ -186,7 +196,10 @@ OBSERVED: list[tuple[str, type[Client], tuple[str, ...], str]] = [
     ("client.retry-after", Impatient, ("rate-limit",), "sent again before it was over"),
     ("client.retry-after", Client, ("unavailable",), "waited out"),
     ("client.repeats-refused", Stubborn, (), "sent again unchanged after 404"),
-    ("client.not-found", Stubborn, (), "answered 404"),
+    ("client.refused", Stubborn, (), "answered 404 resource_not_found"),
+    ("client.refused", Lenient, (), "answered 422 invalid_currency (currency)"),
+    ("body.unknown-fields", Lenient, (), "the member reference"),
+    ("client.unknown-parameter", Lenient, (), "the parameter per_page"),
     ("client.provoked", Client, ("lost-answer",), "sent again with the same key"),
     ("client.provoked", Client, ("unknown-fields",), "went on"),
     ("client.key-other-path", OneKeyEverywhere, (), "sent on several paths"),

@@ -147,7 +147,10 @@ class EarlierRequests:
         first = self.nonces[request.api_key, request.nonce]
         repeated = OPERATIONS[request.operation].is_post and first.identity == request.identity
         rule = "auth.nonce-replay" + "-idempotent" * (repeated and first.key == request.key)
-        remedy = "Draw the nonce where the request is signed, and sign each repetition anew."
+        remedy = (
+            "Draw the nonce where the request is signed, and sign each repetition anew; keep the HTTP library "
+            "from repeating by itself when a kept-alive connection closes, as Go's and Java's do."
+        )
         return Said(rule, f"the nonce of request {first.number} again", remedy, (first.number,))
 
     def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Said | str]:

@@ -170,7 +170,7 @@ def refusal(name: str, seconds: int, date: bytes) -> Response:
     """The answer of an interruption by 429 or 503."""
     code = name.replace("-", "_")
     error = {"type": "api_error", "code": code, "message": "Send the request again after Retry-After."}
-    response = Response.of(STATUS[name], {"error": error}, f"provoked {name}")
+    response = Response.of(STATUS[name], {"error": error})
     response.headers += [
         (b"retry-after", b"%d" % seconds),
         (b"date", date),

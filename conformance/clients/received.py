@@ -46,6 +46,11 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 #: Maximum size of a body whose signature is explained, in bytes, since every usual mistake is tried.
 EXPLAINED = 64 * 1024
 
+SET_THE_CLOCK = (
+    f"Set the client's clock, which may be {WINDOW} s off, count from 1970 in UTC, not in local time, and "
+    "read the clock for each request."
+)
+
 #: Bytes shown before and after the first difference of two signature strings.
 _BESIDE = 24
 
@@ -172,10 +177,9 @@ def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterato
     for reason in expected.refusals:
         if reason.rule != "auth.signature":
             remedy = ""
-            if reason.rule == "auth.timestamp-window" and len(request.headers["x-timestamp"]) >= 13:
-                remedy = "X-Timestamp is in milliseconds: divide by 1,000 and drop the fraction."
-            elif reason.rule == "auth.timestamp-window":
-                remedy = f"Set the client's clock, which may be {WINDOW} s off, and read it for each request."
+            if reason.rule == "auth.timestamp-window":
+                fractions = len(request.headers["x-timestamp"]) >= 13
+                remedy = "Send whole seconds, not milliseconds." if fractions else SET_THE_CLOCK
             yield Said(reason.rule, reason.what, remedy)
             continue
         found = explanation(request)

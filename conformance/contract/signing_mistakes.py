@@ -206,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("a line feed behind the body", "signs a line feed behind the body", _part("body", lambda parts: parts.body + b"\n")),
     Mistake(BEFORE_BODY, "signs a line feed before the body", _part("body", lambda parts: b"\n" * bool(parts.body) + parts.body)),
     Mistake("empty object as body", "signs {} where there is no body", _part("body", lambda parts: parts.body or b"{}")),
-    Mistake("null as body", "signs null where there is no body", _part("body", lambda parts: parts.body or b"null")),
+    *(Mistake(f"{name} as body", f"signs {name} where there is no body", _part("body", lambda parts, name=name: parts.body or name.encode())) for name in ("null", "undefined", "None")),
     Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _part("body", lambda parts: _hash(parts.body))),
     # The parts together.
     *(Mistake(name, f"puts a {name} between the parts", partial(Parts.ordered, separator=separator)) for name, separator in SEPARATORS.items()),

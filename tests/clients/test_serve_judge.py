@@ -141,6 +141,14 @@ def test_a_hostile_client_fills_no_memory() -> None:
     assert len(json.dumps([case.summary for case in ledger.cells])) < 200_000
 
 
+def test_the_log_names_a_provocation_once(capsys: pytest.CaptureFixture[str]) -> None:
+    rig = Rig("rate-limit")
+    rig.sandbox.told = functools.partial(log_seen, rig.sandbox.judge.redactor)
+    client = Client(rig)
+    rig.handle(client.request("GET", f"/v1/customers/{client.tenant.customer_id}/accounts", b"", None))
+    assert capsys.readouterr().err.count("rate-limit") == 1
+
+
 def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
     rig = Rig()
     client = Client(rig)

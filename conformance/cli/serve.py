@@ -13,6 +13,7 @@ import contextlib
 import functools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -210,12 +211,15 @@ def _judge(
         serve(sandbox, bound, ready)
     else:
         with served(sandbox, at=bound):
+            before = signal.signal(signal.SIGTERM, signal.default_int_handler)
             try:
                 status = subprocess.run(
                     options.exec, shell=True, env=environment(tables), check=False
                 ).returncode
             except KeyboardInterrupt:
-                interrupted = "by the user"
+                interrupted = "by the user or the system"
+            finally:
+                signal.signal(signal.SIGTERM, before)
     # Requests are judged after their answers, so the last one once the server is closed.
     lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
     given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}

@@ -148,7 +148,7 @@ class EarlierRequests:
         repeated = OPERATIONS[request.operation].is_post and first.identity == request.identity
         rule = "auth.nonce-replay" + "-idempotent" * (repeated and first.key == request.key)
         remedy = (
-            "Draw the nonce where the request is signed, and sign each repetition anew; keep the HTTP library "
+            "Draw the nonce where the request is signed, and sign each repetition anew; keep an HTTP library "
             "from repeating by itself when a kept-alive connection closes, as Go's and Java's do."
         )
         return Said(rule, f"the nonce of request {first.number} again", remedy, (first.number,))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +26,7 @@ from conformance.report.html import html
 from conformance.report.view import load
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
-from tests.support.running import ROOT
+from tests.support.running import ROOT, environment
 
 #: A client that lists accounts, and sends `{query}` after the path that it signs.
 CLIENT = """
@@ -90,6 +93,21 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
             "3f in the server"
             in json.loads((tmp_path / "reports" / "results.json").read_text())["cells"].__repr__()
         )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_and_leaves_a_report(tmp_path: Path, number: signal.Signals) -> None:
+    words = [sys.executable, "-m", "conformance.cli", "serve", "--judge", "--port", "0"]
+    process = subprocess.Popen(
+        [*words, "--exec", "touch begun; exec sleep 60"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE
+    )
+    begun = time.monotonic()
+    while not (tmp_path / "begun").exists() and time.monotonic() < begun + 30:
+        time.sleep(0.05)
+    process.send_signal(number)
+    shown = process.communicate(timeout=30)[0].decode()
+    assert process.returncode == 2 and "nterrupted" in shown
+    assert load(tmp_path / "reports").run.requests == 0
 
 
 def test_a_client_that_sends_nothing_is_not_judged(judge: Callable[..., tuple[int, str, str]]) -> None:

@@ -127,6 +127,14 @@ def test_path_and_body_both_wrong_may_be_refused_either_way() -> None:
     assert refusal is not None and refusal.statuses == ()
 
 
+def test_a_body_that_may_be_refused_may_be_so_before_the_path() -> None:
+    known = Known((("account_id", FOREIGN),), valid=PAYIN)
+    for method, statuses in (("card", (403,)), ("b", ())):
+        sent = request("createPayin", to_json({**PAYIN.body, "payment_method": method}))
+        refusal = expect(sent, TARGET, known).refusal
+        assert refusal is not None and refusal.statuses == statuses
+
+
 def test_odd_paths_are_open() -> None:
     for text in ("acc_%zz", "..", "%2e%2e", "acc_1%2F..", "acc_%FF"):
         expected = on_path("listWallets", account_id=RAW + text)

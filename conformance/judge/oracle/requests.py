@@ -103,11 +103,11 @@ class ExpectedAnswer:
     @property
     def refusal(self) -> Reason | None:
         """The reason to judge a refusal by: of the strictest level; status and error count if it is the only
-        one."""
+        one, and no server may refuse the body instead."""
         if not self.refusals:
             return None
         first = min(self.refusals, key=lambda reason: list(Level).index(reason.level))
-        if len(self.refusals) == 1:
+        if len(self.refusals) == 1 and (self.body.plain or first.rule.startswith("auth.")):
             return first
         return Reason(first.rule, first.what)
 

@@ -280,7 +280,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"note": lambda _: f"{marker()} {_DIGITS * 110}"},
         ],
         "an address abroad": [{"address": english_address}],
-        "a phone number as people write it": lambda fixture: [
+        "contact details as people write them": lambda fixture: [
             {"phone": phone, "email": _email({}), **more}
             for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
             for more in ({"tax_id": f"00-Ab{digits(5)}"}, {"tax_id": f"00Ab{digits(5)}"}, {})

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.fuzz.engine.recorder import Recorder
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, SeldomLost, telling_secrets, too_many_lost
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
@@ -36,6 +37,23 @@ def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
     assert violation.judgement and violation.judgement.exchanges == (181,)
     assert violation.judgement.expectation == SeldomLost(violation.expected, 100)
     assert violation.got == "11 of 100 had to be sent again"
+
+
+def test_a_rate_of_lost_requests_ends_no_example(run: RunContext) -> None:
+    fixture, recorder = run.account(), Recorder(run, "test")
+    answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
+
+    def inspect(requests: int, lost: int) -> None:
+        for number in range(requests):
+            run.invariants.inspect(replace(answer, repeated=number < lost))
+
+    inspect(2 * ENOUGH, ENOUGH // 2)
+    recorder.begin()
+    inspect(ENOUGH, 1)
+    recorder.inspect(answer)
+    inspect(100 * ENOUGH, 0)
+    recorder.inspect(answer)
+    assert LOST not in {rule for rule, _ in recorder.entries}
 
 
 @pytest.mark.parametrize(

@@ -99,25 +99,25 @@ class OddRequests:
             made["bytes"] |= self._spoilt(self._valid)
             # Not st.builds: Hypothesis would cache it, and all requests with it, until the process ends.
             made["notation"] = _notations(self._valid).map(
-                lambda body: replace(self.base, name="mutation: notation", body=body)
+                lambda body: replace(self.base, name="a generated request (notation)", body=body)
             )
         return made
 
     def _changed(self, name: str, **changes: Any) -> Maker:
-        return lambda: replace(self.base, name=f"mutation: {name}", **changes)
+        return lambda: replace(self.base, name=f"a generated request ({name})", **changes)
 
     def _query(self, query: str) -> Maker:
         return self._changed(f"query {query[:60]}", query=query)
 
     def _key(self, name: str) -> Maker:
-        return lambda: replace(self.base, name=f"mutation: key {name}", key=KEYS[name]())
+        return lambda: replace(self.base, name=f"a generated request (key {name})", key=KEYS[name]())
 
     def _having(self, how: str, name: str, value: Any) -> Maker:
         """The valid body with one member set."""
         assert self._valid is not None
         body = self._valid.body
         return lambda: replace(
-            self.base, name=f"mutation: {name} {how}", body=as_bytes({**body, name: value})
+            self.base, name=f"a generated request ({name} {how})", body=as_bytes({**body, name: value})
         )
 
     def _paths(self, foreign: bool) -> Iterator[Branch]:
@@ -139,7 +139,7 @@ class OddRequests:
 
     def _lengths(self, valid: ValidBody) -> Iterator[Branch]:
         """An empty object, and values of each field that are empty, of maximum length, and longer."""
-        yield [self._changed("nothing", body=b"{}")]
+        yield [self._changed("an empty object", body=b"{}")]
         for field in fields.request_fields(valid.operation):
             if field.type == "string":
                 yield [self._having("empty", field.name, "")]
@@ -181,11 +181,11 @@ class OddRequests:
             yield [self._having("added", name, value) for value in ("x", None, 1)]
 
     def _bytes(self, valid: ValidBody) -> Iterator[Branch]:
-        for raw in values(odd_bodies.RAW):
-            yield [self._changed("bytes", body=raw)]
-        for member in values(odd_bodies.MEMBERS):
-            more = to_json(valid.body)[:-1] + b"," * bool(valid.body) + member + b"}"
-            yield [self._changed("bytes", body=more)]
+        for raw in odd_bodies.RAW:
+            yield [self._changed(f"body: {raw.reason}", body=raw.value)]
+        for member in odd_bodies.MEMBERS:
+            more = to_json(valid.body)[:-1] + b"," * bool(valid.body) + member.value + b"}"
+            yield [self._changed(f"body with {member.reason}", body=more)]
 
     def _spoilt(self, valid: ValidBody) -> SearchStrategy[Case]:
         """Valid bodies mutated as bytes."""
@@ -197,7 +197,7 @@ class OddRequests:
         twice = st.sampled_from(sorted(valid.body) or ["x"]).map(
             lambda name: body[:-1] + b"," * bool(valid.body) + to_json(name) + b":" + to_json("twice") + b"}"
         )
-        return (cut | put | twice).map(lambda raw: self._changed("bytes", body=raw)())
+        return (cut | put | twice).map(lambda raw: self._changed("bytes spoilt", body=raw)())
 
 
 def _any_of(branches: Sequence[Branch]) -> SearchStrategy[Case]:

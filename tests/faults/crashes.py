@@ -277,6 +277,20 @@ class CrashesOnField(Crashes):
         return isinstance(document, dict) and name in document and test(document[name])
 
 
+@fault(
+    "http.no-server-error",
+    operations=["updateBeneficiary"],
+    each=("beneficiary_type", *(field.name for field in FIELDS["createBeneficiary"] if field.required)),
+)
+class CrashesOnNullAlone(Crashes):
+    """A PATCH in which this field alone is null, and nothing else wrong, is answered with 500."""
+
+    def crashes(self, ctx: Context) -> bool:
+        document = _json(ctx)
+        members = document.items() if isinstance(document, dict) else ()
+        return [name for name, value in members if value is None] == [self.value]
+
+
 #: Kind -> whether a text ends in a server error.
 TEXT_CRASHES: dict[str, Callable[[str], bool]] = {
     # As in a database that has none.

@@ -181,6 +181,12 @@ faults["format.fields"] |= {
     ),
     "A documented member is of another type.": of(SetsAlways, each=_types),
     "A documented member that is never null is null.": of(SetsAlways, each=_not_null),
+    "A PATCH of null in a field that is never null is kept.": seam(
+        "check_null",
+        lambda self, ctx, field: None if field.name == self.value else self.usual(),
+        operations=("updateBeneficiary",),
+        each=[field.name for field in FIELDS["createBeneficiary"] if field.required],
+    ),
     "A member is longer than its maximum.": of(
         SetsAlways,
         operations=[operation for operation in OPERATION_SETS["resource"] if limits(ANSWERS[operation])],

@@ -55,6 +55,21 @@ faults["fields.country-code"] |= {
     ),
 }
 
+
+class InCapitals(Faulty):
+    """Codes of one kind are compared in capitals, which makes two letters of a ligature."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value.upper() if field.code == self.value else value)
+
+
+for each_code in ("country", "currency"):
+    faults[f"fields.{each_code}-code"] |= {
+        f"A {each_code} code with a ligature is accepted for its capitals.": of(
+            InCapitals, each=(each_code,), also=("format.fields",)
+        ),
+    }
+
 faults["fields.country-code"] |= {
     "A country code is not looked at in one kind of body.": seam(
         "check_country",

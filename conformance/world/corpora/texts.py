@@ -77,7 +77,7 @@ WRONG_COUNTRIES = (
     Value("U", "one letter"),
     Value("U\u0000", "a letter and a NUL"),
     Value("12", "digits"),
-    Value("840", "the numeric code"),
+    Value("\ufb01", "a ligature, whose capitals are FI"),
     Value("\u0416-", "a letter outside ASCII and a sign"),
     Value("Germany", "a name"),
 )
@@ -89,8 +89,7 @@ WRONG_CURRENCIES = (
     Value("US\u0000", "a NUL at its end"),
     Value("123", "digits"),
     Value("U\u0416$", "a letter outside ASCII and a sign at its end"),
-    Value("U", "one letter"),
-    Value("US Dollar", "a name"),
+    Value("\ufb06n", "a ligature and a letter, whose capitals are STN"),
 )
 
 #: Kind of code -> malformed values.

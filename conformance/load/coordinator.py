@@ -56,6 +56,7 @@ class LoadController:
         self._created = 0
         self._replays: set[str] = set()
         self._ids: dict[str, tuple[str, int, int]] = {}
+        self._made: dict[str, None] = {}
 
     # ------------------------------------------------------------------ merging
 
@@ -78,12 +79,17 @@ class LoadController:
             del self.ledger.exchanges[number]
 
     def _listed(self, ledger: Ledger) -> list[Any]:
-        """The created resources for the report, at most LISTED; all of them go to created.jsonl."""
-        if ledger.created:
+        """The created resources for the report, at most LISTED; all of them go to created.jsonl, once."""
+        # Sessions that repeat a key are answered with what others created.
+        new = {made.id: made for made in ledger.created if made.id not in self._made}
+        self._made |= dict.fromkeys(new)
+        while len(self._made) > IDS:
+            del self._made[next(iter(self._made))]
+        if new:
             with (self.folder / "created.jsonl").open("ab" if self._created else "wb") as file:
-                file.writelines(msgspec.json.encode(made) + b"\n" for made in ledger.created)
-        first, self._created = self._created, self._created + len(ledger.created)
-        return ledger.created[: max(0, LISTED - first)]
+                file.writelines(msgspec.json.encode(made) + b"\n" for made in new.values())
+        first, self._created = self._created, self._created + len(new)
+        return list(new.values())[: max(0, LISTED - first)]
 
     def _moment(self, ledger: Ledger, users: int) -> None:
         """Adds the numbers of a report to the current interval."""

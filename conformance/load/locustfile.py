@@ -245,8 +245,8 @@ class Control:
     def start(self, **_: Any) -> None:
         """Starts a run; Locust's web page may start several."""
         self.controller, self._first, self._last = LoadController(self.settings, self.find), [], []
-        racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
-        gevent.spawn(self._share, self.controller, racer)
+        self.racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
+        gevent.spawn(self._share, self.controller, self.racer)
 
     def _share(self, controller: LoadController, racer: LoadProcess) -> None:
         """Distributes the limits whenever workers change. A late worker gets a part of the rate but none of
@@ -357,6 +357,8 @@ class Control:
             return
         for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
             controller.take(data, worker, 0)
+        if self.several:
+            controller.take(self.racer.finished(), "master", 0)
         lost = "" if self.workers else "all workers were lost"
         interrupted = "by the user or the system" if self._early else lost
         self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._first)))

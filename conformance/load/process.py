@@ -233,9 +233,11 @@ class LoadProcess:
         return msgspec.msgpack.encode(report)
 
     def finished(self) -> bytes:
-        """Ends all sessions and returns the last report."""
+        """Ends all requests and sessions, and returns the last report."""
+        self.budget.stop("the run was over")
         for session in list(self.sessions):
             self.end(session)
+        self._take(self.setup, ())
         return self.report()
 
     def find(self, numbers: Iterable[int]) -> bytes:

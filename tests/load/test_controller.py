@@ -12,12 +12,14 @@ import pytest
 
 from conformance.fuzz.stateful.reference_model import Post
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Ledger
+from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, Report, unpacked
 from conformance.load.settings import VARIABLE, Settings
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
 from conformance.replay.format import load
-from conformance.target.file import Target
+from conformance.target.file import Target, build
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -67,6 +69,27 @@ def test_a_repeated_key_brings_the_same_id_again(run: RunContext, target: Target
     for worker in ("one", "two"):
         reported(controller, worker, exchange, 1)
     assert not controller.ledger.findings
+
+
+def test_what_was_created_is_listed_once(target: Target, tmp_path: Path) -> None:
+    controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
+    made = [CreatedRecord("primary", "createAccount", f"acc_{number}", "/v1") for number in (1, 1, 2)]
+    for records in (made, made[1:]):
+        controller.take(msgspec.msgpack.encode(Report(Ledger(created=records))), "one", 1)
+    lines = (tmp_path / "created.jsonl").read_text().splitlines()
+    listed = [record.id for record in controller.ledger.created]
+    assert listed == [msgspec.json.decode(line)["id"] for line in lines] == ["acc_1", "acc_2"]
+
+
+def test_the_last_report_lists_what_all_users_share_and_ends_the_requests() -> None:
+    server, seeded = new_server()
+    with served(server) as url:
+        process = LoadProcess(build(target_tables(seeded, url), "the server"))
+        process.limit(0, None)
+        process.ready()
+        report = msgspec.msgpack.decode(process.finished(), type=Report)
+    assert {made.operation for made in report.ledger.created} >= {"createAccount", "createBeneficiary"}
+    assert process.budget.ended
 
 
 def test_exchanges_travel_without_credentials(run: RunContext, target: Target) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from conformance._text import printable
+from conformance._text import count, printable
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import EVERY_RESPONSE
 from conformance.judge.invariants import Invariant
@@ -151,5 +151,5 @@ class LoadController:
         self.document = msgspec.structs.replace(document, moments=tuple(self.moments))
         status = finish(self.document, self.folder)
         for reason, times in self.unable.most_common(3):
-            print(printable(f"conformance: {times} sessions could not go on: {reason}"))
+            print(printable(f"conformance: {count(times, 'session')} could not go on: {reason}"))
         return status

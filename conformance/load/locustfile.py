@@ -191,7 +191,9 @@ class Users:
             self.process.limit(self._share["rate"], self._share["requests"])
 
     def _count(self, exchange: Exchange) -> None:
-        """Adds an exchange to Locust's statistics; failures are lost answers and 5xx."""
+        """Adds an exchange to Locust's statistics if it was sent; failures are lost answers and 5xx."""
+        if not exchange.attempts:
+            return
         failed = exchange.status is None or (exchange.status >= 500 and not exchange.throttled)
         self.environment.events.request.fire(
             request_type=exchange.method,
@@ -310,13 +312,15 @@ class Control:
             try:
                 process.ready()
                 session = Session(process)
-                for kind in random.choices((*kinds, "funds"), k=RACES):
-                    if kind == "funds":
-                        self._race_for_funds(session)
-                    else:
-                        session.race(kind, self.across)
-                    gevent.sleep(REPORTS)
-                process.end(session)
+                try:
+                    for kind in random.choices((*kinds, "funds"), k=RACES):
+                        if kind == "funds":
+                            self._race_for_funds(session)
+                        else:
+                            session.race(kind, self.across)
+                        gevent.sleep(REPORTS)
+                finally:
+                    process.end(session)
             except Exception as error:
                 process.stopped(error)
                 gevent.sleep(REPORTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import signal
@@ -17,7 +18,7 @@ from conformance.replay.format import load as load_replay
 from tests.load.faults import FAULTS
 from tests.load.runs import command, load_run
 from tests.load.serve import server
-from tests.support.running import ROOT, counted, environment, executed, write_target
+from tests.support.running import ROOT, counted, environment, executed, sandbox, write_target
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("locust") is None, reason="Locust is not installed: pip install '.[load]'"
@@ -75,6 +76,24 @@ def test_the_death_of_a_worker_ends_its_users_and_not_the_run(tmp_path: Path) ->
                 process.kill()
                 process.wait()
     assert run.results["run"]["workers"] == 2
+    assert run.broken == {}
+
+
+def test_a_server_that_comes_back_is_judged_on(tmp_path: Path) -> None:
+    file = tmp_path / "target.toml"
+    options = ("--database", str(tmp_path / "database"), "--write-target", str(file))
+    words = ("--headless", *USERS, "--run-time", "12s")
+    with contextlib.ExitStack() as running:
+        with sandbox(*options) as (process, target):
+            run = running.enter_context(load_run(file, tmp_path / "reports", *words))
+            while not (run.folder / "created.jsonl").exists() and run.process.poll() is None:
+                time.sleep(0.1)
+            process.terminate()
+            process.wait(20)
+        time.sleep(3)
+        port = target["base_url"].rpartition(":")[2]
+        with sandbox(*options, "--port", port):
+            assert run.process.wait(60) == 0, (tmp_path / "reports.log").read_text("utf-8")
     assert run.broken == {}
 
 

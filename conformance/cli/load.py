@@ -47,7 +47,11 @@ def run(options: argparse.Namespace) -> int:
     not installed."""
     parser = argparse.ArgumentParser(prog="conformance load", description=__doc__, allow_abbrev=False)
     add_arguments(parser)
-    given, rest = parser.parse_known_args(options.words)
+    try:
+        given, rest = parser.parse_known_args(options.words)
+    except SystemExit as stop:
+        # Zero after --help.
+        sys.exit(4 if stop.code else 0)
     if importlib.util.find_spec("locust") is None:
         extra = "'financial-accounts-conformance[load]'"
         raise InputError(f"Locust is not installed; install it with pip install {extra}.")
@@ -58,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     except InputError as error:
         print(f"conformance load: {error}", file=sys.stderr)
         return 4
-    words = [sys.executable, "-m", "locust", *_locust_words(rest, settings.folder)]
+    words = [sys.executable, "-m", "conformance.load", *_locust_words(rest, settings.folder)]
     sys.stdout.flush()
     os.execve(sys.executable, words, {**os.environ, VARIABLE: msgspec.json.encode(settings).decode()})
 

@@ -144,6 +144,11 @@ def _text(change: Callable[[str], str]) -> Callable[[Parts], bytes]:
     return _part("body", lambda parts: change(parts.body.decode()).encode())
 
 
+def _instead(text: bytes) -> Callable[[Parts], bytes]:
+    """The signature string with a text where there is no body."""
+    return _part("body", lambda parts: parts.body or text)
+
+
 def _later(seconds: int) -> Callable[[Parts], bytes]:
     return _part("timestamp", lambda parts: str(int(parts.timestamp) + seconds).encode())
 
@@ -205,8 +210,8 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("replaced bytes", "replaces bytes of the body that are not UTF-8", _part("body", lambda parts: parts.body.decode("utf-8", "replace").encode())),
     Mistake("a line feed behind the body", "signs a line feed behind the body", _part("body", lambda parts: parts.body + b"\n")),
     Mistake(BEFORE_BODY, "signs a line feed before the body", _part("body", lambda parts: b"\n" * bool(parts.body) + parts.body)),
-    Mistake("empty object as body", "signs {} where there is no body", _part("body", lambda parts: parts.body or b"{}")),
-    *(Mistake(f"{name} as body", f"signs {name} where there is no body", _part("body", lambda parts, name=name: parts.body or name.encode())) for name in ("null", "undefined", "None")),
+    Mistake("empty object as body", "signs {} where there is no body", _instead(b"{}")),
+    *(Mistake(f"{name} as body", f"signs {name} where there is no body", _instead(name.encode())) for name in ("null", "undefined", "None")),
     Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _part("body", lambda parts: _hash(parts.body))),
     # The parts together.
     *(Mistake(name, f"puts a {name} between the parts", partial(Parts.ordered, separator=separator)) for name, separator in SEPARATORS.items()),

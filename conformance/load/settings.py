@@ -29,9 +29,9 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """The settings of this process. Raises InputError if Locust was not started by `conformance load`."""
+        """Takes the settings of this process. Raises InputError if `conformance load` did not start it."""
         try:
-            return msgspec.json.decode(os.environ[VARIABLE], type=cls)
+            return msgspec.json.decode(os.environ.pop(VARIABLE), type=cls)
         except KeyError:
             raise InputError(
                 "this locustfile needs a target: start it with conformance load --target FILE -f LOCUSTFILE."

@@ -99,7 +99,10 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
 def test_a_signal_ends_the_command_and_leaves_a_report(tmp_path: Path, number: signal.Signals) -> None:
     words = [sys.executable, "-m", "conformance.cli", "serve", "--judge", "--port", "0"]
     process = subprocess.Popen(
-        [*words, "--exec", "touch begun; exec sleep 60"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE
+        [*words, "--exec", "touch begun; exec sleep 60"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
     )
     begun = time.monotonic()
     while not (tmp_path / "begun").exists() and time.monotonic() < begun + 30:

@@ -8,6 +8,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -82,18 +83,21 @@ def test_the_death_of_a_worker_ends_its_users_and_not_the_run(tmp_path: Path) ->
 def test_a_server_that_comes_back_is_judged_on(tmp_path: Path) -> None:
     file = tmp_path / "target.toml"
     options = ("--database", str(tmp_path / "database"), "--write-target", str(file))
-    words = ("--headless", *USERS, "--run-time", "12s")
     with contextlib.ExitStack() as running:
         with sandbox(*options) as (process, target):
-            run = running.enter_context(load_run(file, tmp_path / "reports", *words))
-            while not (run.folder / "created.jsonl").exists() and run.process.poll() is None:
+            run = running.enter_context(load_run(file, tmp_path / "reports", "--headless", *USERS))
+            created = run.folder / "created.jsonl"
+            while not created.exists() and run.process.poll() is None:
                 time.sleep(0.1)
             process.terminate()
             process.wait(20)
         time.sleep(3)
         port = target["base_url"].rpartition(":")[2]
         with sandbox(*options, "--port", port):
-            assert run.process.wait(60) == 0, (tmp_path / "reports.log").read_text("utf-8")
+            before = created.stat().st_size
+            while created.stat().st_size < before + 5000 and run.process.poll() is None:
+                time.sleep(0.1)
+            assert run.end() == 0, (tmp_path / "reports.log").read_text("utf-8")
     assert run.broken == {}
 
 
@@ -123,6 +127,34 @@ def test_the_locustfile_of_the_document_adds_a_user(tmp_path: Path) -> None:
         words = command(target, tmp_path / "reports", "--locustfile", "mine.py", "--list")
         done = executed(words, tmp_path, PYTHONPATH=str(ROOT))
     assert done.returncode == 0 and "Hasty" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rate", "-5"], "argument --rate"),
+        (["--users", "many"], "conformance load: error: argument -u/--users"),
+        (["--bogus"], "conformance load: error: unrecognized arguments: --bogus"),
+        (["--locustfile", "missing.py"], "Could not find 'missing.py'"),
+    ],
+)
+def test_wrong_options_end_with_exit_status_4(tmp_path: Path, words: list[str], said: str) -> None:
+    made, tables, requests = counted()
+    with served(made) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        whole = [
+            sys.executable,
+            "-m",
+            "conformance.cli",
+            "load",
+            "--target",
+            str(target),
+            "--headless",
+            *words,
+        ]
+        done = executed(whole, tmp_path, PYTHONPATH=str(ROOT))
+    assert (done.returncode, said in done.stderr) == (4, True), done.stderr
+    assert all(request.method == "GET" for request in requests)
 
 
 def test_a_target_that_cannot_be_used_ends_with_exit_status_4(tmp_path: Path) -> None:

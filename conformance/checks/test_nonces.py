@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from conformance.checks.auth_probes import FORGOTTEN, AuthProbes, earliest, lengthened, replayed
+from conformance.checks.auth_probes import AGE, FORGOTTEN, AuthProbes, earliest, lengthened, replayed
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -32,8 +32,6 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     probes = AuthProbes(ctx)
     repeated = "auth.nonce-replay-idempotent"
     first = probes.recent
-    # Sent for test_nonces_stay_used: a nonce is remembered from its use on, not from its timestamp.
-    _ = probes.aged
     earlier = probes.usual().signed(timestamp_offset=-2)
     earlier = earlier.but(body=lengthened(earlier.body))
     if ctx.operation.is_list:
@@ -124,14 +122,24 @@ def _judge_shared(
         ctx.judge(RULE, replayed(what), answer)
 
 
-@check(RULE, last=True, waits=True)
+@check(RULE, last=True)
 def test_nonces_stay_used(ctx: CheckContext) -> None:
-    """The first nonce of the run, and one beside an almost expired timestamp, sent again: refused."""
+    """The first nonce of the run, sent again at its end: refused."""
     probes = AuthProbes(ctx)
     first = earliest(ctx) or probes.recent
     probes.nonce_replay(RULE, first, probes.usual(), "a nonce used before, many requests ago")
+
+
+@check(RULE, last=True, waits=True)
+def test_nonces_outlive_timestamps(ctx: CheckContext) -> None:
+    """A nonce beside an almost expired timestamp, sent again once that has expired: refused, as nonces are
+    remembered from their use on."""
+    probes = AuthProbes(ctx)
     what = "a nonce used seconds ago beside a timestamp that was almost too old"
-    if ctx.wanted(what) and not (aged := probes.aged).refused_authentication:
+    if not ctx.wanted(what):
+        return
+    aged = ctx.send(probes.valid().signed(timestamp_offset=AGE), "a nonce beside an old timestamp")
+    if not aged.refused_authentication:
         ctx.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
         probes.nonce_replay(RULE, aged, probes.usual(), what)
 

@@ -234,6 +234,21 @@ class MovesWithOthers(Faulty):
         ]
 
 
+@fault("balances.of-account")
+class DrawsOnAnother(Faulty):
+    """A payout from an account without funds is taken from another account of the customer."""
+
+    everywhere = True
+
+    def reserve_funds(self, ctx: Context) -> None:
+        paying = ctx.account
+        assert paying is not None
+        accounts = [paying, *ctx.store.select("account", paying["parent"])]
+        ctx.account = next((one for one in accounts if ctx.store.balances(one["id"])), paying)
+        super().reserve_funds(ctx)
+        ctx.account = paying
+
+
 #: A balance of a currency that the account does not have.
 EMPTY_BALANCE = {
     "currency": "USD",

@@ -305,6 +305,21 @@ class ElementsLost(LoadFault):
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
 
+class ElementTwice(LoadFault):
+    """One in 15 pages of virtual accounts shows its first element again in the place of the last."""
+
+    RULES = ("list.walk",)
+    one_in = 15
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        if ctx.operation != "listVirtualAccounts" or response.status != 200 or not self.now_and_then():
+            return response
+        document = response.document
+        document["items"][-1:] = document["items"][:1]
+        return response.with_document(document)
+
+
 class WalletTwice(LoadFault):
     """One in 10 second wallets of a pair that meet the first is created."""
 

@@ -10,7 +10,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import identifiers
@@ -26,7 +26,8 @@ from conformance.world.creations import creations
 
 RULE = "auth.undocumented-reads"
 
-_GETS = [operation for operation in OPERATIONS.values() if operation.method == "GET"]
+#: Paths with a documented GET.
+_PATHS = {operation.path for operation in OPERATIONS.values() if operation.method == "GET"}
 
 #: Status for a method that a server does not implement (RFC 9110, 15.6.2).
 NOT_IMPLEMENTED = 501
@@ -154,15 +155,19 @@ def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
 def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
     """Undocumented GETs that may show a created resource, with their names."""
     collection, own = made.call.path, identifier(made)
-    known = {operation.path for operation in _GETS}
     described = OPERATIONS[made.call.operation or ""]
-    targets = [collection] if described.path not in known else []
-    if not any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in known):
+    targets = [collection] if described.path not in _PATHS else []
+    if not _single(described):
         targets.append(f"{collection}/{own}")
     alone = f"/v1/{collection.rpartition('/')[2]}"
     for target in (*targets, f"{alone}/{own}", f"{alone}?size={MAX_SIZE}"):
         path = target.replace(own, "{id}").split("/")
         yield f"GET {'/'.join(path[-2:])}", Call(None, "GET", target)
+
+
+def _single(described: Operation) -> bool:
+    """True if a GET of one resource that the operation creates is documented."""
+    return any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in _PATHS)
 
 
 def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
@@ -179,18 +184,19 @@ def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
 
 
 def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
-    """An undocumented GET of a created resource below another organization's path, where a server may check
-    the owner of the path only."""
+    """Undocumented GETs of a created resource below another organization's path, alone and in a list, where a
+    server may check the owner of the path only."""
     described = OPERATIONS[made.call.operation or ""]
-    if any(other.path.rpartition("/")[0] == described.path and other.path.endswith("}") for other in _GETS):
-        return
     try:
         ids = ctx.run.account(owner="secondary").ids(described.id)
     except Inconclusive:
         return
     path = described.path.format(**{name: quoted(value) for name, value in ids.items()})
-    what = f"GET of a {described.path.rpartition('/')[2][:-1]} below another organization's own path, by it"
-    yield what, Call(None, "GET", f"{path}/{identifier(made)}")
+    several, below = described.path.rpartition("/")[2], "below another organization's own path, by it"
+    if not _single(described):
+        yield f"GET of a {several[:-1]} {below}", Call(None, "GET", f"{path}/{identifier(made)}")
+    if described.path not in _PATHS:
+        yield f"GET of the {several} {below}", Call(None, "GET", f"{path}?size={MAX_SIZE}")
 
 
 def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:

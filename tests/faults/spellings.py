@@ -148,6 +148,10 @@ class ReadsAtOtherPaths(Faulty):
     def admit(self, ctx: Context) -> None:
         """Raises Refusal for a caller that is refused."""
 
+    def parent_of_list(self, identifier: str) -> str | None:
+        """The id of the parent whose resources a list shows; None for those of all."""
+        return identifier
+
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
         unknown = refusal.kind in ("unknown_path", "unknown_method") and ctx.request.method == "GET"
         document = self._document(ctx) if unknown else None
@@ -165,10 +169,10 @@ class ReadsAtOtherPaths(Faulty):
         collection = OPERATIONS[self.operation].path.rpartition("/")[2]
         below = len(segments) > 4
         if self.value == "in a list":
-            parent = segments[-2]
             if segments[-1] != collection:
                 return None
-            return [self.resource(ctx, kind, record) for record in ctx.store.select(kind, parent)]
+            records = ctx.store.select(kind, self.parent_of_list(segments[-2]))
+            return [self.resource(ctx, kind, record) for record in records]
         if segments[-2] != collection or below is not (self.value == "below its list"):
             return None
         record = ctx.store.get(kind, segments[-1])
@@ -190,10 +194,13 @@ class UnscopedReads(ReadsAtOtherPaths):
 
 @fault(
     "auth.undocumented-reads",
-    each=lambda operation: [found for found in open_reads(operation) if found == "below its list"],
+    each=lambda operation: [found for found in open_reads(operation) if found != "by its id alone"],
 )
 class UnscopedChildren(ReadsAtOtherPaths):
     """Below its own account or customer every organization is shown what others have."""
+
+    def parent_of_list(self, identifier: str) -> str | None:
+        return None
 
     def admit(self, ctx: Context) -> None:
         self.authenticate(ctx)

@@ -134,11 +134,9 @@ def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
         answer = examination.send(primary, call(operation, {"account_id": account_id}, body))
         answers[kind] = answer
         if answer.refused and answer.status not in (404, 405, 429):
-            told = answer.get("error", "message")
-            why = f": {told[:150]}" if isinstance(told, str) else ""
             examination.found(
                 f"sample refused: {kind}",
-                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.described()}{why}). If it "
+                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.explained()}). If it "
                 f"is right to, say in [samples.{kind}] what it accepts; else {operation} will fail its "
                 "checks.",
                 stops=False,
@@ -163,7 +161,7 @@ def payout_without_funds(examination: Examination, account_id: str, beneficiary:
             if answer.refused and answer.status not in (404, 405, 429):
                 examination.found(
                     "payout without funds",
-                    f"A payout from a new account is refused ({answer.described()}), and the target file "
+                    f"A payout from a new account is refused ({answer.explained()}), and the target file "
                     "names no account to draw on: rules on createPayout would stay inconclusive. Name one in "
                     "[primary] funded_account_id, or declare [features] payouts = false.",
                     stops=False,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from conformance._text import writable
+from conformance._text import one_line, writable
 from conformance.contract import json_text, signing
 from conformance.wire.answers import LongAnswers
 
@@ -143,6 +143,9 @@ NO_SERVER = (Failure.UNREACHABLE, Failure.NOT_TLS, Failure.UNTRUSTED)
 
 #: Parsed long answers of this process.
 _LONG = LongAnswers()
+
+#: Maximum length of a server's message in a description, in characters.
+LONGEST_MESSAGE = 150
 
 
 @dataclass(slots=True)
@@ -317,6 +320,15 @@ class Exchange:
         if self.document is MISSING:
             return f"{self.status} with {self.unread}"
         return f"{self.status} " + ("with a JSON body" if self.succeeded else "without error type and code")
+
+    def explained(self) -> str:
+        """Describes the answer like `described`, a refusal with the server's message or the start of its
+        body."""
+        told = self.get("error", "message")
+        if not isinstance(told, str):
+            told = self.response_body[:LONGEST_MESSAGE].decode("utf-8", "replace")
+        told = one_line(told, LONGEST_MESSAGE) if self.refused else ""
+        return writable(f"{self.described()}: {told}" if told else self.described())
 
 
 def _header(headers: list[tuple[str, str]], name: str) -> str | None:

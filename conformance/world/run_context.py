@@ -356,4 +356,4 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
             f"{SAMPLE_REMEDIES[operation]}. If it takes only so many, or so much a day, raise that limit, or "
             "judge it with --lanes 1 and without -n: lanes and processes share nothing that they make."
         )
-    return Inconclusive(f"the valid {operation} was answered {exchange.described()}", remedy, cause)
+    return Inconclusive(f"the valid {operation} was answered {exchange.explained()}", remedy, cause)

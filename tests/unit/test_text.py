@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from conformance._files import written
 from conformance._text import KEPT_TEXT, SHOWN, as_json, clean, one_line, plain, printable, shown, writable
+from conformance.wire.messages import Call, Exchange
 
 anything = st.text(st.characters(exclude_categories=()), max_size=300)
 values = st.recursive(
@@ -81,3 +82,21 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
     with pytest.raises(UnicodeEncodeError):
         written(path, "new \ud800")
     assert path.read_text() == "old" and [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (400, b'{"error": {"type": "t", "code": "c", "message": "no\\nname"}}', "400 t/c: no name"),
+        (400, b'{"message": ["no name"]}', '400 without error type and code: {"message": ["no name"]}'),
+        (413, b"<h1>\nToo Large", "413 with a body that is not JSON: <h1> Too Large"),
+        (400, b"", "400 with no body"),
+        (500, b'{"error": {"type": "t", "code": "c", "message": "no"}}', "500 t/c"),
+        (201, b'{"id": "acc_1"}', "201 with a JSON body"),
+    ],
+)
+def test_refusals_are_described_in_the_words_of_the_server(status: int, body: bytes, told: str) -> None:
+    call = Call("createAccount", "POST", "/v1/customers/cus_1/accounts")
+    exchange = Exchange(1, "primary", call, "a create", "http://server.test", "POST", call.target, [], b"")
+    exchange.status, exchange.response_body = status, body
+    assert exchange.explained() == told

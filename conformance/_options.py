@@ -148,7 +148,7 @@ class Values:
         repeats=True,
     )
     effort: Effort = _option(
-        "how much to do: quick (at most 1,000 requests, which catch about 85% of the known kinds of mistakes "
+        "how much to do: quick (at most 1,000 requests, which catch about 84% of the known kinds of mistakes "
         "and about a third of those in one place only), full, or deep (waits of minutes, long lists, more "
         "generated requests) (default: full)",
         "EFFORT",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from conformance.checks import load_checks
+from conformance.checks.auth_probes import FORGOTTEN
 from conformance.checks.check import Check, run_check
+from conformance.contract.operations import OPERATIONS
 from conformance.judge.findings import Verdict
 from tests.faults.harness import judge
 from tests.load.faults import NoncesForgotten
 from tests.prove.selection import by_id
 from tests.support.runs import run_on
+from tests.variants.hurry import hurried
 
 MODULES = ("test_authentication", "test_nonces", "test_signature", "test_unauthenticated")
 
@@ -95,3 +100,17 @@ def test_without_a_second_organization_the_first_is_judged() -> None:
     ]
     kept = {finding.rule for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE}
     assert kept == {"auth.nonce-scope"}
+
+
+@hurried()
+def test_one_lane_waits_once_for_the_nonces_of_all_operations() -> None:
+    run, waited = run_on(), list[float]()
+
+    def pause(seconds: float) -> None:
+        waited.append(seconds)
+        time.sleep(seconds)
+
+    run.pause = pause
+    for check, operation in checks(*OPERATIONS, only="test_nonces."):
+        run_check(check, operation, run)
+    assert len(waited) == len(OPERATIONS) and sum(waited) <= FORGOTTEN

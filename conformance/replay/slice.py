@@ -10,10 +10,12 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from urllib.parse import unquote
 
 from conformance.contract import signing
 from conformance.contract.traits import traits_of
+from conformance.judge.comparison import sent_document
 from conformance.replay.naming import Lookup
 from conformance.wire.messages import Exchange
 from conformance.wire.provenance import root
@@ -56,8 +58,24 @@ def closure(
                 kept[exchange.number] = exchange
                 waiting.append(exchange)
         if not waiting:
-            return _in_order(kept.values())
+            return _in_order(_without_attempts(kept.values(), judged))
         found = record.of(waiting.popleft())
+
+
+def _without_attempts(kept: Iterable[Exchange], judged: Sequence[Exchange]) -> list[Exchange]:
+    """Drops refused attempts at the pair that a judged create asks for, if none made it: on another server
+    they would, and the judged create would be a duplicate."""
+    kept = list(kept)
+    for one in judged:
+        pair, about = _pair(one), subject(one)
+        attempts = [
+            other
+            for other in kept
+            if pair and other.number < one.number and _pair(other) == pair and subject(other) == about
+        ]
+        if not any(attempt.succeeded or attempt.raced or attempt in judged for attempt in attempts):
+            kept = [other for other in kept if other not in attempts]
+    return kept
 
 
 def _in_order(kept: Iterable[Exchange]) -> list[Exchange]:
@@ -178,6 +196,11 @@ def subject(exchange: Exchange) -> str:
     """The resource or list of an exchange: its path, with original ids for derived ones."""
     parts = exchange.call.path.removesuffix("/disable").split("/")
     return "/".join(root(unquote(root(part))) for part in parts)
+
+
+def _pair(exchange: Exchange) -> list[Any]:
+    """The fields of a create that are unique together."""
+    return [sent_document(exchange.call).get(name) for name in traits_of(exchange.operation).unique_pair]
 
 
 def _account(exchange: Exchange) -> str:

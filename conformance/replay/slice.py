@@ -63,17 +63,17 @@ def closure(
 
 
 def _without_attempts(kept: Iterable[Exchange], judged: Sequence[Exchange]) -> list[Exchange]:
-    """Drops refused attempts at the pair that a judged create asks for, if none made it: on another server
-    they would, and the judged create would be a duplicate."""
-    kept = list(kept)
+    """Drops refused attempts under other keys at the pair that a judged create asks for, if none made it: on
+    another server they would, and the judged create would be a duplicate."""
+    kept, keys = list(kept), {one.call.idempotency_key for one in judged}
     for one in judged:
-        pair, about = _pair(one), subject(one)
-        attempts = [
-            other
-            for other in kept
-            if pair and other.number < one.number and _pair(other) == pair and subject(other) == about
-        ]
-        if not any(attempt.succeeded or attempt.raced or attempt in judged for attempt in attempts):
+        asked = _pair_asked(one)
+        attempts = [other for other in kept if other.number < one.number and _pair_asked(other) == asked]
+        bound = any(
+            other.succeeded or other.raced or other in judged or other.call.idempotency_key in keys
+            for other in attempts
+        )
+        if asked[-1] and not bound:
             kept = [other for other in kept if other not in attempts]
     return kept
 
@@ -198,9 +198,10 @@ def subject(exchange: Exchange) -> str:
     return "/".join(root(unquote(root(part))) for part in parts)
 
 
-def _pair(exchange: Exchange) -> list[Any]:
-    """The fields of a create that are unique together."""
-    return [sent_document(exchange.call).get(name) for name in traits_of(exchange.operation).unique_pair]
+def _pair_asked(exchange: Exchange) -> tuple[str, str, list[Any]]:
+    """Organization, list, and the fields that are unique together in it; no fields of other operations."""
+    document, names = sent_document(exchange.call), traits_of(exchange.operation).unique_pair
+    return exchange.organization, subject(exchange), [document.get(name) for name in names]
 
 
 def _account(exchange: Exchange) -> str:

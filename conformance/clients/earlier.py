@@ -92,7 +92,7 @@ class Earlier:
 
     @property
     def waited(self) -> str:
-        """What the client did if it waited for a late answer; empty otherwise."""
+        """The words for a late answer that the client waited for; empty otherwise."""
         return "waited for" if self.provoked == "late-answer" and self.delivered else ""
 
     @property

@@ -68,7 +68,8 @@ def _by_own_checks(identifier: str) -> Outcome:
 
 
 def _by_all_checks(identifier: str) -> Outcome:
-    return judge(selection.by_id()[identifier].make(), plan())
+    # Some faults show in long lists or after minutes only.
+    return judge(selection.by_id()[identifier].make(), plan(deep=True))
 
 
 def _kinds(faults: list[Fault]) -> set[tuple[str, str]]:

@@ -67,14 +67,16 @@ def _without_attempts(kept: Iterable[Exchange], judged: Sequence[Exchange]) -> l
     another server they would, and the judged create would be a duplicate."""
     kept, keys = list(kept), {one.call.idempotency_key for one in judged}
     for one in judged:
+        if not traits_of(one.operation).unique_pair:
+            continue
         asked = _pair_asked(one)
         attempts = [other for other in kept if other.number < one.number and _pair_asked(other) == asked]
-        bound = any(
-            other.succeeded or other.raced or other in judged or other.call.idempotency_key in keys
-            for other in attempts
-        )
-        if asked[-1] and not bound:
-            kept = [other for other in kept if other not in attempts]
+        # A judged attempt has a key of a judged one.
+        if not any(
+            other.succeeded or other.raced or other.call.idempotency_key in keys for other in attempts
+        ):
+            dropped = {attempt.number for attempt in attempts}
+            kept = [other for other in kept if other.number not in dropped]
     return kept
 
 
@@ -199,7 +201,7 @@ def subject(exchange: Exchange) -> str:
 
 
 def _pair_asked(exchange: Exchange) -> tuple[str, str, list[Any]]:
-    """Organization, list, and the fields that are unique together in it; no fields of other operations."""
+    """Organization, list, and the fields that are unique together in it; none in other operations."""
     document, names = sent_document(exchange.call), traits_of(exchange.operation).unique_pair
     return exchange.organization, subject(exchange), [document.get(name) for name in names]
 

@@ -187,15 +187,18 @@ def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
     """Undocumented GETs of a created resource below another organization's path, alone and in a list, where a
     server may check the owner of the path only."""
     described = OPERATIONS[made.call.operation or ""]
+    single, listed = _single(described), described.path in _PATHS
+    if single and listed:
+        return
     try:
         ids = ctx.run.account(owner="secondary").ids(described.id)
     except Inconclusive:
         return
     path = described.path.format(**{name: quoted(value) for name, value in ids.items()})
     several, below = described.path.rpartition("/")[2], "below another organization's own path, by it"
-    if not _single(described):
+    if not single:
         yield f"GET of a {several[:-1]} {below}", Call(None, "GET", f"{path}/{identifier(made)}")
-    if described.path not in _PATHS:
+    if not listed:
         yield f"GET of the {several} {below}", Call(None, "GET", f"{path}?size={MAX_SIZE}")
 
 

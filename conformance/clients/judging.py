@@ -215,8 +215,9 @@ class ClientJudge:
 def _decoded(value: bytes) -> bytes:
     """A header's value with Basic credentials in plain text."""
     scheme, _, credentials = value.partition(b" ")
-    with suppress(ValueError):
-        return scheme + b" " + base64.b64decode(credentials) if scheme.lower() == b"basic" else value
+    if scheme.lower() == b"basic":
+        with suppress(ValueError):
+            return b"Basic " + base64.b64decode(credentials)
     return value
 
 

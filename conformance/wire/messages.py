@@ -324,11 +324,12 @@ class Exchange:
     def explained(self) -> str:
         """Describes the answer like `described`, a refusal with the server's message or the start of its
         body."""
-        told = self.get("error", "message")
-        if not isinstance(told, str):
-            told = self.response_body[:LONGEST_MESSAGE].decode("utf-8", "replace")
-        told = one_line(told, LONGEST_MESSAGE) if self.refused else ""
-        return writable(f"{self.described()}: {told}" if told else self.described())
+        described, told = self.described(), ""
+        if self.refused:
+            message = self.get("error", "message")
+            start = self.response_body[:LONGEST_MESSAGE].decode("utf-8", "replace")
+            told = one_line(message if isinstance(message, str) else start, LONGEST_MESSAGE)
+        return writable(f"{described}: {told}" if told else described)
 
 
 def _header(headers: list[tuple[str, str]], name: str) -> str | None:

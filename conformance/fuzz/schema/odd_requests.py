@@ -99,7 +99,7 @@ class OddRequests:
             made["bytes"] |= self._spoilt(self._valid)
             # Not st.builds: Hypothesis would cache it, and all requests with it, until the process ends.
             made["notation"] = _notations(self._valid).map(
-                lambda body: replace(self.base, name="a generated request (notation)", body=body)
+                lambda body: self._changed("notation", body=body)()
             )
         return made
 
@@ -110,15 +110,13 @@ class OddRequests:
         return self._changed(f"query {query[:60]}", query=query)
 
     def _key(self, name: str) -> Maker:
-        return lambda: replace(self.base, name=f"a generated request (key {name})", key=KEYS[name]())
+        return lambda: self._changed(f"key {name}", key=KEYS[name]())()
 
     def _having(self, how: str, name: str, value: Any) -> Maker:
         """The valid body with one member set."""
         assert self._valid is not None
         body = self._valid.body
-        return lambda: replace(
-            self.base, name=f"a generated request ({name} {how})", body=as_bytes({**body, name: value})
-        )
+        return lambda: self._changed(f"{name} {how}", body=as_bytes({**body, name: value}))()
 
     def _paths(self, foreign: bool) -> Iterator[Branch]:
         """Paths with one parameter that is not the caller's own id in its plain form."""

@@ -16,7 +16,7 @@ from .crashes import Finishes, succeeded, third, without_the_last
 from .kept_texts import rows_of_lists
 from .lists import LONG_LISTS, item
 from .resources import other, paid
-from .walks import IN_ACCOUNTS, Filtered, joined
+from .walks import IN_ACCOUNTS, Filtered, counted, joined
 
 
 @fault(
@@ -388,7 +388,7 @@ faults["list.complete"] |= {
 }
 
 
-def _payouts_to(ctx: Context, record: Record) -> int:
+def _payouts_to(self: Any, ctx: Context, record: Record) -> int:
     """Counts the payouts to a destination; one without payouts counts once, as in an outer join."""
     paid = [
         payout["payout_destination_id"] for payout in ctx.store.select("payout", ctx.params["account_id"])
@@ -403,12 +403,10 @@ faults["list.complete"] |= {
         operations=("listAccounts",),
     ),
     "A destination is listed once for each payout to it.": joined(
-        lambda self, ctx, record: _payouts_to(ctx, record), operations=("listPayoutDestinations",)
+        _payouts_to, operations=("listPayoutDestinations",)
     ),
-    "total counts a destination once for each payout to it.": seam(
-        "count",
-        lambda self, ctx, listing: sum(_payouts_to(ctx, record) for record in self.fetch(ctx, listing)),
-        operations=("listPayoutDestinations",),
+    "total counts a destination once for each payout to it.": counted(
+        _payouts_to, operations=("listPayoutDestinations",)
     ),
 }
 

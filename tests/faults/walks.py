@@ -13,7 +13,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, faults, hook, refuse, seam
+from .catalogue import Faulty, Row, fault, faults, hook, refuse, seam
 from .crashes import third, without_the_last
 from .lists import LONG_LISTS, Fetches
 
@@ -267,20 +267,32 @@ class Joined(Filtered):
 
 joined = hook(Joined, "times")
 
+
+def counted(times: Callable[[Any, Context, Record], int], **options: Any) -> Row:
+    """The fault whose total counts an element `times` times, as a count over a join does."""
+    return seam(
+        "count",
+        lambda self, ctx, listing: sum(times(self, ctx, record) for record in self.fetch(ctx, listing)),
+        **options,
+    )
+
+
+def _held(self: Any, ctx: Context, record: Record) -> int:
+    """Counts the resources of one kind in an account; one without any counts once, as in an outer join."""
+    return max(1, ctx.store.count(self.value, record["id"]))
+
+
 #: Types of resources in an account over which a customer's accounts are joined or counted.
 IN_ACCOUNTS = ("beneficiary", "virtual_account", "wallet")
 
 faults["list.walk"] |= {
     "An account is listed once for each resource of this kind in it.": joined(
-        lambda self, ctx, record: max(1, ctx.store.count(self.value, record["id"])),
+        _held,
         each=IN_ACCOUNTS,
         operations=("listAccounts",),
     ),
-    "total counts an account once for each resource of this kind in it.": seam(
-        "count",
-        lambda self, ctx, listing: sum(
-            max(1, ctx.store.count(self.value, record["id"])) for record in self.fetch(ctx, listing)
-        ),
+    "total counts an account once for each resource of this kind in it.": counted(
+        _held,
         each=IN_ACCOUNTS[:2],
         operations=("listAccounts",),
     ),

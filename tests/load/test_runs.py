@@ -8,7 +8,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -142,17 +141,7 @@ def test_wrong_options_end_with_exit_status_4(tmp_path: Path, words: list[str], 
     made, tables, requests = counted()
     with served(made) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
-        whole = [
-            sys.executable,
-            "-m",
-            "conformance.cli",
-            "load",
-            "--target",
-            str(target),
-            "--headless",
-            *words,
-        ]
-        done = executed(whole, tmp_path, PYTHONPATH=str(ROOT))
+        done = executed(command(target, tmp_path / "reports", "--headless", *words), tmp_path)
     assert (done.returncode, said in done.stderr) == (4, True), done.stderr
     assert all(request.method == "GET" for request in requests)
 

@@ -81,6 +81,8 @@ class Worker:
         self._seen = self._created = 0
         self._sent = 0, 0, 0.0
         self._reported: dict[tuple[str, str], Finding] = {}
+        #: Broken rules of every response: True if the violation only shows that an operation does not exist.
+        self._absent: dict[tuple[str, str], bool] = {}
         self._confirming = CONFIRMATION_BUDGET
         #: Workers of ended lanes, whose accounts this one takes over.
         self._ended: list[Worker] = []
@@ -197,13 +199,22 @@ class Worker:
     def _every_response(self, last: bool) -> Iterator[Finding]:
         """Findings on the rules of every response that were first judged, or first broken, since the last
         ledger; at the end all, less what was sent before."""
-        for key, entry in self.run.invariants.tallies.items():
+        tallies = self.run.invariants.tallies
+        asked = self._absent.keys()
+        while unasked := [key for key in self.run.invariants.broken - asked if self.scope.covers(*key)]:
+            # Asking sends a request, which is judged like any other: before the tallies are read.
+            for key in unasked:
+                violations = tallies[key].violations
+                self._absent[key] = bool(violations) and bool(
+                    presence.lacks(self.run, violations[0].evidence[:1])
+                )
+        for key, entry in tallies.items():
             known, broken = self._reported.get(key), entry.broken > 0
             # A rate of lost requests can only be judged at the end.
             news = key[0] != LOST and (known is None or (broken and not known.violations))
             if not (last or news) or not self.scope.covers(*key):
                 continue
-            if broken and presence.lacks(self.run, entry.violations[0].evidence[:1]):
+            if broken and self._absent[key]:
                 # The first violation only shows that an operation does not exist.
                 continue
             if broken and not entry.replay:

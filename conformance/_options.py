@@ -247,14 +247,6 @@ class Values:
         environment="CONFORMANCE_REPORT_DIR",
         recorded=False,
     )
-    rules: list[str] | None = _option(
-        "add the rules of a file of your own, in the form of spec/rules.yaml (repeatable; also "
-        "conformance_rules in pytest's configuration)",
-        "FILE",
-        repeats=True,
-        recorded=False,
-        page="own-rules.md",
-    )
 
 
 #: Options by name, without leading dashes.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -120,20 +118,19 @@ def chapter(section: str) -> str:
 
 
 _by_id = _rules(_CATALOGUE)
-_of_servers = {name: rule for name, rule in _by_id.items() if Side.SERVER in rule.sides}
 
-#: Rules that bind servers by id, in catalogue order, then those of the user's own files.
-RULES: Mapping[str, Rule] = MappingProxyType(_of_servers)
+#: Rules that bind servers by id, in catalogue order.
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {name: rule for name, rule in _by_id.items() if Side.SERVER in rule.sides}
+)
 
 #: Rules that bind clients, judged by `conformance serve --judge`.
 CLIENT_RULES: Mapping[str, Rule] = MappingProxyType(
     {name: rule for name, rule in _by_id.items() if Side.CLIENT in rule.sides}
 )
 
-#: RULES, then the rules that bind clients only.
-ALL_RULES: Mapping[str, Rule] = MappingProxyType(
-    ChainMap({name: rule for name, rule in _by_id.items() if name not in _of_servers}, _of_servers)
-)
+#: All rules by id, in catalogue order.
+ALL_RULES: Mapping[str, Rule] = MappingProxyType(_by_id)
 
 #: Version of the catalogue; a release that adds rules raises the minor number.
 VERSION: str = _CATALOGUE["version"]
@@ -166,47 +163,3 @@ def rules_of_section(text: str, catalogue: Mapping[str, Rule] = ALL_RULES) -> li
         numbers = sorted({section for rule in catalogue.values() for section in rule.section})
         raise InputError(f"--section: no rule is of section {text[:40]!r}; they are {', '.join(numbers)}.")
     return found
-
-
-def add_rules(path: Path) -> list[Rule]:
-    """Adds the rules of a user's own file, in the form of spec/rules.yaml, to the catalogue.
-
-    `sections` is optional, and the catalogue's operation sets may be used. Idempotent. Raises InputError.
-    """
-    try:
-        document = load_yaml(path)
-    except OSError as error:
-        raise InputError(f"{path}: the rules cannot be read ({error.strerror or error}).") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: the rules are not valid YAML: {' '.join(str(error).split())}.") from None
-    if not isinstance(document, dict):
-        raise InputError(f"{path}: it should hold a mapping with the member rules, like spec/rules.yaml.")
-    complete = {"sections": dict(SECTIONS), "operation_sets": {}, **document}
-    _validate(path, complete)
-    complete["operation_sets"] = {**OPERATION_SETS, **complete["operation_sets"]}
-    try:
-        added = _rules(complete)
-    except KeyError as error:
-        raise InputError(f"{path}: there is no operation set {error}; name one of spec/rules.yaml.") from None
-    for rule in added.values():
-        if ALL_RULES.get(rule.id, rule) != rule:
-            raise InputError(
-                f"{path}: {rule.id}: there is such a rule; begin the id with a word of your own."
-            )
-        if unknown := set(rule.operations) - set(OPERATION_SETS["all"]):
-            raise InputError(f"{path}: {rule.id}: there is no operation {min(unknown)}.")
-    _of_servers.update(added)
-    return list(added.values())
-
-
-def _validate(path: Path, document: Mapping[str, Any]) -> None:
-    """Raises InputError if a document violates spec/rules.schema.json."""
-    # Imported late: only users' own catalogues are validated.
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
-
-    schema = json.loads((SPEC / "rules.schema.json").read_bytes())
-    error = best_match(Draft202012Validator(schema).iter_errors(document))
-    if error is not None:
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
-        raise InputError(f"{path}: {place.lstrip('.') or 'the file'}: {error.message[:300]}.")

@@ -96,14 +96,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
     # Long generated texts are intended.
     config.addinivalue_line("filterwarnings", "ignore:Generating overly large repr")
-    if files := options.own_rules(config):
-        from conformance.contract.rules import add_rules
-
-        try:
-            for path in files:
-                add_rules(path)
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
     config.stash[_OPTIONS] = given = options.parse(config)
     if given.controls:
         options.refuse_taken(config, config.stash.get(_TAKEN, ()))

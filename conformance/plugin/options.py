@@ -30,9 +30,6 @@ FILES = tuple(f"conformance_{attribute(name)}" for name, option in OPTIONS.items
 def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ()) -> None:
     """Registers the options: always `--conformance-target` and so on; `--target` and so on if `short` and not
     taken by another plugin."""
-    parser.addini(
-        "conformance_rules", "files of rules of your own for the conformance suite", type="paths", default=[]
-    )
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
     for name, option in OPTIONS.items():
         names = [f"--conformance-{name}"]
@@ -50,13 +47,6 @@ def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ())
 def _help(option: Option) -> str:
     text = option.help.replace("%", "%%")
     return f"{text} ([limits] {option.limit})" if option.limit else text
-
-
-def own_rules(config: pytest.Config) -> list[Path]:
-    """The user's own files of rules, from the option and the settings."""
-    named = [config.invocation_params.dir / name for name in config.option.conformance_rules or ()]
-    configured: list[Path] = config.getini("conformance_rules")
-    return [*named, *configured]
 
 
 def concerned(config: pytest.Config) -> bool:
@@ -165,10 +155,9 @@ def parse(config: pytest.Config) -> Options:
         raise pytest.UsageError(str(error)) from None
     values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}
     paths = [str(argument).partition("::")[0] for argument in config.args]
-    collects = any(selection.selects(path, folder, bool(option.pyargs)) for path in paths)
     return Options(
         **values,
-        selected=collects or bool(own_rules(config)),
+        selected=any(selection.selects(path, folder, bool(option.pyargs)) for path in paths),
         idle=bool(
             values["dry_run"]
             or option.collectonly

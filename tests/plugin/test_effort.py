@@ -84,12 +84,6 @@ def test_tests_that_catch_more_come_first_within_their_module_and_modules_stay_t
     assert places == sorted(places)
 
 
-def test_own_checks_come_before_what_is_known() -> None:
-    nodes = [nodeid(check.name, operation) for check, operation in plan()]
-    first = min(nodes, key=known.place)
-    assert known.place("mine/test_gateway.py::test_limit[createPayout]") < known.place(first)
-
-
 def test_lanes_begin_with_the_long_and_keep_the_order_of_the_rest() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
     place = {node: index for index, node in enumerate(nodes)}

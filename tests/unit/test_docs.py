@@ -75,9 +75,9 @@ def test_snippets_are_valid(document: Path) -> None:
         ast.parse(text)
 
 
-#: Documents whose snippets are not run one by one: the first two have tests of their own, CONTRIBUTING.md
+#: Documents whose snippets are not run one by one: signing.md has a test of its own, CONTRIBUTING.md
 #: would register checks and faults a second time, a locustfile would monkey-patch this process.
-NOT_ALONE = {"own-rules.md", "signing.md", "CONTRIBUTING.md", "load.md"}
+NOT_ALONE = {"signing.md", "CONTRIBUTING.md", "load.md"}
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("before.json", "after.json"):
             (path / name).write_text(results, "utf-8")
         (path / "known.toml").write_text("", "utf-8")
-        [own] = fences(ROOT / "conformance" / "docs" / "own-rules.md", "yaml")
-        (path / "acme-rules.yaml").write_text(own, "utf-8")
-        (path / "acme").mkdir()
         yield path
 
 

@@ -106,95 +106,6 @@ func main() {
 }
 """
 
-JAVA = """
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
-import java.util.HexFormat;
-
-public class Main {
-    public static void main(String[] arguments) throws Exception {
-        if (arguments[0].equals("sign")) {
-            var lines = new BufferedReader(new InputStreamReader(System.in));
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                String[] part = line.split(" ");
-                String secret = new String(HexFormat.of().parseHex(part[0]), StandardCharsets.UTF_8);
-                byte[] body = HexFormat.of().parseHex(part[5].replace("-", ""));
-                System.out.println(Signed.signature(secret, part[1], part[2], part[3], part[4], body));
-            }
-            return;
-        }
-        String path = "/v1/customers/" + System.getenv("CUSTOMER_ID") + "/accounts";
-        byte[] body = "{\\"name\\": \\"Signed\\"}".getBytes();
-        System.out.print(Signed.call("POST", path, body).statusCode() + " ");
-        System.out.println(Signed.call("GET", path + "?size=1&page=1", new byte[0]).statusCode());
-    }
-}
-"""
-
-PHP = """<?php
-require 'client.php';
-if ($argv[1] === 'sign') {
-    while (($line = fgets(STDIN)) !== false) {
-        $part = explode(' ', trim($line));
-        $body = hex2bin(trim($part[5], '-'));
-        echo signature(hex2bin($part[0]), $part[1], $part[2], $part[3], $part[4], $body), "\\n";
-    }
-} else {
-    $path = '/v1/customers/' . getenv('CUSTOMER_ID') . '/accounts';
-    echo call('POST', $path, '{"name": "Signed"}')[0], ' ', call('GET', $path . '?size=1&page=1')[0], "\\n";
-}
-"""
-
-RUBY = """
-require_relative 'client'
-if ARGV[0] == 'sign'
-  $stdin.each_line do |line|
-    secret, *parts, body = line.split
-    puts signature([secret].pack('H*'), *parts, [body.delete('-')].pack('H*'))
-  end
-else
-  path = "/v1/customers/#{ENV.fetch('CUSTOMER_ID')}/accounts"
-  puts "#{call('POST', path, '{"name": "Signed"}')[0]} #{call('GET', path + '?size=1&page=1')[0]}"
-end
-"""
-
-CSHARP = """
-using System;
-using System.Linq;
-using System.Text;
-
-public static class Program
-{
-    static byte[] Bytes(string hex)
-    {
-        var places = Enumerable.Range(0, hex.Length / 2);
-        return places.Select(place => Convert.ToByte(hex.Substring(2 * place, 2), 16)).ToArray();
-    }
-
-    public static void Main(string[] arguments)
-    {
-        if (arguments[0] == "sign")
-        {
-            Console.SetIn(new System.IO.StreamReader(Console.OpenStandardInput()));
-            for (string line = Console.ReadLine(); line != null; line = Console.ReadLine())
-            {
-                string[] part = line.Split(' ');
-                string secret = Encoding.UTF8.GetString(Bytes(part[0]));
-                byte[] body = Bytes(part[5].Trim('-'));
-                Console.WriteLine(Signed.Signature(secret, part[1], part[2], part[3], part[4], body));
-            }
-            return;
-        }
-        string path = "/v1/customers/" + Environment.GetEnvironmentVariable("CUSTOMER_ID") + "/accounts";
-        byte[] name = Encoding.UTF8.GetBytes("{\\"name\\": \\"Signed\\"}");
-        int made = (int)Signed.Call("POST", path, name).Result.StatusCode;
-        int listed = (int)Signed.Call("GET", path + "?size=1&page=1", new byte[0]).Result.StatusCode;
-        Console.WriteLine(made + " " + listed);
-    }
-}
-"""
-
 SHELL = r"""
 . ./client.sh
 # The bytes of hexadecimal digits, with an x behind them: command substitution would drop line feeds.
@@ -218,15 +129,6 @@ LANGUAGES = {
     ),
     "javascript": Language(("node",), "client.mjs", "main.mjs", JAVASCRIPT, ("node", "main.mjs")),
     "go": Language(("go",), "client.go", "main.go", GO, ("./main",), ("go", "build", "-o", "main")),
-    "java": Language(
-        ("java", "javac"), "Signed.java", "Main.java", JAVA, ("java", "Main"), ("javac", "Main.java")
-    ),
-    "php": Language(("php",), "client.php", "main.php", PHP, ("php", "main.php")),
-    "ruby": Language(("ruby",), "client.rb", "main.rb", RUBY, ("ruby", "main.rb")),
-    "csharp": Language(
-        ("mcs", "mono"), "Signed.cs", "Main.cs", CSHARP, ("mono", "main.exe"),
-        ("mcs", "-out:main.exe", "-r:System.Net.Http", "Signed.cs", "Main.cs"),
-    ),
     "sh": Language(("sh", "openssl", "curl"), "client.sh", "main.sh", SHELL, ("sh", "main.sh")),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from conformance._text import shared_prefix
 from conformance.contract import signing
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
@@ -190,12 +191,8 @@ def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterato
             yield Said("client.signature-form", "the right signature in capital letters")
             continue
         has = (rule for rule in found.rules if request.operation in CLIENT_RULES[rule].operations)
-        rule = next(has, "auth.signature")
-        if found.mistake:
-            got = f"the signature of a client that {found.mistake.text}"
-        else:
-            got = f"another signature: {found.difference}" if found.difference else "another signature"
-        yield Said(rule, got, beside(found))
+        got = found.mistake.described if found.mistake else f"another signature: {found.text}"
+        yield Said(next(has, "auth.signature"), got, beside(found))
 
 
 def explanation(request: ClientRequest) -> Explanation | None:
@@ -221,27 +218,11 @@ def explanation(request: ClientRequest) -> Explanation | None:
 def beside(found: Explanation) -> str:
     """The signature strings of server and client around their first difference."""
     if found.signed is None:
-        if found.mistake:
-            return "The string that was signed is right; the key, the digest or its notation is not."
-        return (
-            "No usual mistake makes this signature: the secret is another one, or something else was signed. "
-            "Print the string that the client signs, and compare it with the one that the server signed: "
-            f"{_text(found.string[:300])}"
-        )
-    place = found.first_difference
-    start = max(place - _BESIDE, 0)
-    dots = "…" if start else ""
-
-    def window(string: bytes) -> str:
-        return dots + _text(string[start : place + _BESIDE]) + ("…" if len(string) > place + _BESIDE else "")
-
-    def byte(string: bytes) -> str:
-        return f"{string[place]:02x}" if place < len(string) else "nothing"
-
-    return (
-        f"The server signed {window(found.string)}, the client {window(found.signed)}; the first difference "
-        f"is byte {place}: {byte(found.string)} in the server's string, {byte(found.signed)} in the client's."
-    )
+        same = f"The server signed {_text(found.string[:300])}; print what the client signs, and compare."
+        return "The string that was signed is right." if found.mistake else same
+    start = max(shared_prefix(found.string, found.signed) - _BESIDE, 0)
+    server, client = (_text(string[start : start + 2 * _BESIDE]) for string in (found.string, found.signed))
+    return f"From byte {start} on the server signed {server}, the client {client}."
 
 
 def _text(string: bytes) -> str:

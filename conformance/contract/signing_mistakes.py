@@ -166,6 +166,9 @@ SEPARATORS = {
 #: Name of the row with a separator before the body only.
 BEFORE_BODY = "a line feed before the body"
 
+#: Name of the row that is open (auth.signature-upper-case).
+UPPER_CASE = "upper-case hexadecimal"
+
 #: All rows; of several that produce one signature the most common comes first.
 MISTAKES: tuple[Mistake, ...] = (
     # The method.
@@ -237,7 +240,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("arguments swapped", "exchanges key and message of the HMAC", digest=lambda key, string: _hmac(string, key)),
     Mistake("base64", "writes the signature in base64, not in hexadecimal", write=lambda digest: base64.b64encode(digest).decode()),
     Mistake("base64url", "writes the signature in base64url, not in hexadecimal", write=lambda digest: base64.urlsafe_b64encode(digest).decode().rstrip("=")),
-    Mistake("upper-case hexadecimal", "writes the signature in capital letters", write=lambda digest: digest.hex().upper()),
+    Mistake(UPPER_CASE, "writes the signature in capital letters", write=lambda digest: digest.hex().upper()),
     Mistake("scheme before the signature", "writes sha256= before the signature", write=lambda digest: "sha256=" + digest.hex()),
 )  # fmt: skip
 

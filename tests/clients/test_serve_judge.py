@@ -90,7 +90,7 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
             "signature of a client that leaves the query out" in page and "conformance serve --judge" in page
         )
         assert (
-            "3f in the server"
+            "the server signed "
             in json.loads((tmp_path / "reports" / "results.json").read_text())["cells"].__repr__()
         )
 

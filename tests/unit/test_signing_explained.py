@@ -91,9 +91,9 @@ def test_every_vector_is_explained(vector: dict[str, Any]) -> None:
     found = explained(sent(vector), vector["secret"], vector["signature"])
     assert found.signature == vector["expected_signature"]
     assert found.string == content(vector, "signature_string")
-    assert found.is_right is (vector["signature"] == vector["expected_signature"])
-    assert found.is_open is (vector["result"] == "acceptable" and not found.is_right)
-    told = {found.mistake.name} if found.mistake else set()
+    assert (found.text == "") is (vector["signature"] == vector["expected_signature"])
+    assert found.is_open is (vector["result"] == "acceptable" and found.text != "")
+    told = {found.mistake.name} if found.mistake and not found.is_open else set()
     assert told <= TOLD.get(change(vector), set()) and bool(told) is (change(vector) in TOLD)
     if found.mistake and found.signed is not None and "signed_string" in vector:
         assert found.signed == content(vector, "signed_string")
@@ -111,7 +111,7 @@ def test_every_change_that_is_told_occurs() -> None:
 def test_a_known_string_says_which_part_differs(vector: dict[str, Any]) -> None:
     signed = content(vector, "signed_string")
     found = explained(sent(vector), vector["secret"], vector["signature"], signed)
-    assert found.difference.startswith(f"the {vector['how']['step']} was signed as ")
+    assert found.text == f"the {vector['how']['step']} was signed otherwise than it is sent"
     assert found.signed == signed
 
 
@@ -145,11 +145,11 @@ def test_every_mistake_is_named(mistake: Mistake) -> None:
             made = mistake.sign(parts, secret)
             if made is not None:
                 found = explained(parts, secret, made)
-                assert found.mistake or found.is_open, made
+                assert found.mistake, made
                 named.append(found.mistake)
-                if found.mistake and found.signed is not None:
+                if found.signed is not None:
                     assert found.signed == found.mistake.signed(parts)
-    assert mistake in named or mistake.name == "upper-case hexadecimal"
+    assert mistake in named
 
 
 def test_no_two_mistakes_are_called_the_same() -> None:
@@ -170,13 +170,13 @@ def test_a_secret_that_is_no_number_is_not_decoded() -> None:
 @pytest.mark.parametrize("signature", ["", "0" * 64, "zz", "sha256=", "\u00e9" * 64, "=" * 9])
 def test_unrelated_signatures_have_no_explanation(signature: str) -> None:
     found = explained(LIST, SECRET, signature)
-    assert not (found.is_right or found.is_open or found.mistake)
-    assert ("64 hexadecimal digits" in found.difference) is (len(signature) != 64)
+    assert found.text and not found.mistake
+    assert ("64 hexadecimal digits" in found.text) is (signature != "0" * 64)
 
 
 def test_a_lower_case_method_is_signed_in_capitals() -> None:
     right = explained(LIST, SECRET, "").signature
-    assert explained(Parts("get", LIST.target, LIST.timestamp, LIST.nonce), SECRET, right).is_right
+    assert explained(Parts("get", LIST.target, LIST.timestamp, LIST.nonce), SECRET, right).text == ""
 
 
 # ---------------------------------------------------------------------- the commands
@@ -213,8 +213,8 @@ def test_explain_signature_names_the_mistake(capsys: pytest.CaptureFixture[str])
     spaced = ("--body", BODY.replace(":", ": "))
     assert main(["explain-signature", *SENT, *spaced, "--signature", RIGHT]) == 1
     shown = capsys.readouterr().out
-    assert shown.startswith("The client reads the body as JSON and writes it again without spaces.\n")
-    assert "Beside that, X-Timestamp is " in shown and SECRET not in shown
+    wrong = "The signature is wrong: the client reads the body as JSON and writes it again without spaces.\n"
+    assert shown.startswith(wrong) and f"right signature   {RIGHT}" not in shown and SECRET not in shown
 
 
 def test_the_page_shows_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,11 +235,9 @@ def test_explain_signature_compares_with_what_was_signed(capsys: pytest.CaptureF
     vector = next(vector for vector in VECTORS if vector["id"] == "post-compact")
     words = ["explain-signature", *SENT, "--body", BODY, "--signature", "0" * 64]
     assert main([*words, "--signed", vector["signature_string"]]) == 1
-    assert capsys.readouterr().out.startswith("The string that was signed is right, the signature is not: ")
+    assert "the string that was signed is right" in capsys.readouterr().out
     assert main([*words, "--signed", "POST/v1/elsewhere" + vector["signature_string"][-70:]]) == 1
-    assert capsys.readouterr().out.startswith(
-        'The signature is wrong: the target was signed as "/v1/elsewhere"'
-    )
+    assert "the target was signed otherwise than it is sent" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

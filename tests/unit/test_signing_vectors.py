@@ -1,6 +1,6 @@
 """The signing vectors: schema, coverage, and signatures by the suite's own signer.
 
-tests/ecosystem/test_signing_clients.py signs them with clients in eight languages.
+tests/ecosystem/test_signing_clients.py signs them with clients in four languages.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from conformance.contract import signing
 from conformance.contract.rules import RULES
-from conformance.contract.signing_mistakes import BY_NAME, Parts, broken_rules
+from conformance.contract.signing_mistakes import BY_NAME, UPPER_CASE, Parts, broken_rules
 from conformance.judge.oracle.reasons import Reason
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call
@@ -18,9 +18,6 @@ WINDOW = 300
 
 #: Type of all authentication errors (section 7).
 TYPE = "authentication_error"
-
-#: The mistake that is open (auth.signature-upper-case).
-_UPPER_CASE = "upper-case hexadecimal"
 
 _INTEGER = re.compile("[0-9]+")
 _NEGATIVE = re.compile("-[0-9]+")
@@ -76,7 +73,7 @@ def open_form(call: Call, now: float | None) -> bool:
     unknown_time = auth.timestamp is not None and (now is None or auth.timestamp.startswith("+"))
     odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
     bearer = any(name.lower() == "authorization" for name, _ in call.headers)
-    upper_case = auth.signature_forms == "upper" or auth.mistake == _UPPER_CASE
+    upper_case = auth.signature_forms == "upper" or auth.mistake == UPPER_CASE
     return upper_case or unknown_time or odd_nonce or bearer
 
 
@@ -114,7 +111,7 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
         yield "auth.signature", "a signature made with another secret"
     if auth.signature_forms not in ("", "upper"):
         yield "auth.signature", "another signature"
-    if auth.mistake not in ("", _UPPER_CASE):
+    if auth.mistake not in ("", UPPER_CASE):
         mistake, parts = BY_NAME[auth.mistake], _parts(call, target, organization)
         if mistake.sign(parts, organization.secret) is not None:
             yield from ((rule, mistake.described) for rule in broken_rules(mistake, parts))

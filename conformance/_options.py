@@ -22,7 +22,7 @@ MOST_LANES = 60
 class Effort(StrEnum):
     """The amount of work of a run.
 
-    quick: the probes that detect most per request, at most 1,000 requests, none generated. full: every check,
+    quick: the checks that detect most per request, none generated. full: every check,
     and some generated requests. deep: also what takes minutes of waiting or long lists, and more generated
     requests.
     """
@@ -148,9 +148,8 @@ class Values:
         repeats=True,
     )
     effort: Effort = _option(
-        "how much to do: quick (at most 1,000 requests, which catch about 84% of the known kinds of mistakes "
-        "and about a third of those in one place only), full, or deep (waits of minutes, long lists, more "
-        "generated requests) (default: full)",
+        "how much to do: quick (the checks that catch most for a request), full, or deep (waits of minutes, "
+        "long lists, more generated requests) (default: full)",
         "EFFORT",
         choices=tuple(map(str, Effort)),
         default=Effort.FULL,

@@ -150,9 +150,7 @@ class AuthProbes(Engine):
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED
     ) -> None:
         """Sends a call with the nonce of an earlier exchange of the same organization and judges that it is
-        refused, if the run wants this probe. `within`: seconds for which the nonce is surely remembered."""
-        if not self.ctx.wanted(what):
-            return
+        refused. `within`: seconds for which the nonce is surely remembered."""
         place = self if used.organization == "primary" else self.second
         answer = place.send(call.signed(nonce=used.nonce), what)
         if answer.arrived - used.started > within:

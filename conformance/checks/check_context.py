@@ -6,9 +6,9 @@ decides. An answer that says nothing about a rule (none, 5xx, rate limited) is s
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar, TypeVarTuple
+from typing import TypeVar
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
@@ -26,7 +26,6 @@ from conformance.world.read_only import NOT_SENT, withheld
 from conformance.world.run_context import RunContext
 
 R = TypeVar("R")
-T = TypeVarTuple("T")
 
 
 class CheckContext:
@@ -62,15 +61,6 @@ class CheckContext:
         in one (a wallet of one pair)."""
         fresh = self.operation.traits.once and not self.run.read_only
         return self.account(fresh=fresh).call(self.operation.id)
-
-    def wanted(self, what: str) -> bool:
-        """True if the run sends the probe of this name: quick runs omit those that catch least. Requests up
-        to the next call count as this probe's."""
-        return self.run.wanted(self.check, self.operation.id, what)
-
-    def only_wanted(self, probes: Iterable[tuple[str, *T]]) -> Iterator[tuple[str, *T]]:
-        """Filters probes, of which the first element is the name, by `wanted`."""
-        return (probe for probe in probes if self.wanted(probe[0]))
 
     # ------------------------------------------------------------------ sending
 

@@ -13,7 +13,7 @@ from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, named_as
 from conformance.checks.repetition import anew
-from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects, judge_pair
+from conformance.checks.side_effects import UNTOUCHED, SideEffects, judge_pair
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive, LeftOut
@@ -216,7 +216,7 @@ class DefectiveBodies(Engine):
         """Runs a table as `Engine.run` does, then judges the effects of refused requests."""
         self._start()
         answers = super().run(table, *args, **kwargs)
-        if self._effects is not None and self.ctx.wanted(EFFECTS):
+        if self._effects is not None:
             if self._refused:
                 self._judge(self._effects)
             else:
@@ -225,7 +225,7 @@ class DefectiveBodies(Engine):
 
     def _start(self) -> None:
         self._refused.clear()
-        if UNTOUCHED in self.ctx.rules and self.ctx.wanted(EFFECTS):
+        if UNTOUCHED in self.ctx.rules:
             ids = self.ids if TRAITS[self.operation].subset_of else None
             self._effects = SideEffects(self.ctx, self.fixture, ids=ids).start()
 

@@ -38,8 +38,6 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
             continue
         valid[name] = filters
         lists.counted(found, f"{name} alone")
-        if not ctx.wanted(f"{name} without page and size"):
-            continue
         if len(kept) < len(lists.elements):
             what = f"{name} without page and size"
             exchange = ctx.send(lists.call.with_query(filters), what)
@@ -82,8 +80,6 @@ def combine(
 ) -> None:
     """Judges filters together, after page 1 and size 100, or before the parameters `paging`; `refusable`: a
     server may not know a value."""
-    if not ctx.wanted(what):
-        return
     if paging is None:
         exchange = lists.send(filters, what)
     else:
@@ -97,16 +93,15 @@ def combine(
 
 def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: str) -> None:
     """Judges the third page of a filtered list that is empty; a server may refuse it as past the last."""
-    if ctx.wanted(what):
-        exchange = ctx.send(lists.call.with_query([*filters, *query(3, 1)]), what)
-        if exchange.refused:
-            ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
-            return
-        exchange = lists.looked(exchange, lambda answer: _total(answer) in (None, len(lists.kept(filters))))
-        lists.judge(COMBINE, exchange, [], what, part=True)
-        # Elements that the run does not know may have the status.
-        if page_of(exchange) is not None and _total(lists.unfiltered) == len(lists.ids):
-            ctx.judge(COMBINE, number_is(what, "total", len(lists.kept(filters))), exchange)
+    exchange = ctx.send(lists.call.with_query([*filters, *query(3, 1)]), what)
+    if exchange.refused:
+        ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
+        return
+    exchange = lists.looked(exchange, lambda answer: _total(answer) in (None, len(lists.kept(filters))))
+    lists.judge(COMBINE, exchange, [], what, part=True)
+    # Elements that the run does not know may have the status.
+    if page_of(exchange) is not None and _total(lists.unfiltered) == len(lists.ids):
+        ctx.judge(COMBINE, number_is(what, "total", len(lists.kept(filters))), exchange)
 
 
 def _total(exchange: Exchange) -> int | None:
@@ -132,8 +127,6 @@ def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Wal
     named = " and ".join(dict.fromkeys(name for name, _ in filters))
     size = max(1, min(WALKED_SIZE, (len(kept) - 1) // 2))
     what = f"pages of size {size} filtered by {named}"
-    if not ctx.wanted(what):
-        return None
 
     def good(done: Walk) -> bool:
         # Totals differ where a status changes during the walk.
@@ -186,8 +179,6 @@ def no_period(ctx: CheckContext, lists: Filtered) -> None:
         ("start_date and end_date at the same instant", text, text),
         ("an end_date before the start_date", latest, earliest),
     ):
-        if not ctx.wanted(what):
-            continue
         exchange = lists.send([("start_date", start), ("end_date", end)], what)
         if exchange.refused:
             ctx.skip_judgement(COMBINE, "a period of no length was refused", exchange)

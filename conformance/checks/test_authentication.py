@@ -156,7 +156,7 @@ def _near_the_edge(ctx: CheckContext, engine: Engine, rule: str, side: int) -> N
     """Judges timestamps just outside the window (side 1) or inside it (-1), old and ahead, and farther from
     the edge where an answer does not prove on which side the first was."""
     distances = margins(ctx)
-    for direction, sign in ctx.only_wanted(_DIRECTIONS):
+    for direction, sign in _DIRECTIONS:
         for distance in distances:
             seconds = sign * max(0, WINDOW + side * distance)
             name = f"a timestamp {abs(seconds)} s {direction}"

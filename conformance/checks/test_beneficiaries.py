@@ -86,13 +86,13 @@ def test_disable(ctx: CheckContext) -> None:
     people = _to_disable(ctx, fixture)
     before = {
         name: person.read_until(f"{name} as it is", person.stated, MOVING.union(aside))
-        for name, person in ctx.only_wanted(people.items())
+        for name, person in people.items()
     }
     latest, last = Beneficiary(ctx, fixture), [bystander.created, *before.values()][-1]
     # Operations may show different precisions: later in the coarser one.
     for earlier in (last, bystander.created):
         wait_past(earlier.get("updated"), last.arrived)
-    for name, person in ctx.only_wanted(people.items()):
+    for name, person in people.items():
         _judge_disable(ctx, person, before[name], name, aside)
     for other, whose in ((bystander, "of the account"), (latest, "made last"), (elsewhere, "elsewhere")):
         spared = other.read(f"another beneficiary, {whose}, after all of that")
@@ -121,21 +121,16 @@ def _disables_others(ctx: CheckContext) -> bool:
 
 
 def _to_disable(ctx: CheckContext, fixture: AccountFixture) -> dict[str, Beneficiary]:
-    """Returns the beneficiaries to disable, by probe, that the run wants and the server accepts."""
-    people: dict[str, Beneficiary] = {}
-    if ctx.wanted(_PLAIN):
-        people[_PLAIN] = Beneficiary(ctx, fixture)
-    if ctx.wanted(name := "a changed beneficiary"):
-        people[name] = changed = sparse(ctx, fixture)
-        change = {"note": "changed", "first_name": "Grace"}
-        if changed.patch(change, "a change before it is disabled").succeeded:
-            changed.stated |= change
-    if ctx.wanted(name := "a business") and accepts(ctx.run, "createBeneficiary", "business"):
+    """Returns the beneficiaries to disable, by name, that the server accepts."""
+    people = {_PLAIN: Beneficiary(ctx, fixture), "a changed beneficiary": (changed := sparse(ctx, fixture))}
+    change = {"note": "changed", "first_name": "Grace"}
+    if changed.patch(change, "a change before it is disabled").succeeded:
+        changed.stated |= change
+    if accepts(ctx.run, "createBeneficiary", "business"):
         business = accepted_body(fixture, "createBeneficiary", "business")
-        people[name] = Beneficiary(ctx, fixture, business)
-    if ctx.wanted(name := "a beneficiary with a destination"):
-        people[name] = Beneficiary(ctx, fixture)
-        people[name].furnish(fixture)
+        people["a business"] = Beneficiary(ctx, fixture, business)
+    people["a beneficiary with a destination"] = payee = Beneficiary(ctx, fixture)
+    payee.furnish(fixture)
     return people
 
 
@@ -235,10 +230,8 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
                 judge_members(ctx, "read.equals-create", answer, created, what, but=aside)
     if ctx.operation.traits.disables:
         return
-    if ctx.wanted("another default"):
-        _judge_defaults(ctx, fixture, owner, act)
-    if ctx.wanted("more destinations than a page holds"):
-        _judge_many_destinations(ctx)
+    _judge_defaults(ctx, fixture, owner, act)
+    _judge_many_destinations(ctx)
 
 
 def _judge_defaults(

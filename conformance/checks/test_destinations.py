@@ -80,11 +80,9 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         begin = "" if end else "00000"
         number = begin + samples.digits(length - len(begin + end)) + end
         what = f"an account number of {length} digits" + (f" ending in {end}" if end else "")
-        if not ctx.wanted(what):
-            continue
         judged |= ends_with(ctx, create(ctx, {**bank, "account_number": number}, what), number, what)
     number, what = samples.digits(10), "an account number beside an IBAN"
-    if "iban" not in bank and ctx.wanted(what):
+    if "iban" not in bank:
         both = {**bank, "account_number": number, "iban": samples.iban()}
         judged |= ends_with(ctx, create(ctx, both, what), number, what)
     number = clabe()
@@ -130,7 +128,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
         judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
         judged = True
     what = "an IBAN in groups of four"
-    if alone is not None and ctx.wanted(what):
+    if alone is not None:
         grouped = re.sub("(....)(?=.)", r"\1 ", value := samples.iban())
         answer = create(ctx, {**alone, "iban": grouped}, what)
         if answer.succeeded:

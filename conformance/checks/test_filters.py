@@ -120,8 +120,6 @@ def test_status_filter(ctx: CheckContext) -> None:
     name = "status" if "status" in ctx.operation.query_parameters else "statuses"
     for status in _statuses(ctx):
         what = f"{name} {status}"
-        if not ctx.wanted(what):
-            continue
         parameters = _status(ctx, status)
         exchange = lists.send(parameters, what)
         if exchange.refused and status not in _NAMED_STATUSES[ctx.operation.id]:
@@ -153,8 +151,6 @@ def test_currency_filter(ctx: CheckContext) -> None:
     refused = []
     for currency in _absent_currencies(ctx.operation.id, lists.elements):
         what = f"currency {currency}, which nothing has"
-        if not ctx.wanted(what):
-            continue
         exchange = lists.send([("currency", currency)], what)
         if exchange.refused:
             # A server may refuse currencies that it does not support.
@@ -167,7 +163,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
     for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
         # A malformed currency may be refused, ignored or match nothing; a partial match is a LIKE query.
         what = f"currency {wildcard}, which is not a code"
-        if ctx.wanted(what) and not (exchange := lists.send([("currency", wildcard)], what)).refused:
+        if not (exchange := lists.send([("currency", wildcard)], what)).refused:
             expected = f"{what}: no elements, all elements, or a refusal"
             ctx.judge("list.currency-filter", all_or_none(expected, ids=sorted(lists.ids)), exchange)
 

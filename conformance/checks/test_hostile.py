@@ -93,20 +93,18 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         "malformed bodies", refused, lambda: ctx.send(renewed(again), "a malformed body, again")
     )
     for case in _odd_bodies(engine, bodies):
-        if ctx.wanted(case.name):
-            answer = engine.perform(case)
-            _observe(ctx, "body.legal-oddities", case.name, answer)
-            if answer.succeeded and operation == "createWallet":
-                engine = hostile(ctx)
-    for what, long in ctx.only_wanted((f"a body with {long.reason}", long) for long in bodies.long()):
+        answer = engine.perform(case)
+        _observe(ctx, "body.legal-oddities", case.name, answer)
+        if answer.succeeded and operation == "createWallet":
+            engine = hostile(ctx)
+    for long in bodies.long():
         # A front end may close the connection on a long body, or refuse it with a body of its own.
         probe = engine.fixture.call(operation).but(body=long.value, operation=None)
-        _probe(ctx, probe, what, may_hang_up=True)
+        _probe(ctx, probe, f"a body with {long.reason}", may_hang_up=True)
     if operation == "createWallet":
         engine = Engine(ctx, lambda: ctx.account(fresh=not ctx.run.read_only))
     for case in _content_types(engine):
-        if ctx.wanted(case.name):
-            _observe(ctx, "body.content-type", case.name, engine.perform(case))
+        _observe(ctx, "body.content-type", case.name, engine.perform(case))
 
 
 def _with_more_texts(at: Engine) -> dict[str, Any] | None:

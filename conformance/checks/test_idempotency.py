@@ -86,7 +86,7 @@ def test_invalid_key(ctx: CheckContext) -> None:
     def again() -> list[Exchange]:
         (repeated,) = anew(ctx.run, [valid])
         rows = invalid_keys(engine, repeated.body)
-        return [engine.send(engine.call(case), case.name) for case in rows if ctx.wanted(case.name)]
+        return [engine.send(engine.call(case), case.name) for case in rows]
 
     effects = SideEffects(ctx, fixture).start()
     answers = engine.run(invalid_keys, valid.body)
@@ -107,7 +107,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
     for version in (1, 5, 7):
         keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
     keys.append(("a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper"), others))
-    for what, key, rule in ctx.only_wanted(keys):
+    for what, key, rule in keys:
         # An account of its own for each key, where the operation succeeds only once in one.
         usual_form = ctx.valid()
         valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
@@ -297,17 +297,14 @@ def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
     original = IdempotentRequest(ctx)
     for difference, body in equivalent_bodies(ctx.operation.id, original.call.document):
         what = f"a used key, but {difference}"
-        if ctx.wanted(what):
-            answer = ctx.send(original.call.but(body=to_json(body)), what)
-            ctx.judge("idempotency.conflict-equivalent", Refused(what), answer)
+        answer = ctx.send(original.call.but(body=to_json(body)), what)
+        ctx.judge("idempotency.conflict-equivalent", Refused(what), answer)
 
 
 def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
     """Judges that each body is refused as a conflict; returns the answers, those to a fresh key included."""
     rule, answers = "idempotency.conflict", []
     for original, what, body in conflicts:
-        if not ctx.wanted(what):
-            continue
         answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
         answers.append(answer)
         if answer.refused and (answer.error_type, answer.error_code) != CONFLICT:
@@ -357,11 +354,10 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         answer = ctx.send(original.call.but(body=body), what)
         ctx.record(rule, what, answer, original.relation(answer))
     for what, different in unlike_bodies(document, ctx.operation.traits.free_text):
-        if ctx.wanted(what):
-            answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
-            ctx.judge("idempotency.conflict", Refused(what), answer)
-    if ctx.wanted(what := "a used key, but no body"):
-        ctx.judge("idempotency.conflict", Refused(what), ctx.send(original.call.but(body=None), what))
+        answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
+        ctx.judge("idempotency.conflict", Refused(what), answer)
+    what = "a used key, but no body"
+    ctx.judge("idempotency.conflict", Refused(what), ctx.send(original.call.but(body=None), what))
 
 
 @check("idempotency.other-path", "idempotency.replay")
@@ -392,12 +388,11 @@ def test_after_refusal(ctx: CheckContext) -> None:
             ctx.skip_judgement(rule, reason, refused, cause="fields.required")
             return
         what = "the same request without its required fields and key again"
-        if ctx.wanted(what):
-            ctx.judge("fields.required", Refused(what), ctx.send(refused.call, what), refused)
+        ctx.judge("fields.required", Refused(what), ctx.send(refused.call, what), refused)
         answer = ctx.send(valid, "the key of a refused request with a valid body")
         if answer.error_code != INVALID:
             break
     ctx.record(rule, "the key of a refused request with a valid body", answer, _outcome(answer))
     what = "a request again whose key had been refused before"
-    if answer.succeeded and ctx.wanted(what):
+    if answer.succeeded:
         ctx.judge("idempotency.replay", SameAnswer(what), answer, ctx.send(valid, what))

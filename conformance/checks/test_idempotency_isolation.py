@@ -103,7 +103,7 @@ def _judge_replay(ctx: CheckContext, own: Call, answer: Exchange) -> None:
     what = "another organization's key and body again"
     if not answer.succeeded:
         ctx.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
-    elif ctx.wanted(what):
+    else:
         ctx.judge(REPLAY, SameAnswer(what), answer, ctx.send(own, what, "secondary"))
 
 

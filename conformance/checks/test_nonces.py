@@ -52,7 +52,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
         repeated if ctx.operation.is_post else RULE, first, identical, "the very same request again"
     )
     what = "a nonce that the second organization used before"
-    if ctx.operation.is_list and ctx.wanted(what) and (second := probes.second) is not probes:
+    if ctx.operation.is_list and (second := probes.second) is not probes:
         # Lists only, as they create nothing.
         used = probes.passed(second.send(second.fixture.call(probes.operation), f"{what}, now new"))
         probes.nonce_replay(
@@ -138,7 +138,7 @@ def test_nonces_outlive_timestamps(ctx: CheckContext) -> None:
     remembered from their use on."""
     probes = AuthProbes(ctx)
     what = "a nonce used seconds ago beside a timestamp that was almost too old"
-    if ctx.wanted(what) and not (aged := probes.aged).refused_authentication:
+    if not (aged := probes.aged).refused_authentication:
         ctx.run.pause(max(0.0, aged.arrived + FORGOTTEN - time.time()))
         probes.nonce_replay(RULE, aged, probes.usual(), what)
 
@@ -206,7 +206,7 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
     """The nonce of a request refused for its body, key, query, child, payee or foreign parent, or of one that
     replayed or changed nothing, is sent again with a valid request: refused as used."""
     probes = AuthProbes(ctx)
-    for what, call in ctx.only_wanted(_refused_later(probes)):
+    for what, call in _refused_later(probes):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")
         if used.throttled or used.status is None or used.refused_authentication:
             ctx.usable(RULE, used)

@@ -112,19 +112,18 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
             kind = f"a {creation.call.document.get('type')} destination"
             yield ctx.send(creation.call, f"the key of {kind} again")
             if creation.call is not valid and creation.call.document.get("type") != "card":
-                wrong = ((f"{kind} with {what}", call) for what, call in _wrong_fields(ctx, creation.call))
-                for what, defective in ctx.only_wanted(wrong):
-                    yield ctx.send(defective, what)
+                for what, defective in _wrong_fields(ctx, creation.call):
+                    yield ctx.send(defective, f"{kind} with {what}")
     else:
         valid = fixture.call(operation)
         yield ctx.send(valid, "a valid request")
-    for what, defective in ctx.only_wanted(_defects(ctx, valid)):
+    for what, defective in _defects(ctx, valid):
         yield ctx.send(defective, what)
     if created and TRAITS[operation].creates == "payout_destination":
-        if ctx.wanted(what := "a nonce that was used before"):
-            yield ctx.send(valid.signed(nonce=created[-1].nonce), what)
-        if ctx.target.secondary is not None and ctx.wanted(what := "another organization's request"):
-            yield ctx.send(renewed(valid), what, "secondary")
+        what = "a nonce that was used before"
+        yield ctx.send(valid.signed(nonce=created[-1].nonce), what)
+        if ctx.target.secondary is not None:
+            yield ctx.send(renewed(valid), "another organization's request", "secondary")
     if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
         yield ctx.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
         yield ctx.send(valid.with_query({"size": 0}), "a size of 0")

@@ -96,8 +96,6 @@ def test_path_is_signed(ctx: CheckContext) -> None:
     engine = AuthProbes(ctx)
     engine.run(_paths)
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
-    if not ctx.wanted(name):
-        return
     last, decoded = parameters(engine.operation)[-1], Auth(signed_target=engine.target())
     case = engine.case(rule, name, whose={last: ENCODED}, auth=decoded)
     answer = engine.send(engine.call(case), name)
@@ -345,10 +343,9 @@ def test_body_as_sent(ctx: CheckContext) -> None:
     engine = sound(ctx)
     engine.run(_bodies_as_sent)
     case = _spaced_body(engine, _LONG)
-    if ctx.wanted(case.name):
+    answer = engine.send(engine.call(case), case.name)
+    if answer.status == 413:
+        # A server may limit the length of bodies.
+        case = _spaced_body(engine, _SHORT)
         answer = engine.send(engine.call(case), case.name)
-        if answer.status == 413:
-            # A server may limit the length of bodies.
-            case = _spaced_body(engine, _SHORT)
-            answer = engine.send(engine.call(case), case.name)
-        engine.judge(case, answer)
+    engine.judge(case, answer)

@@ -57,12 +57,12 @@ _Planned = tuple[Engine, Case, Call]
 
 
 def _planned(engine: Engine, cases: Iterable[Case]) -> list[_Planned]:
-    """The wanted cases with their calls, built before the snapshots are taken."""
-    return [(engine, case, engine.call(case)) for case in cases if engine.ctx.wanted(case.name)]
+    """The cases with their calls, built before the snapshots are taken."""
+    return [(engine, case, engine.call(case)) for case in cases]
 
 
 def _answers(planned: Sequence[_Planned]) -> list[Exchange]:
-    return [engine.ask(case, call) for engine, case, call in planned if engine.ctx.wanted(case.name)]
+    return [engine.ask(case, call) for engine, case, call in planned]
 
 
 def _judge(planned: Sequence[_Planned], answers: Sequence[Exchange]) -> None:
@@ -115,7 +115,7 @@ def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[E
     """Judges that the owner is not answered with the other organization's refusal from a cache that ignores
     credentials."""
     what = "the owner reads what another organization was just refused"
-    for refusal in refused if ctx.operation.method == "GET" and ctx.wanted(what) else ():
+    for refusal in refused if ctx.operation.method == "GET" else ():
         own = fixture.call(ctx.operation.id).but(target=refusal.call.target)
         # A replica may lag.
         answer = ctx.shown(own, what)
@@ -203,8 +203,8 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
     ]
     if ctx.target.primary.other_customer_id is not None:
         watched.append(cousin := tenant(ctx, "cousin"))
-        probes.append((own, COUSIN, name := "a child of another customer's account"))
-        if "beneficiary_id" in ctx.operation.path_parameters and ctx.wanted(name):
+        probes.append((own, COUSIN, "a child of another customer's account"))
+        if "beneficiary_id" in ctx.operation.path_parameters:
             _disable(ctx, cousin.fixture)
     _judge_elsewhere(ctx, watched, probes)
 
@@ -284,9 +284,7 @@ def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: S
 def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]]) -> dict[str, Defaults]:
     """Owner -> a new default destination, of the sample's shape where the server does not accept its own."""
     made = {}
-    wanted = ctx.only_wanted((foreign_paths.to_default(whose), whose) for whose in owners)
-    for _, whose in wanted:
-        fixture, shape = owners[whose]
+    for whose, (fixture, shape) in owners.items():
         with contextlib.suppress(Inconclusive):
             known = accepts(ctx.run, "createPayoutDestination", shape)
             made[whose] = Defaults(ctx, fixture, shape if known else SAMPLE)

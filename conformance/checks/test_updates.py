@@ -102,18 +102,17 @@ def _barely(fixture: AccountFixture, texts: Body) -> Body:
 
 
 def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
-    """The wanted changes, each with a new beneficiary."""
+    """The changes, each with a new beneficiary."""
     for name in (*_new_values(fixture), _SEVERAL):
-        if ctx.wanted(name):
-            employed = accepted_body(fixture, "createBeneficiary", "individual with company_name")
-            values, person = _new_values(fixture, "city"), Beneficiary(ctx, fixture, employed)
-            several = {**values, "display_name": f"Grace B. Hopper {samples.marker()}"}
-            furnished = name == _SEVERAL and person.furnish(fixture)
-            tries = [several if name == _SEVERAL else {name: values[name]}]
-            near = {"country_code": abroad(values), **_barely(fixture, employed)}
-            if name in near:
-                tries.insert(0, {name: near[name]})
-            yield _Change(name, tries, person, furnished=furnished)
+        employed = accepted_body(fixture, "createBeneficiary", "individual with company_name")
+        values, person = _new_values(fixture, "city"), Beneficiary(ctx, fixture, employed)
+        several = {**values, "display_name": f"Grace B. Hopper {samples.marker()}"}
+        furnished = name == _SEVERAL and person.furnish(fixture)
+        tries = [several if name == _SEVERAL else {name: values[name]}]
+        near = {"country_code": abroad(values), **_barely(fixture, employed)}
+        if name in near:
+            tries.insert(0, {name: near[name]})
+        yield _Change(name, tries, person, furnished=furnished)
     company = {"company_name": f"Compilers {samples.marker()}"}
     # A server may allow a business neither title nor middle name.
     several = {
@@ -128,14 +127,14 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
         # Last: a server that changes the type of others too would spoil the probe before.
         ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
     ):
-        if ctx.wanted(name) and accepts(ctx.run, "createBeneficiary", "business"):
+        if accepts(ctx.run, "createBeneficiary", "business"):
             created = accepted_body(fixture, "createBeneficiary", shape) if shape else None
             person = Beneficiary(ctx, fixture, created)
             yield _Change(name, [body], person)
-            if name == _TURNED and ctx.wanted(_BACK):
+            if name == _TURNED:
                 yield _Change(_BACK, [{"beneficiary_type": "business"}], person)
     for name in (row for row in BODIES[ctx.operation.id] if row not in SHAPES[ctx.operation.id]):
-        if ctx.wanted(name) and (tries := bodies(fixture, ctx.operation.id, name)):
+        if tries := bodies(fixture, ctx.operation.id, name):
             yield _Change(name, tries, Beneficiary(ctx, fixture), refusable=True)
 
 
@@ -153,7 +152,7 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     # Fill a read cache before the change.
     if planned:
         planned[0].person.read("a beneficiary before it is changed")
-    for _, change in ctx.only_wanted((change.name, change) for change in planned):
+    for change in planned:
         _judge_change(ctx, change, aside, steadily=change is planned[0])
     if planned:
         # A server may want these unique: then it refuses them. http.no-server-error judges how.

@@ -11,21 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance._options import Effort
 from conformance._private import serialize_parsing
 from conformance.checks.check import Check
 from conformance.fuzz.exploration import Exploration
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger, grouped
 from conformance.plugin import known
-from conformance.plugin.known import Numbers, wants
+from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.options import Options
 from conformance.plugin.plan import budget
 from conformance.plugin.selection import scope
 from conformance.plugin.worker import Worker, fuzz_settings
 from conformance.target.file import Target
-from conformance.world.run_context import everything
 from conformance.world.samples import label_run
 
 #: The interpreter's switch interval in seconds, short so that a lane with an answer soon gets its turn.
@@ -158,7 +156,6 @@ class Executor:
                 replay_folder=folder / "replays",
                 budget=allowed,
                 read_only=options.read_only,
-                wanted=wants if options.effort is Effort.QUICK else everything,
                 ahead=data["ahead"],
             )
 

@@ -74,8 +74,7 @@ class KnownTest:
 
     `sends` is measured on the reference server: of a check, after all before it in one process (of
     AFTERWARDS: alone); of a part of the generated requests, with the default number of examples. `quick` is
-    the same in a quick run, None if that omits it; `probes` are those that a quick run sends, None for all.
-    """
+    the same in a quick run, None if that omits it."""
 
     name: str
     parameter: str
@@ -83,7 +82,6 @@ class KnownTest:
     place: int
     sends: Numbers
     quick: Numbers | None = None
-    probes: frozenset[str] | None = None
 
 
 def key(nodeid: str) -> str:
@@ -111,7 +109,6 @@ def tests() -> Mapping[str, KnownTest]:
                     row.get("place", 0),
                     Numbers(*row["sends"]),
                     Numbers(*row["quick"]) if "quick" in row else None,
-                    frozenset(row["probes"]) if "probes" in row else None,
                 )
     return found
 
@@ -125,12 +122,6 @@ def in_quick(name: str, parameter: str) -> bool:
     """True if a quick run includes a test; it includes users' own checks."""
     test = tests().get(key_of(name, parameter))
     return test_module(name.partition(".")[0]) is None if test is None else test.quick is not None
-
-
-def wants(name: str, parameter: str, probe: str) -> bool:
-    """True if a quick run sends a probe of a test."""
-    test = tests().get(key_of(name, parameter))
-    return test is None or test.probes is None or probe in test.probes
 
 
 def late(nodeid: str) -> int:

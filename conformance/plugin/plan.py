@@ -212,17 +212,16 @@ def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
 
 
 def in_part(nodeids: Iterable[str]) -> set[tuple[str, str]]:
-    """The cases that a quick run of these tests judges by some of their checks or probes only."""
+    """The cases that a quick run of these tests judges by some of their checks only."""
     chosen = {known.key(nodeid) for nodeid in nodeids}
     some: set[tuple[str, str]] = set()
     left: set[tuple[str, str]] = set()
     load_checks()
     for key, (check, operation) in by_key().items():
         cases = {(rule.id, operation) for rule in check.rules_on(operation)}
-        test = known.tests().get(key)
         if key in chosen:
             some |= cases
-        if not check.deep and (key not in chosen or (test is not None and test.probes is not None)):
+        if not check.deep and key not in chosen:
             left |= cases
     return some & left
 

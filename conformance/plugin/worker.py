@@ -23,7 +23,7 @@ from conformance.replay import save
 from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
-from conformance.world.run_context import RunContext, Wanted, everything
+from conformance.world.run_context import RunContext
 
 #: Seconds a worker may spend on confirming failures.
 CONFIRMATION_BUDGET = 30.0
@@ -64,13 +64,10 @@ class Worker:
         replay_folder: Path | None = None,
         budget: Budget | None = None,
         read_only: bool = False,
-        wanted: Wanted = everything,
         ahead: float = 0.0,
     ) -> None:
         self.index = index
-        self.run = RunContext(
-            target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only, wanted=wanted
-        )
+        self.run = RunContext(target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings

@@ -296,17 +296,15 @@ class PageReading:
         )
 
 
-def read_at_all_sizes(
-    send: Send, call: Call, sizes: Sequence[int], wanted: Callable[[str], bool] = lambda probe: True
-) -> PageReading:
-    """Reads a list at MAX_SIZE and at those of `sizes` whose probe is `wanted`; of many pages, a sample."""
+def read_at_all_sizes(send: Send, call: Call, sizes: Sequence[int]) -> PageReading:
+    """Reads a list at MAX_SIZE and at `sizes`; of many pages, a sample."""
     reading = PageReading([walk(send, call)])
     first = reading.walks[0]
     count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
     if count > 1 and all(count % size == 0 for size in sizes if size < count):
         # Some mistakes only show if the last page is not full.
         sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
-    for size in (size for size in sizes if wanted(f"pages of {size}")):
+    for size in sizes:
         numbers = sample(pages_of(count, size))
         if len(numbers) == pages_of(count, size):
             reading.walks.append(walk(send, call, size=size))

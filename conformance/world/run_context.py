@@ -56,17 +56,9 @@ MORE = "Raise the limit, or judge a part at a time: --operation, --section, --ru
 LOST_AFTER_REFUSED = 3
 LOST_AFTER_TIMEOUTS = 10
 
-#: Selects probes: name of the check, operation, name of the probe -> whether it is sent.
-Wanted = Callable[[str, str, str], bool]
-
-
-def everything(check: str, operation: str, what: str) -> bool:
-    """Selects every probe."""
-    return True
-
 
 class RunContext:
-    """The state of a run in one process: `record` holds its exchanges by number, `wanted` selects probes."""
+    """The state of a run in one process: `record` holds its exchanges by number."""
 
     def __init__(
         self,
@@ -76,11 +68,9 @@ class RunContext:
         first_number: int = 1,
         budget: Budget | None = None,
         read_only: bool = False,
-        wanted: Wanted = everything,
     ) -> None:
         self.target = target
         self.read_only = read_only
-        self.wanted = wanted
         #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
         #: tests replace it.
         self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
@@ -121,9 +111,7 @@ class RunContext:
     def alone(self) -> RunContext:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
         common, but accounts and cache of its own."""
-        other = RunContext(
-            self.target, self._transport, budget=self.budget, read_only=self.read_only, wanted=self.wanted
-        )
+        other = RunContext(self.target, self._transport, budget=self.budget, read_only=self.read_only)
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
         other._numbers, other.lost, other.before = self._numbers, self.lost, self.record
         return other

@@ -18,7 +18,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
 from conformance.world.accounts import purpose_of
-from conformance.world.run_context import RunContext, Wanted, everything
+from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -106,10 +106,9 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 
 @hurried()
-def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wanted = everything) -> Outcome:
-    """Runs the wanted probes of checks on a new server; includes rules of every response."""
+def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
+    """Runs checks on a new server; includes rules of every response."""
     run, outcome = run_on_fault(behaviour), Outcome()
-    run.wanted = wanted
     for check, operation in checks:
         run_one(check, operation, run, outcome)
     _passive(run, outcome)

@@ -51,14 +51,12 @@ class Watched:
 
     def go(self) -> None:
         """Runs the check; an exception in the suite counts as no result."""
-        usual, self._run.wanted = self._run.wanted, self._wanted
         try:
             attempt = attempted(self._check, self._operation, self._run)
         except Exception:
             return
         finally:
             self._turn(SETUP)
-            self._run.wanted = usual
         for numbers in attempt.context.violations:
             probes = [self.probes[number] for number in sorted(numbers) if self.probes.get(number)]
             self.tripped.add(probes[-1] if probes else SETUP)

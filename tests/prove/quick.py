@@ -37,7 +37,6 @@ def caught(identifiers: Sequence[str]) -> str:
     for identifier in identifiers:
         fault = selection.by_id()[identifier]
         run, outcome = run_on_fault(fault.make()), Outcome()
-        run.wanted = known.wants
         tests = [(check, operation) for check, operation in plan() if known.in_quick(check.name, operation)]
         # Own operation first: it catches most faults.
         for check, operation in sorted(tests, key=lambda test: test[1] != fault.operation):

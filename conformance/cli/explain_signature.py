@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises InputError."""
-    parts, secret = signed_request.described(options, options.timestamp, options.nonce)
+    parts, secret, _ = signed_request.described(options, options.timestamp, options.nonce)
     signed = None if options.signed is None else options.signed.encode("utf-8", "surrogateescape")
     result = explained(parts, secret, options.signature, signed)
     if not result.text:

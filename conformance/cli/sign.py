@@ -1,7 +1,7 @@
 """`conformance sign METHOD URL`: signs a request, and prints its headers or a curl command.
 
-Prints the signature string and the headers of a request; sends nothing. The headers are valid for one request
-within 300 seconds.
+Prints the signature string and the headers of a request, or with --curl a command that sends it; sends
+nothing itself. The headers are valid for one request within 300 seconds.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import time
 import uuid
 from collections.abc import Iterator
 
+from conformance._files import InputError
+from conformance._text import meant
 from conformance.cli import signed_request
 from conformance.contract import signing
-from conformance.contract.signing_mistakes import Parts
+from conformance.contract.signing_mistakes import BY_NAME, Parts
+from conformance.target.model import Tls
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +25,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timestamp", metavar="SECONDS", help="X-Timestamp (default: now)")
     parser.add_argument("--nonce", metavar="TEXT", help="X-Nonce (default: a new one)")
     parser.add_argument(
-        "--idempotency-key", metavar="UUID", help="Idempotency-Key of a POST (default: a new one)"
+        "--idempotency-key", metavar="UUID", help="Idempotency-Key (default: a new one on POST, else none)"
+    )
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME:VALUE",
+        help="add or replace a header; 'Name:' leaves it out, 'Name;' sends it empty (repeatable)",
+    )
+    parser.add_argument("--mistake", metavar="NAME", help="sign with a common mistake, such as 'no query'")
+    parser.add_argument(
+        "--signed",
+        action="append",
+        default=[],
+        metavar="PART=TEXT",
+        help="sign another target, nonce or body than is sent (repeatable)",
     )
     parser.add_argument("--curl", action="store_true", help="print a curl command that sends the request")
 
@@ -31,45 +49,83 @@ def run(options: argparse.Namespace) -> int:
     """Prints the signed request. Raises InputError."""
     timestamp = options.timestamp or str(int(time.time()))
     nonce = options.nonce or signing.new_nonce()
-    parts, secret = signed_request.described(options, timestamp, nonce)
-    headers = dict(_headers(parts, secret, options.idempotency_key))
-    print(_curl(parts, headers) if options.curl else "\n".join(_lines(parts, headers)))
+    parts, secret, tls = signed_request.described(options, timestamp, nonce)
+    string = parts.string(**_other_parts(options.signed, options.url, parts))
+    headers = {
+        signing.API_KEY: parts.api_key,
+        signing.TIMESTAMP: timestamp,
+        signing.NONCE: nonce,
+        signing.SIGNATURE: _mistaken(options.mistake, parts, secret) or signing.signature(secret, string),
+    }
+    if key := options.idempotency_key or (parts.method == "POST" and str(uuid.uuid4())):
+        headers["Idempotency-Key"] = key
+    if parts.body:
+        headers["Content-Type"] = "application/json"
+    lines = _changed(headers, options.header)
+    if options.curl:
+        print(shlex.join(_curl(parts, lines, options.body_file, tls)))
+    else:
+        shown = string.decode("utf-8", "backslashreplace")
+        print("\n".join(("string to sign:", shown, "", "headers:", *lines)))
     return 0
 
 
-def _headers(parts: Parts, secret: str, key: str | None) -> Iterator[tuple[str, str]]:
-    signed = signing.signed_headers(
-        parts.api_key,
-        secret,
-        parts.method,
-        parts.target,
-        parts.body,
-        timestamp=parts.timestamp,
-        nonce=parts.nonce,
+def _mistaken(name: str | None, parts: Parts, secret: str) -> str:
+    """The signature with a mistake; empty without one. Raises InputError."""
+    if name is None:
+        return ""
+    if name not in BY_NAME:
+        names = ", ".join(BY_NAME)
+        raise InputError(f"--mistake: there is no {name[:60]!r}{meant(name, [*BY_NAME])}; they are: {names}.")
+    signature = BY_NAME[name].sign(parts, secret)
+    if signature is None:
+        raise InputError(f"--mistake: {name!r} changes nothing in this request.")
+    return signature
+
+
+def _other_parts(texts: list[str], url: str, parts: Parts) -> dict[str, bytes]:
+    """Part -> the bytes signed in its place; a target is relative like the URL. Raises InputError."""
+    base = parts.target.removesuffix(url.encode()) if url.startswith("/") else b""
+    others = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in ("target", "nonce", "body"):
+            raise InputError(f"--signed: {text[:60]!r} should begin with target=, nonce= or body=.")
+        others[name] = base * (name == "target") + value.encode("utf-8", "surrogateescape")
+    return others
+
+
+def _changed(headers: dict[str, str], changes: list[str]) -> list[str]:
+    """Header lines in curl's notation, with the changes of --header. Raises InputError."""
+    lines = {name.lower(): f"{name}: {value}" for name, value in headers.items()}
+    for change in changes:
+        name = change.partition(":")[0].removesuffix(";").strip()
+        if not name or ("\n" in change or "\r" in change) or not (":" in change or change.endswith(";")):
+            raise InputError(f"--header: {change[:60]!r} should be one line of the form 'Name: value'.")
+        lines[name.lower()] = change
+    return list(lines.values())
+
+
+def _curl(parts: Parts, headers: list[str], file: str | None, tls: Tls) -> Iterator[str]:
+    """Words of a curl command. --globoff and --path-as-is keep curl from changing the target."""
+    yield from (
+        "curl",
+        "--silent",
+        "--show-error",
+        "--include",
+        "--globoff",
+        "--path-as-is",
+        "--noproxy",
+        "*",
     )
-    yield from signed.items()
-    if parts.method.upper() == "POST":
-        yield "Idempotency-Key", key or str(uuid.uuid4())
-    if parts.body:
-        yield "Content-Type", "application/json"
-
-
-def _lines(parts: Parts, headers: dict[str, str]) -> Iterator[str]:
-    string = signing.signature_string(parts.method, parts.target, parts.timestamp, parts.nonce, parts.body)
-    yield "string to sign:"
-    yield string.decode("utf-8", "backslashreplace")
-    yield ""
-    yield "headers:"
-    for name, value in headers.items():
-        yield f"{name}: {value}"
-
-
-def _curl(parts: Parts, headers: dict[str, str]) -> str:
-    """A curl command for POSIX shells. --globoff and --path-as-is keep curl from changing the target."""
-    words = ["curl", "--globoff", "--path-as-is", "--request", parts.method.upper()]
-    for name, value in headers.items():
-        words += ["--header", f"{name}: {value}"]
-    if parts.body:
-        words += ["--data-raw", parts.body.decode("utf-8", "surrogateescape")]
-    words.append((parts.origin + parts.target).decode())
-    return shlex.join(words)
+    yield from ("--head",) if parts.method == "HEAD" else ("--request", parts.method)
+    for option, path in (("--cacert", tls.ca), ("--cert", tls.client_certificate), ("--key", tls.client_key)):
+        if path is not None:
+            yield from (option, str(path))
+    for line in headers:
+        yield from ("--header", line)
+    if file not in (None, "-"):
+        yield from ("--data-binary", f"@{file}")
+    elif parts.body:
+        yield from ("--data-raw", parts.body.decode("utf-8", "surrogateescape"))
+    yield (parts.origin + parts.target).decode()

@@ -7,6 +7,7 @@ rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -46,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Sends the requests, or prints the script. Raises InputError."""
     load_predicates()
+    importlib.import_module("conformance.load.contention")
+    importlib.import_module("conformance.load.sender")
     document = load(options.file)
     if options.language:
         address = _address(options)

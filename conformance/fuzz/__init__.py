@@ -1,18 +1,14 @@
 """Property-based testing: generated requests, shrunk to the smallest that show a failure.
 
-Three tests, each in parts that lanes and processes share. Hypothesis and schemathesis are imported within
+Its test is in parts that lanes and processes share. Hypothesis and schemathesis are imported within
 functions: that takes 0.3 s, which other runs need not spend.
 
     schema      single requests of one operation. schema_fuzzing sends examples of several cases: from
                 generation (schemathesis) and odd_requests (the corpora), to the resources of
                 operation_fixtures, with unique values by own_values. conformance.judge.oracle states the
                 expected answer.
-    stateful    sequences of requests. state_machine draws them, executor sends them (with sender) and
-                compares the answers with reference_model.
-    histories   concurrent requests. history records them, linearizability searches for a legal order;
-                contention defines the kinds.
 
-Each judges into the recorder of engine, which runs Hypothesis within seed and budget.
+It judges into the recorder of engine, which runs Hypothesis within seed and budget.
 """
 
 from __future__ import annotations
@@ -33,8 +29,7 @@ _ANY: Mapping[str, dict[str, Any]] = {"createBeneficiary": {"email": "ada@exampl
 def load_tests() -> None:
     """Imports the checks and the generated tests, which register themselves."""
     checks.load_checks()
-    for name in ("test_fuzz", "test_histories", "test_model"):
-        importlib.import_module(f"{__name__}.{name}")
+    importlib.import_module(f"{__name__}.test_fuzz")
 
 
 def load_predicates() -> None:
@@ -54,11 +49,8 @@ def load_generators() -> None:
     import hypothesis
 
     from conformance.fuzz.engine.hypothesis_runs import contained
-    from conformance.fuzz.histories import history_fuzzing as histories  # noqa: F401
     from conformance.fuzz.schema import schema_fuzzing as schema  # noqa: F401
     from conformance.fuzz.schema.generation import Generator
-    from conformance.fuzz.stateful import state_machine  # noqa: F401
-    from conformance.fuzz.stateful import stateful_fuzzing as model  # noqa: F401
     from conformance.judge.oracle import ValidBody
 
     few = hypothesis.settings(

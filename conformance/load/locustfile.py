@@ -26,11 +26,11 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
-from conformance.fuzz.histories.history import Named, Script, concurrently
-from conformance.fuzz.stateful.sender import ExampleOver
 from conformance.judge.findings import Inconclusive
 from conformance.load.coordinator import LoadController
+from conformance.load.history import Named, Script, concurrently
 from conformance.load.process import LoadProcess, unpacked
+from conformance.load.sender import ExampleOver
 from conformance.load.settings import Settings
 from conformance.load.user_session import RACES, Session
 from conformance.wire import provenance

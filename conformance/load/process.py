@@ -18,15 +18,14 @@ import msgspec
 
 from conformance._text import clean
 from conformance.contract.traits import traits_of
-from conformance.fuzz.histories.history import concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
-from conformance.fuzz.stateful.executor import elsewhere
-from conformance.fuzz.stateful.stateful_fuzzing import valid_bodies
 from conformance.judge.conservation import Suspicions
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
+from conformance.load.driver import elsewhere, valid_bodies
+from conformance.load.history import concurrently
 from conformance.replay.format import file_name
 from conformance.replay.record import document_of
 from conformance.target.file import Target
@@ -174,9 +173,6 @@ class LoadProcess:
         if session not in self.sessions:
             return
         self.sessions.discard(session)
-        # A malformed answer may raise; earlier judgements count.
-        with suppress(Exception):
-            session.inspect()
         self._take(session.run, session.recorder.entries.values())
         for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
             self.posts.append(_with_makers(post.answer, session.run))

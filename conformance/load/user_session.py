@@ -11,20 +11,19 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS, match
 from conformance.contract.rules import RULES
-from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.histories.contention import KINDS, payouts_at_once
-from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
-from conformance.fuzz.stateful.executor import Driver, agrees
-from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
 from conformance.judge import paging
 from conformance.judge.comparison import same
 from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer
 from conformance.judge.findings import EVERY_RESPONSE
-from conformance.judge.ledger import Entry
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, Known, expect
 from conformance.judge.oracle.requests import Path
+from conformance.load.contention import KINDS, payouts_at_once
+from conformance.load.driver import Driver, agrees
+from conformance.load.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.load.process import LoadProcess
+from conformance.load.recorder import Recorder
+from conformance.load.reference_model import Document, Payee, Thing
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.samples import marker
@@ -57,8 +56,6 @@ class Session(Driver):
     def __init__(self, process: LoadProcess) -> None:
         run = process.begin()
         recorder = Recorder(run, EVERY_RESPONSE)
-        # Focused on no rule, so that violations end the session instead of raising.
-        recorder.focus = ("", "")
         self.process, self.rng = process, random.Random()
         self._racing: tuple[AccountFixture, int] | None = None
         super().__init__(run, recorder, process.valid, process.elsewhere)
@@ -74,9 +71,8 @@ class Session(Driver):
 
     def mistake(self, request: Call, purpose: str, known: Known, *others: Exchange) -> Exchange:
         """Sends a request that must be refused; `others` are earlier exchanges that explain the refusal."""
-        self.inspect()
         exchange = self.run.send(self.run.client(), request, purpose)
-        self._keep(exchange)
+        self.usable(exchange)
         if not known.nonces or exchange.nonce in known.nonces:
             self._by_oracle(exchange, known, *others)
         return exchange
@@ -107,8 +103,7 @@ class Session(Driver):
 
     def _holds(self, rule: str, operation: str) -> None:
         """Counts a passed judgement."""
-        key = rule, operation
-        self.recorder.entries.setdefault(key, Entry(*key, EVERY_RESPONSE)).judged += 1
+        self.recorder.entry(rule, operation).judged += 1
 
     def _whose(self, request: Call, organization: str) -> Path | None:
         """The owners of the resources in the path; None if unknown."""
@@ -176,7 +171,6 @@ class Session(Driver):
         finally:
             self.process.paying -= 1
         if times > 1:
-            self.recorder.keep(*answers)
             same = SameAmongAccepted(f"{times} simultaneous requests with one key and body")
             self.judge("idempotency.race", "createPayout", same, *answers)
         made = next((one for one in answers if one.succeeded and isinstance(one.document, dict)), None)

@@ -29,8 +29,6 @@ LAST = (
     AFTERWARDS,
     "test_hostile",
     "test_hostile_values",
-    "test_histories",
-    "test_model",
     "test_fuzz",
     "test_timestamps",
     "test_late",

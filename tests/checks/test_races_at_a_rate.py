@@ -11,9 +11,6 @@ from unittest import mock
 import httpx
 import pytest
 
-from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.test_histories import RACES
-from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
@@ -23,8 +20,7 @@ from conformance.wire.transport import GATE, Gate
 from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
-from tests.faults.races import ChecksThenRecords, PerformsAll
-from tests.support.runs import broken, run_on
+from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
 #: A fault for each race rule, on an operation with few requests.
@@ -78,20 +74,6 @@ def test_race_is_found_at_any_rate(rule: str, rate: float) -> None:
     assert (rule, fault.operation) in outcome.broken, outcome
 
 
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize(
-    ("behaviour", "part", "rule"),
-    [(ChecksThenRecords, "nonces", "auth.nonce-race"), (PerformsAll, "keys", "idempotency.race")],
-)
-def test_history_is_found_at_any_rate(
-    behaviour: type[Behaviour], part: str, rule: str, rate: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(behaviour, "here", lambda self, ctx: True)
-    with turns_apart():
-        findings = broken(has_legal_order(run_at(behaviour(), rate), part, FuzzSettings(1)))
-    assert rule in findings
-
-
 class OneOfEachRace(InProcessTransport):
     """Rate limiter that lets through one request of each race, and every request sent alone."""
 
@@ -127,15 +109,6 @@ def verdicts_of(rule: str) -> list[Finding]:
 def test_rule_does_not_pass_without_a_race(rule: str) -> None:
     findings = verdicts_of(rule)
     assert findings and {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
-
-
-@hurried()
-@pytest.mark.parametrize("part", RACES)
-def test_history_does_not_pass_without_a_race(part: str) -> None:
-    findings = has_legal_order(run_on(transport=OneOfEachRace), part, FuzzSettings(1))
-    rules = {"auth.nonce-race", "idempotency.race", "wallet.race", "beneficiary.update"}
-    judged = [finding for finding in findings if finding.rule in rules]
-    assert judged and {finding.verdict for finding in judged} == {Verdict.INCONCLUSIVE}
 
 
 class FirstRacesRefused(InProcessTransport):

@@ -1,1 +1,1 @@
-"""Generated requests: schema fuzzing, the model of resources, and histories of concurrent clients."""
+"""Generated requests."""

@@ -14,10 +14,10 @@ from typing import Any
 from locust import events
 from locust.env import Environment
 
-from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.histories.history import HistoryRecorder
 from conformance.judge.invariants import Invariants
+from conformance.load.history import HistoryRecorder
 from conformance.load.locustfile import Administrator, Careless, Payer, Reader, Session
+from conformance.load.recorder import Recorder
 
 __all__ = ["Administrator", "Careless", "Payer", "Reader"]
 

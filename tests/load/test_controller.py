@@ -10,11 +10,11 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
-from conformance.fuzz.stateful.reference_model import Post
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, Report, unpacked
+from conformance.load.reference_model import Post
 from conformance.load.settings import VARIABLE, Settings
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served

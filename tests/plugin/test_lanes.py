@@ -173,7 +173,7 @@ def test_generated_requests_stay_in_few_processes() -> None:
     explorations = {index for index, node in enumerate(nodes) if known.generated(node)}
     for processes, generated, several in (
         (2, generated_time(0.001), 1),
-        (4, 2.0, 2),
+        (4, 5.5, 2),
         (2, 20.0, 2),
         (3, None, 3),
     ):

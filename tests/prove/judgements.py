@@ -25,7 +25,6 @@ from unittest import mock
 import conformance
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
-from conformance.fuzz.test_histories import RACES
 from conformance.judge import invariants, ledger
 from conformance.judge.findings import Judgement
 from conformance.judge.invariants import INVARIANTS, Invariants
@@ -47,8 +46,6 @@ PLUMBING = (
     "checks/engine.py",
     "checks/check_context.py",
     "fuzz/engine/recorder.py",
-    "fuzz/stateful/sender.py",
-    "fuzz/histories/history.py",
 )
 
 #: Names of methods that judge.
@@ -57,12 +54,6 @@ JUDGING = ("judge", "run", "perform")
 #: Functions that judge every response -> number of arguments of a judgement; calls with fewer count a rule as
 #: held.
 INVARIANT = {"_judge": 3, "too_many_lost": 2}
-
-#: Areas of the rules that races judge.
-RACING = ("auth", "beneficiary", "idempotency", "wallet")
-
-#: Factor on the number of examples for races.
-RACED = 40
 
 #: A file below the package, and a line in it.
 Line = tuple[str, int]
@@ -204,16 +195,11 @@ def measured(identifier: str, examples: int = 0) -> Measure:
 
 
 def _explore(fault: Fault, examples: int) -> None:
-    """Runs the explorations of a fault's operation. Races take milliseconds and choose their operation at
-    random: they get RACED times as many examples if the rule is in one of their areas."""
+    """Runs the explorations of a fault's operation."""
     for exploration in EXPLORATIONS.values():
         for part in exploration.parts:
-            race = part in RACES
-            if race and fault.rule.partition(".")[0] not in RACING:
-                continue
             if part == fault.operation or fault.operation not in exploration.parts:
-                drawn = examples * RACED if race else examples
-                exploration.function(run_on_fault(fault.make()), part, FuzzSettings(1, drawn))
+                exploration.function(run_on_fault(fault.make()), part, FuzzSettings(1, examples))
 
 
 load_tests()

@@ -11,17 +11,8 @@ import pytest
 
 import conformance
 from conformance._files import InputError
-from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.listener import served
 from conformance.replay import load, perform
-from conformance.replay.format import write
-from conformance.target.file import build
-from conformance.world.run_context import RunContext
-from tests.faults.races import PerformsAll
-from tests.replay.samples import generated
-from tests.support.running import executed, write_target
+from tests.support.running import executed
 from tests.support.runs import run_on
 
 PACKAGE = Path(conformance.__file__).parent
@@ -63,21 +54,6 @@ def test_a_fresh_process_knows_every_predicate(replay_file: Path, tmp_path: Path
     status, known = json.loads(done.stdout.splitlines()[-1])
     assert status == 0
     assert len(known) > 50 and _predicates() == set(known)
-
-
-def test_a_recorded_history_is_judged_again(tmp_path: Path) -> None:
-    behaviour = PerformsAll(operation="createBeneficiary")
-    server, seeded = new_server(behaviour, number=1)
-    with served(server, threads=True) as url:
-        tables = target_tables(seeded, url)
-        run = RunContext(build(tables, "target.toml"))
-        [finding] = [one for one in has_legal_order(run, "keys", FuzzSettings(1)) if one.verdict.is_violation]
-        file = write(generated(finding, run), tmp_path / "replay.json")
-        target = write_target(tmp_path / "target.toml", tables)
-        done = executed(
-            [sys.executable, "-m", "conformance.cli", "replay", file, "--target", target], tmp_path
-        )
-        assert done.returncode == 1, done.stdout + done.stderr
 
 
 def test_a_predicate_of_elsewhere_is_named(replay_file: Path) -> None:

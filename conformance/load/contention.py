@@ -8,11 +8,11 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.histories.history import KINDS, Contention, HistoryRecorder, Named, event, ids
-from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.judge.comparison import objects, show
 from conformance.judge.conservation import MOST_DISTURBED, Suspicions, conserved
 from conformance.judge.expectations import CannotTell, predicate
+from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids
+from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import new_nonce
 from conformance.world.account import AccountFixture, call

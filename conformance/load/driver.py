@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from conformance.contract import timestamps
-from conformance.contract.fields import documented
-from conformance.contract.rules import RULES
+from conformance.contract.fields import UNIQUE, documented
+from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.schema.operation_fixtures import pairs_are_free
-from conformance.fuzz.schema.own_values import owned
-from conformance.fuzz.stateful.reference_model import Document, Payee, Thing
-from conformance.fuzz.stateful.sender import ExampleOver, Sender
+from conformance.fuzz.schema.operation_fixtures import OperationFixtures, pairs_are_free
 from conformance.judge.comparison import alike, objects, same, shown
 from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
-from conformance.judge.oracle import judge_body
+from conformance.judge.oracle import ValidBody, judge_body
+from conformance.load.reference_model import Document, Payee, Thing
+from conformance.load.sender import ExampleOver, Sender
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.habits import eventually, within
@@ -186,28 +187,11 @@ class Driver(Sender):
             else:
                 self.judge(rule, operation, Member("as earlier requests left it", name, value), exchange)
 
-    def balances(self) -> None:
-        """Reads the account's balances."""
-        exchange = self.shown(call("getAccountBalances", self.ids), "read the balances")
-        if exchange.succeeded:
-            own = Equal("id", At("id"), self.ids["account_id"], by="account")
-            self.judge("balances.of-account", "getAccountBalances", own, exchange)
-
     def virtual_account(self, thing: Thing) -> None:
         """Reads a virtual account."""
         exchange = self._read_resource("getVirtualAccount", thing, "virtual_account_id")
         self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange)
         self._judge_members(thing, exchange, "read.equals-create", "getVirtualAccount")
-
-    def conclude(self) -> None:
-        """Compares every resource and list with the model."""
-        for payee in self.model.payees[:4]:
-            self.read(payee)
-            if payee.destinations:
-                self.final("listPayoutDestinations", payee)
-        self.final("listVirtualAccounts")
-        self.final("listWallets")
-        self.inspect()
 
 
 def agrees(thing: Thing, exchange: Exchange) -> bool:
@@ -239,3 +223,22 @@ def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
     except (Inconclusive, NotApplicable):
         fixtures.pop("secondary", None)
     return fixtures
+
+
+def valid_bodies(run: RunContext) -> dict[str, ValidBody]:
+    """The valid bodies of the operations whose samples the server accepts."""
+    valid = {}
+    for operation in OPERATION_SETS["body"]:
+        try:
+            made = OperationFixtures(run, operation, shared=True).valid
+        except Inconclusive:
+            continue
+        if made is not None:
+            valid[operation] = made
+    return valid
+
+
+def owned(valid: ValidBody, body: Document) -> ValidBody:
+    """Replaces the unique values of a valid body by those of a body derived from a new sample."""
+    own = {name: body[name] for name in UNIQUE & valid.body.keys() if isinstance(body.get(name), str)}
+    return replace(valid, body={**valid.body, **own})

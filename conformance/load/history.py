@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.histories.linearizability import (
+from conformance.judge.comparison import objects
+from conformance.judge.expectations import Expectation, predicate
+from conformance.load.linearizability import (
     OK,
     REFUSED,
     UNKNOWN,
@@ -17,8 +18,7 @@ from conformance.fuzz.histories.linearizability import (
     legal_order,
     smallest,
 )
-from conformance.judge.comparison import objects
-from conformance.judge.expectations import Expectation, predicate
+from conformance.load.recorder import Recorder
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
@@ -93,9 +93,6 @@ class HistoryRecorder:
         self.concurrent = simultaneous(exchanges) > 1
         self.record += exchanges
         for exchange in exchanges:
-            self.recorder.count(exchange)
-        self.recorder.keep(*exchanges)
-        for exchange in exchanges:
             if whole and exchange.throttled:
                 raise Throttled(exchange)
         return done
@@ -103,7 +100,6 @@ class HistoryRecorder:
     def send(self, request: Call, purpose: str) -> Exchange:
         exchange = self.run.send(self.run.client(), request, purpose)
         self.record.append(exchange)
-        self.recorder.keep(exchange)
         return exchange
 
     def look(self, request: Call, purpose: str, good: Callable[[Exchange], bool]) -> Exchange:

@@ -7,15 +7,12 @@ model.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.stateful.reference_model import Document, Model, Payee, Post, Thing
 from conformance.judge import paging, queries
-from conformance.judge.comparison import alike, objects, same_account, show
+from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import (
     Accepted,
     At,
@@ -24,13 +21,14 @@ from conformance.judge.expectations import (
     Refused,
     SameAnswer,
     Status,
-    predicate,
 )
 from conformance.judge.oracle import ValidBody
 from conformance.judge.paging import Listed, element_shows, no_other_labelled, none_of_another, number_is
+from conformance.load.recorder import Recorder
+from conformance.load.reference_model import Document, Model, Payee, Post, Thing
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.pages import Parameters, Walk, repeated, walk
-from conformance.world.account import AccountFixture, call, renewed, unknown_like
+from conformance.world.account import AccountFixture, call, unknown_like
 from conformance.world.habits import added, eventually, found
 from conformance.world.run_context import RunContext
 
@@ -43,17 +41,7 @@ Reading = tuple[Walk, dict[str, Thing]]
 
 class ExampleOver(Exception):
     """Ends the comparison with the model, as the contents of the account are unknown: after a request without
-    an answer, a 5xx, or a violation that was reported before."""
-
-
-@predicate(name="repeating.resource_of_its_own")
-def resource_of_its_own(exchanges: Sequence[Exchange], account_id: str) -> str:
-    """The first exchange creates a resource in the given account, other than that of the second exchange."""
-    exchange, first = exchanges[:2]
-    if not exchange.succeeded:
-        return exchange.described()
-    own = same_account(exchange.get("account_id"), account_id)
-    return "" if own and exchange.get("id") != first.get("id") else "the first organization's resource"
+    an answer, a 5xx, or a violation."""
 
 
 class Sender:
@@ -71,7 +59,6 @@ class Sender:
         self.run, self.recorder, self.valid, self.elsewhere = run, recorder, valid, elsewhere
         self.model = Model()
         self.ids = {"customer_id": run.target.primary.customer_id}
-        self._uninspected: list[Exchange] = []
 
     def begin(self) -> None:
         """Creates the account."""
@@ -87,10 +74,8 @@ class Sender:
     # ------------------------------------------------------------------ sending and judging
 
     def send(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
-        self.inspect()
         exchange = self.run.send(self.run.client(organization), request, purpose)
-        self.recorder.count(exchange)
-        self._keep(exchange)
+        self.usable(exchange)
         if exchange.refused_authentication:
             operation = str(request.operation)
             sent = (("auth.query-as-sent", request.query), ("auth.body-as-sent", request.body))
@@ -99,12 +84,9 @@ class Sender:
             self.judge(rules[0] if rules else "auth.accepts-valid", operation, signed, exchange)
         return exchange
 
-    def _keep(self, exchange: Exchange) -> None:
-        """Adds an exchange to the example; raises ExampleOver for a 429, a 5xx or no answer."""
-        self.recorder.keep(exchange)
-        self._uninspected.append(exchange)
+    def usable(self, exchange: Exchange) -> None:
+        """Raises ExampleOver for a 429, a 5xx or no answer."""
         if exchange.throttled or exchange.status is None or exchange.status >= 500:
-            self.inspect()
             raise ExampleOver
 
     def shown(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
@@ -112,13 +94,8 @@ class Sender:
         operation = str(request.operation)
         return eventually(self.run.cache, operation, lambda: self.send(request, purpose, organization), found)
 
-    def inspect(self) -> None:
-        """Judges the last answers by the rules of every response, after more specific rules."""
-        waiting, self._uninspected = self._uninspected, []
-        self.recorder.inspect(*waiting)
-
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> None:
-        """Judges as the recorder does; raises ExampleOver for a violation that was reported before."""
+        """Judges as the recorder does; raises ExampleOver for a violation."""
         if not self.recorder.judge(rule, operation, expectation, *exchanges):
             raise ExampleOver
 
@@ -140,27 +117,6 @@ class Sender:
         conflict = Refused("a used key with another body", 0, "idempotency_error", "idempotency_key_conflict")
         self.judge("idempotency.conflict", str(post.call.operation), conflict, exchange, post.answer)
         self._add_refused(str(post.call.operation), body)
-
-    def other_organization(self, post: Post) -> None:
-        """Sends the same key and body as the other organization, which must create another resource."""
-        fixture = self.elsewhere.get("secondary")
-        operation = str(post.call.operation)
-        if fixture is None or operation not in ("createBeneficiary", "createVirtualAccount"):
-            return
-        target = OPERATIONS[operation].path.format(account_id=fixture.account_id)
-        request = post.call.but(target=target)
-        exchange = self.send(request, "another organization, the same key and body", "secondary")
-        if exchange.refused and self.send(renewed(request), "the same, a fresh key", "secondary").refused:
-            # Its account may have reached a quota.
-            return
-        own = resource_of_its_own("a resource of its own", account_id=fixture.account_id)
-        self.judge("idempotency.other-organization", operation, own, exchange, post.answer)
-
-    def bad_key(self, request: Call, key: str) -> None:
-        """Sends a valid POST with a key that is not a UUID."""
-        exchange = self.send(request.but(idempotency_key=key), "a key that is not a UUID")
-        invalid = Refused(f"the key {key}", 0, "validation_error", "invalid_idempotency_key")
-        self.judge("idempotency.key-invalid", str(request.operation), invalid, exchange)
 
     def _add_refused(self, operation: str, body: Document) -> None:
         """Stores the label of a refused create, which no list may show."""
@@ -295,16 +251,6 @@ class Sender:
             exact=True,
         )
         self.judge(rule, operation, belongs, *shown)
-
-    def final(self, operation: str, payee: Payee | None = None) -> None:
-        """Walks a list without filters, then from and up to the `created` of one element."""
-        self.learn(operation, payee)
-        self.judge_list(operation, 100, [], payee)
-        things = self.model.listed(operation, payee)
-        if things and all(thing.listed for thing in things):
-            created = str(things[self.model.changes % len(things)].shown.get("created"))
-            self.judge_list(operation, 100, [("start_date", created)], payee)
-            self.judge_list(operation, 100, [("end_date", created)], payee)
 
 
 def _tells(done: Walk, expected: Mapping[str, Thing]) -> bool:

@@ -1,4 +1,4 @@
-"""The linearizability search, and histories of concurrent clients on conforming and faulty servers."""
+"""The search for a legal order of a history of concurrent requests."""
 
 from __future__ import annotations
 
@@ -10,20 +10,7 @@ from typing import Any
 
 import pytest
 
-from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
-from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
-from conformance.reference.behaviour import Behaviour
-from tests.replay.samples import NoNonces, PerformsAgain
-from tests.support.mistakes import TwoWallets
-from tests.support.runs import broken, run_on
-from tests.variants.choice import compose
-from tests.variants.policies import FrozenWhenDisabled
-
-pytestmark = pytest.mark.usefixtures("no_waiting")
-
-
-# ---------------------------------------------------------------------- the search
+from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
 
 
 def register(state: int, event: Event[int]) -> Iterable[int]:
@@ -113,79 +100,3 @@ def test_search_remembers_states() -> None:
     begin = time.process_time()
     assert legal_order(events, 0, register) is None
     assert time.process_time() - begin < 5
-
-
-# ---------------------------------------------------------------------- servers
-
-
-class NoWallet(Behaviour):
-    """Refuses every wallet except the two with which a check finds that each account may have the pair."""
-
-    claimed = 0
-
-    def claim_wallet_pair(self, ctx: Any) -> bool:
-        self.claimed += 1
-        return self.claimed <= 2 and super().claim_wallet_pair(ctx)
-
-
-class LosesChanges(Behaviour):
-    def patched(self, ctx: Any, record: dict[str, Any]) -> dict[str, Any]:
-        after = super().patched(ctx, record)
-        return {**after, "title": record["title"]} if ctx.values.get("title") else after
-
-
-class StaysActive(Behaviour):
-    def disabled(self, ctx: Any, record: dict[str, Any]) -> dict[str, Any]:
-        return {**super().disabled(ctx, record), "status": "active"}
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "race", "rule"),
-    [
-        (PerformsAgain, "keys", "idempotency.race"),
-        (TwoWallets, "wallets", "wallet.race"),
-        (NoWallet, "wallets", "wallet.race"),
-        (LosesChanges, "beneficiaries", "beneficiary.update"),
-        (StaysActive, "beneficiaries", "beneficiary.disable"),
-        (NoNonces, "nonces", "auth.nonce-race"),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
-)
-def test_finds(behaviour: type[Behaviour], race: str, rule: str) -> None:
-    findings = broken(has_legal_order(run_on(behaviour()), race, FuzzSettings(1, examples=40)))
-    assert rule in findings
-    assert findings[rule].exchanges
-
-
-def test_all_requests_of_a_race_are_judged() -> None:
-    """On a conforming server another one of them may be accepted the next time."""
-    run = run_on(TwoWallets())
-    found = broken(has_legal_order(run, "wallets", FuzzSettings(1, examples=40)))["wallet.race"]
-    assert found.judgement
-    judged = found.judgement.exchanges
-    races = {run.record[number].raced for number in judged} - {0}
-    assert races
-    assert {number for number, one in run.record.items() if one.raced in races} <= set(judged)
-
-
-def test_a_race_leaves_the_shared_account_usable() -> None:
-    run = run_on(compose(FrozenWhenDisabled))
-    # Enough examples for every operation to be drawn.
-    has_legal_order(run, "nonces", FuzzSettings(1, 400))
-    assert run.account().beneficiary.succeeded
-    assert run.account().create("createPayoutDestination").succeeded
-    assert run.account().create("createWallet").succeeded
-
-
-def test_unanswered_requests_may_have_had_effect() -> None:
-    class Crashes(Behaviour):
-        calls = itertools.count(1)
-
-        def finish(self, ctx: Any, response: Any) -> Any:
-            answer = super().finish(ctx, response)
-            if ctx.operation == "createWallet" and next(self.calls) % 3 == 0:
-                answer.status = 500
-            return answer
-
-    findings = broken(has_legal_order(run_on(Crashes()), "wallets", FuzzSettings(1)))
-    assert "wallet.race" not in findings

@@ -1,0 +1,30 @@
+"""Records the judgements of a session by rule and operation."""
+
+from __future__ import annotations
+
+from conformance.contract.rules import RULES
+from conformance.judge import ledger
+from conformance.judge.expectations import Expectation
+from conformance.judge.ledger import Entry
+from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
+
+
+class Recorder:
+    """Judgements by rule and operation. `check` is the name in their findings."""
+
+    def __init__(self, run: RunContext, check: str) -> None:
+        self.run = run
+        self.check = check
+        self.entries: dict[tuple[str, str], Entry] = {}
+
+    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
+        """Judges exchanges; returns False for a violation."""
+        judgement = ledger.judge(expectation, exchanges, self.run.target)
+        if judgement.outcome.good is None or operation not in RULES[rule].operations:
+            return judgement.outcome.good is not False
+        return self.entry(rule, operation).take(judgement)
+
+    def entry(self, rule: str, operation: str) -> Entry:
+        """The judgements of a rule on an operation."""
+        return self.entries.setdefault((rule, operation), Entry(rule, operation, self.check, aside=True))

@@ -156,12 +156,6 @@ class Values:
         narrows=Effort.QUICK,
         page="effort.md",
     )
-    shard: str | None = _option(
-        "run one of several parts of the suite, such as 2/5",
-        "PART/PARTS",
-        narrows=True,
-        page="gate-my-ci.md",
-    )
     fail_on: str = _option(
         "the lowest level of rules whose violation fails the run: required, or implied (default: required)",
         "LEVEL",
@@ -173,16 +167,6 @@ class Values:
     )
     write_known_failures: Path | None = _option(
         "write the failures of this run as such a file", "FILE", Path, path=True, recorded=False
-    )
-    pinned_choices: Path | None = _option(
-        "warn where the server no longer does what this file says of open questions",
-        "FILE",
-        Path,
-        path=True,
-        page="gate-my-ci.md",
-    )
-    write_pinned_choices: Path | None = _option(
-        "write what the server does where the specification is open", "FILE", Path, path=True, recorded=False
     )
     rate: float | None = _option(
         "send at most so many requests a second, all processes and lanes together; 0 is no limit",
@@ -252,14 +236,6 @@ class Values:
 OPTIONS: Mapping[str, Option] = {
     value.name.replace("_", "-"): value.metadata["option"] for value in fields(Values)
 }
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """Parses PART/PARTS: `2/5` gives (2, 5). Raises ValueError with a message for the user."""
-    part, slash, whole = text.partition("/")
-    if slash and part.isdigit() and whole.isdigit() and 1 <= int(part) <= int(whole) <= 1000:
-        return int(part), int(whole)
-    raise ValueError(f"--shard: it should hold PART/PARTS such as 2/5, not {text[:40]!r}.")
 
 
 def attribute(name: str) -> str:

@@ -26,9 +26,7 @@ COMMANDS: dict[str, str] = {
     "test": "judge a server: pytest on the suite, with pytest's options",
     "load": "judge a server under load: many users at once, with Locust's options",
     "serve": "run the reference server, a sandbox for clients",
-    "report": "make the reports of a run again, from its results.json",
-    "merge": "merge the results of the parts of one run (--shard)",
-    "compare": "compare the results of several implementations or versions",
+    "compare": "name what changed between two runs",
     "rules": "list the rules",
     "explain": "describe one rule: text, checks, an example exchange",
     "replay": "send the requests of a failure again",
@@ -45,17 +43,6 @@ def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
         metavar="FILE",
         default=os.environ.get("CONFORMANCE_TARGET") or None,
         help=f"the target file{purpose} (CONFORMANCE_TARGET)",
-    )
-
-
-def add_results(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Adds the results of one or more runs, as paths."""
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="+",
-        metavar="RESULTS",
-        help=f"results.json of {purpose}, or the folder it is in",
     )
 
 

@@ -1,7 +1,7 @@
 """The ledger: judgements, violations, gaps and observations of each rule on each operation.
 
 Checks, generated tests and the rules of every response write entries; each yields a finding. The controller
-and `conformance merge` add up the ledgers of workers; the results document is the sum with run and verdict.
+adds up the ledgers of workers; the results document is the sum with run and verdict.
 """
 
 from __future__ import annotations

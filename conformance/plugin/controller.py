@@ -32,7 +32,6 @@ from conformance.report.building import RunInfo
 from conformance.report.building import build as build_document
 from conformance.report.document import Document
 from conformance.report.known_failures import KnownFailures, write_known
-from conformance.report.pinned_choices import PinnedChoices, write_pinned
 from conformance.target.file import NO_FILES, Target, Tls, build
 from conformance.wire.budget import Quantity
 from conformance.wire.client import USER_AGENT
@@ -55,9 +54,8 @@ class Controller:
     def __init__(self, options: Options, environment: Mapping[str, str], tell: Callable[[str], None]) -> None:
         self.options = options
         self.started = time.time()
-        known, pinned = options.known_failures, options.pinned_choices
+        known = options.known_failures
         self.known = KnownFailures.load(known) if known else None
-        self.pinned = PinnedChoices.load(pinned) if pinned else None
         self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
         open_database(options.fuzz_database)
@@ -259,7 +257,6 @@ class Controller:
             workers=self.workers,
             fail_on=Level(self.options.fail_on),
             known=self.known,
-            pinned=self.pinned,
             folder=self.folder,
             label=run_label(),
         )
@@ -268,9 +265,6 @@ class Controller:
         if path := self.options.write_known_failures:
             write_known(self.ledger, path, known=self.known)
             self.lists.append(f"Known failures were written to {path}; give each entry its reason.")
-        if path := self.options.write_pinned_choices:
-            write_pinned(self.ledger, path)
-            self.lists.append(f"Pinned choices were written to {path}.")
 
     @property
     def exit_status(self) -> int:

@@ -234,7 +234,7 @@ def pytest_collection_modifyitems(
         items[:] = [item for item in items if not selection.deep(item)]
     if given.selected:
         items.sort(key=selection.standing)
-    if given.part is None and given.scope.cases is None and given.effort is not Effort.QUICK:
+    if given.scope.cases is None and given.effort is not Effort.QUICK:
         return
     left = [item for item in items if not selection.wanted(item, given)]
     if given.effort is Effort.QUICK:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance._files import InputError
-from conformance._options import OPTIONS, Effort, Option, Values, attribute, parse_shard
+from conformance._options import OPTIONS, Effort, Option, Values, attribute
 from conformance.plugin import selection
 
 #: The value of --target for the embedded reference server.
@@ -104,9 +104,9 @@ def _names(config: pytest.Config) -> set[str]:
 class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
-    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `part`: the shard as numbers;
-    `scope`: the selected cases; `given`: option -> text, for reports; `narrowed`: the narrowing options with
-    their values; `folder`: the working directory.
+    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `scope`: the selected cases;
+    `given`: option -> text, for reports; `narrowed`: the narrowing options with their values; `folder`: the
+    working directory.
     """
 
     selected: bool
@@ -115,7 +115,6 @@ class Options(Values):
     installed: bool
     verbosity: int
     base_url: str | None
-    part: tuple[int, int] | None
     scope: selection.Scope
     given: Mapping[str, str]
     narrowed: list[str]
@@ -149,9 +148,8 @@ def parse(config: pytest.Config) -> Options:
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
     try:
-        part = parse_shard(values["shard"]) if values["shard"] else None
         scope = selection.Scope.parse(values["rule"], values["operation"], values["section"])
-    except (ValueError, InputError) as error:
+    except InputError as error:
         raise pytest.UsageError(str(error)) from None
     values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}
     paths = [str(argument).partition("::")[0] for argument in config.args]
@@ -168,7 +166,6 @@ def parse(config: pytest.Config) -> Options:
         installed=bool(option.pyargs),
         verbosity=getattr(option, "verbose", 0),
         base_url=config.getoption("base_url", None),
-        part=part,
         scope=scope,
         given=_given(config, values),
         narrowed=selection.narrowed(config),

@@ -6,7 +6,6 @@ All sessions import this module, so imports of what only the suite's runs need a
 from __future__ import annotations
 
 import shlex
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,12 +114,6 @@ def scope(nodeid: str) -> str:
     return f"{module}[{parameter}" if bracket else module
 
 
-def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:
-    """True if a test belongs to a shard; a hash of its scope, so independent of machine and selection."""
-    part, whole = shard
-    return zlib.crc32(scope(nodeid.rpartition("/")[2]).encode()) % whole == part - 1
-
-
 def standing(item: pytest.Item) -> tuple[Any, ...]:
     """The sort key of a test: checks that wait come last, those that judge earlier exchanges last in their
     group."""
@@ -142,8 +135,6 @@ def wanted(item: pytest.Item, given: Options) -> bool:
     test = ours(item)
     if test is None:
         return True
-    if given.part is not None and not in_shard(item.nodeid, given.part):
-        return False
     function = getattr(item, "function", None)
     is_check = hasattr(function, "conformance_check")
     if given.effort is Effort.QUICK and not (is_check and in_quick(test[0].name, test[1])):

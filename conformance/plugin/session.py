@@ -3,7 +3,6 @@ run."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -265,12 +264,6 @@ class Run:
             writer.line(printable(written))
         for problem in self.controller.problems:
             writer.line(printable(problem), red=True)
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            # Slow to import.
-            from conformance.report.write import annotations
-
-            for line in annotations(document):
-                writer.line(line)
 
 
 def _violation(report: pytest.TestReport) -> bool:

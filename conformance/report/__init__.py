@@ -1,4 +1,4 @@
-"""The results document, and its formats: page, terminal, Markdown, JUnit, SARIF, badge.
+"""The results document, and its formats: page, terminal, Markdown.
 
 Independent of HTTP, checks and the server; its input is redacted already.
 """

@@ -37,7 +37,6 @@ from conformance.report.document import (
 )
 from conformance.report.evidence import document_exchanges
 from conformance.report.known_failures import KnownFailures
-from conformance.report.pinned_choices import PinnedChoices
 from conformance.report.verdict import decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
@@ -65,7 +64,6 @@ class RunInfo:
     workers: int = 1
     fail_on: Level = Level.REQUIRED
     known: KnownFailures | None = None
-    pinned: PinnedChoices | None = None
     folder: Path | None = None
     label: str = ""
 
@@ -75,7 +73,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
 
     Ledgers of workers are redacted already; options and target are redacted here.
     """
-    decided = decide(ledger, run.fail_on, run.known, run.pinned, run.interrupted, embedded=run.embedded)
+    decided = decide(ledger, run.fail_on, run.known, run.interrupted, embedded=run.embedded)
     return Document(
         format=FORMAT,
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
@@ -88,7 +86,6 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         cells=ledger.cells,
         causes=decided.causes,
         known_failures=decided.known_failures,
-        pinned_choices=decided.pinned_choices,
         latency=tuple(sorted(ledger.latency.values(), key=_place)),
         exchanges=document_exchanges(ledger.cells, ledger.exchanges),
         errors=tuple(map(clean, ledger.errors)),

@@ -1,9 +1,9 @@
 """The results document: everything a report shows, as values; spec/results.schema.json is the schema of its
 JSON.
 
-Every format is rendered from this document alone, so `conformance report results.json` reproduces the reports
-of the run. It contains no secret, and its size is bounded (see `evidence`): an exchange is stored once, and
-only as evidence of a finding; all others only count in the latency of their operation.
+Every format is rendered from this document alone. It contains no secret, and its size is bounded (see
+`evidence`): an exchange is stored once, and only as evidence of a finding; all others only count in the
+latency of their operation.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ EXIT_STATUS = {
     "embedded": 0,
     "violations": 1,
     "outdated": 1,
-    "changed": 1,
     "interrupted": 2,
     "error": 3,
     "incomplete": 6,
 }
 
 #: The version of the format; its first number changes with incompatible changes.
-FORMAT = "1.2"
+FORMAT = "2.0"
 
 
 class SuiteRecord(msgspec.Struct, frozen=True):
@@ -147,8 +146,7 @@ class VerdictRecord(msgspec.Struct, frozen=True):
             "known failures: none but those that the user lists. embedded: the suite's own reference server "
             "conforms, and no other was judged. violations: a rule is broken. interrupted: somebody stopped "
             "the run. incomplete: no violation was seen, but something could not be exercised. outdated: the "
-            "list of known failures has entries to delete. changed: a choice differs from its pinned one, "
-            "under --fail-on implied. error: the suite itself failed.",
+            "list of known failures has entries to delete. error: the suite itself failed.",
             enum=list(EXIT_STATUS),
         ),
     ]
@@ -158,7 +156,7 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     sentence: Annotated[str, says("The verdict in a sentence.")]
     notes: Annotated[tuple[str, ...], says("What the sentence leaves out.")]
     fail_on: Annotated[Level, says("The least firm level that fails the run.")]
-    title: Annotated[str, says("The verdict in a few words, as on the badge.")] = ""
+    title: Annotated[str, says("The verdict in a few words.")] = ""
     failures: Annotated[
         Count, says("Cases that fail the run: violated, of a level that counts, and not known.")
     ] = 0
@@ -213,28 +211,6 @@ class KnownFailuresRecord(msgspec.Struct, frozen=True):
     stale: Annotated[tuple[StaleRecord, ...], says("Entries to delete.")]
 
 
-class DifferenceRecord(msgspec.Struct, frozen=True):
-    """A question that the server answered otherwise than pinned."""
-
-    rule: Annotated[str, says("The rule that asks.")]
-    operation: Annotated[str, says("An operationId.")]
-    question: Annotated[str, says("What the specification leaves open.")]
-    pinned: Annotated[str, says("What the file says.")]
-    now: Annotated[str, says("What the server does now.")]
-
-
-class PinnedChoicesRecord(msgspec.Struct, frozen=True):
-    """The pinned choices, in numbers, and what differs from them."""
-
-    source: Annotated[str, says("The file.")]
-    pinned: Annotated[Count, says("Questions in the file.")]
-    asked: Annotated[Count, says("Those of them that this run asked again.")]
-    new: Annotated[Count, says("Questions of this run that the file does not have.")]
-    differences: Annotated[
-        tuple[DifferenceRecord, ...], says("Questions that the server answers otherwise than pinned.")
-    ]
-
-
 class MissingRecord(msgspec.Struct, frozen=True):
     """An operation that does not exist: how a valid request was answered, and which operations need it.
     `known` is why a list of known failures has it; empty where none does."""
@@ -259,7 +235,7 @@ class MomentRecord(msgspec.Struct):
 class Document(msgspec.Struct, frozen=True):
     """The results of a run. `counts` is level -> verdict -> number of cases; `exchanges` are by number."""
 
-    format: Annotated[str, says("Version of this format.", pattern=r"^1\.[0-9]+$")]
+    format: Annotated[str, says("Version of this format.", pattern=r"^2\.[0-9]+$")]
     suite: Annotated[SuiteRecord, says("The suite that ran.")]
     run: Annotated[RunRecord, says("How the run went.")]
     target: Annotated[
@@ -276,9 +252,6 @@ class Document(msgspec.Struct, frozen=True):
     ]
     known_failures: Annotated[
         KnownFailuresRecord | None, says("The list of known failures; null where the run had none.")
-    ]
-    pinned_choices: Annotated[
-        PinnedChoicesRecord | None, says("The pinned choices; null where the run had none.")
     ]
     latency: Annotated[
         tuple[Latency, ...],

@@ -64,7 +64,6 @@ def sections(
         ("Warnings: the specification implies these, it does not state them", "unsure"): _warnings(document),
         ("Known failures", "unsure"): _known(document),
         ("Known failures to delete", "bad"): _stale(document),
-        ("The server chooses otherwise than pinned", "unsure"): _pinned(document),
         ("Inconclusive: neither passed nor failed", "unsure"): _inconclusive(document, verbose),
         ("Not judged by a run that only reads", ""): _left_out(document),
         ("Errors of the suite itself", "bad"): _errors(document),
@@ -162,12 +161,6 @@ def _stale(document: Document) -> Iterator[SummaryLine]:
             )
 
 
-def _pinned(document: Document) -> Iterator[SummaryLine]:
-    pinned = document.pinned_choices
-    for one in pinned.differences if pinned else ():
-        yield SummaryLine(f"{one.rule} on {one.operation}: {one.question}: {one.now}, was {one.pinned}")
-
-
 # ---------------------------------------------------------------------- what is missing
 
 
@@ -254,9 +247,6 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
         ("Server lost", document.lost),
         *_target(document.target),
     ]
-    if pinned := document.pinned_choices:
-        numbers = f"{pinned.pinned} pinned, {pinned.asked} asked again, {pinned.new} new"
-        found.append(("Pinned choices", f"{pinned.source}: {numbers}"))
     if known := document.known_failures:
         rules = listed([entry.rule for entry in known.entries])
         found.append(("Known failures", f"{known.source}: {rules}"))

@@ -16,14 +16,11 @@ from conformance.judge.ledger import Ledger, Result
 from conformance.report.causes import CauseRecord, causes
 from conformance.report.document import (
     EXIT_STATUS,
-    DifferenceRecord,
     KnownFailuresRecord,
-    PinnedChoicesRecord,
     StaleRecord,
     VerdictRecord,
 )
 from conformance.report.known_failures import KnownFailures
-from conformance.report.pinned_choices import PinnedChoices
 
 
 def gating(fail_on: Level) -> tuple[Level, ...]:
@@ -35,7 +32,6 @@ def decide(
     ledger: Ledger,
     fail_on: Level,
     known: KnownFailures | None = None,
-    pinned: PinnedChoices | None = None,
     interrupted: str = "",
     *,
     embedded: bool = False,
@@ -46,8 +42,7 @@ def decide(
     by what was seen, and is incomplete at best.
     """
     listed_failures = known.apply(ledger) if known else None
-    choices = pinned.compare(ledger) if pinned else None
-    return Decision(ledger, fail_on, causes(ledger), listed_failures, choices, interrupted, embedded)
+    return Decision(ledger, fail_on, causes(ledger), listed_failures, interrupted, embedded)
 
 
 #: Name, title and sentence of a verdict.
@@ -62,7 +57,6 @@ class Decision:
     fail_on: Level
     causes: tuple[CauseRecord, ...]
     known_failures: KnownFailuresRecord | None
-    pinned_choices: PinnedChoicesRecord | None
     interrupted: str
     embedded: bool
 
@@ -86,11 +80,6 @@ class Decision:
     def stale(self) -> tuple[StaleRecord, ...]:
         """The stale entries of the list of known failures."""
         return self.known_failures.stale if self.known_failures else ()
-
-    @property
-    def changed(self) -> tuple[DifferenceRecord, ...]:
-        """The choices that differ from the pinned ones."""
-        return self.pinned_choices.differences if self.pinned_choices else ()
 
     @cached_property
     def gating(self) -> tuple[Level, ...]:
@@ -139,7 +128,6 @@ class Decision:
             or self._interruption()
             or self._broken()
             or self._outdated()
-            or self._otherwise()
             or self._missing()
             or self._good()
         )
@@ -205,16 +193,6 @@ class Decision:
             "known failures outdated",
             f"The list of known failures is out of date: delete {entries} on "
             f"{'line' if len(self.stale) == 1 else 'lines'} {lines}.",
-        )
-
-    def _otherwise(self) -> _Verdict | None:
-        if not self.changed or self.fail_on is not Level.IMPLIED:
-            return None
-        return (
-            "changed",
-            "choices changed",
-            f"The server chooses otherwise than pinned on {count(len(self.changed), 'question')} "
-            "that the specification leaves open.",
         )
 
     def _missing(self) -> _Verdict | None:
@@ -310,10 +288,6 @@ class Decision:
         if self.violations and self.incomplete:
             notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
         notes += self._not_applicable()
-        if self.changed:
-            notes.append(
-                f"{count(len(self.changed), 'choice differs', 'choices differ')} from the pinned ones"
-            )
         return notes
 
     def _left_out(self) -> list[str]:

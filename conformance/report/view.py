@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from conformance._files import InputError, read_json, shortest
-from conformance._text import clean, count, listed, milliseconds
+from conformance._files import shortest
+from conformance._text import count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Finding, Verdict
@@ -19,8 +16,7 @@ from conformance.judge.latency import Latency
 from conformance.judge.ledger import Result, grouped
 from conformance.report.causes import CaseKey, CauseRecord
 from conformance.report.commands import replay, rerun
-from conformance.report.document import FORMAT, Document, MissingRecord, OperationRecord, RuleRecord
-from conformance.report.pinned_choices import choices
+from conformance.report.document import Document, MissingRecord, OperationRecord, RuleRecord
 from conformance.report.verdict import gating
 
 #: Verdicts in the order of tables, each with its sign.
@@ -48,59 +44,6 @@ TONES = {
     "incomplete": "unsure",
     "error": "suite",
 }
-
-
-def load(path: Path) -> Document:
-    """Reads a results file, or the results.json of a folder. Raises InputError."""
-    if path.is_dir():
-        path = path / "results.json"
-    source = "a run writes results.json into its report folder"
-    return typed(read_json(path, "results file", source), path)
-
-
-def typed(data: Any, path: Path) -> Document:
-    """Converts JSON data to a results document; `path` names it in errors. Raises InputError."""
-    given = data.get("format") if isinstance(data, dict) else None
-    if not isinstance(given, str):
-        raise InputError(f"{path}: these are not the results of a run; name a results.json.")
-    if given.partition(".")[0] != FORMAT.partition(".")[0]:
-        raise InputError(
-            f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of "
-            "the suite that wrote it."
-        )
-    try:
-        document = Document.from_json(_named(data))
-    except msgspec.ValidationError as error:
-        raise InputError(
-            f"{path}: the results do not fit spec/results.schema.json: {clean(str(error))}."
-        ) from None
-    if not _consistent(document):
-        raise InputError(f"{path}: the results contradict themselves; make them anew.")
-    return document
-
-
-def _named(data: dict[str, Any]) -> dict[str, Any]:
-    """Adds rule and operation to findings: up to format 1.1 only their cells had them."""
-    for case in data["cells"] if isinstance(data.get("cells"), list) else ():
-        if isinstance(case, dict) and isinstance(case.get("findings"), list):
-            for finding in case["findings"]:
-                if isinstance(finding, dict):
-                    finding |= {"rule": case.get("rule"), "operation": case.get("operation")}
-    return data
-
-
-def _consistent(document: Document) -> bool:
-    """True if every reference in the document resolves."""
-    known, there = set(rules(document)), set(cells(document))
-    named = {(cause.rule, operation) for cause in document.causes for operation in cause.operations}
-    named |= {case.key for cause in document.causes for case in cause.took_along}
-    return (
-        set(document.counts) == {*map(str, Level)}
-        and all(set(row) == {*map(str, Verdict)} for row in document.counts.values())
-        and all(cause.operations for cause in document.causes)
-        and named <= there
-        and {rule for rule, _ in there} <= known
-    )
 
 
 # ---------------------------------------------------------------------- lookup
@@ -323,6 +266,17 @@ def inconclusive(document: Document) -> list[Unjudged]:
         more = f" (and {count(len(others), 'similar reason')})" if others else ""
         found.append(Unjudged(reason + more, cases[0].decisive.remedy, tuple(cases)))
     return found
+
+
+def choices(cells: Iterable[Result]) -> dict[tuple[str, str, str], str]:
+    """The answer to each open question, as rule, operation and question, in the order of the catalogue."""
+    answers: dict[tuple[str, str, str], set[str]] = {}
+    for cell in cells:
+        for finding in cell.findings:
+            for question, answer in finding.observations.items():
+                answers.setdefault((cell.rule, cell.operation, question), set()).add(answer)
+    # Several answers are sorted, since checks run in any order.
+    return {question: " / ".join(sorted(several)) for question, several in answers.items()}
 
 
 def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:

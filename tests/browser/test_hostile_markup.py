@@ -7,9 +7,8 @@ from typing import Any
 
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.compared_results import compare, comparison_html
 from tests.browser.pages import PAGES, Show
-from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, exchange, finding, keep, whole_run
 
 #: Texts that execute where they are not escaped.
 HOSTILE = (
@@ -82,9 +81,3 @@ def test_the_policy_lets_no_other_script_run(show: Show) -> None:
     assert ran is None
     assert any("Content Security Policy" in problem for problem in opened.problems)
     opened.problems.clear()
-
-
-def test_a_hostile_comparison_runs_nothing(show: Show) -> None:
-    page = show(comparison_html(compare({HOSTILE: document(hostile()), "other": document(whole_run())}))).page
-    assert page.evaluate("window.pwned") is None
-    assert page.locator("script, iframe, img").count() == 0

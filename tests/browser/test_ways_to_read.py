@@ -10,9 +10,8 @@ import pytest
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.compared_results import compare, comparison_html
 from tests.browser.pages import Show, broken
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import exchange, finding, keep, whole_run
 
 #: Scripts that search a page for problems.
 NAMES, CONTRAST = ((Path(__file__).parent / name).read_text("utf-8") for name in ("names.js", "contrast.js"))
@@ -111,19 +110,6 @@ def test_no_text_is_squeezed_into_a_narrow_column(show: Show, width: int) -> Non
     page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert page.locator("table.beside caption").inner_text()
     assert page.evaluate(SQUEEZED) == []
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_a_narrow_comparison_shows_what_each_implementation_did(show: Show, colours: str) -> None:
-    compared = compare({"before": document(whole_run()), "after": document(broken())})
-    viewport = {"width": 400, "height": 900}
-    page = show(comparison_html(compared), viewport=viewport, color_scheme=colours).page
-    cells = page.locator("table.compared:not(.results) tbody td")
-    assert cells.count() >= 2
-    boxes = [cell.bounding_box() for cell in cells.all()]
-    assert all(box and box["x"] + box["width"] <= 400 for box in boxes)
-    named = cells.evaluate_all("(all) => all.map((cell) => getComputedStyle(cell, '::before').content)")
-    assert {text.replace('" "', " ").strip('" ') for text in named} == {"before:", "after:"}
 
 
 def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:

@@ -22,8 +22,8 @@ from conformance.clients.provocations import parse
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
 from conformance.report.building import RunInfo, build
+from conformance.report.comparison import load
 from conformance.report.html import html
-from conformance.report.view import load
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
 from tests.support.running import ROOT, environment
@@ -53,7 +53,6 @@ def judge(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CONFORMANCE_TARGET", "elsewhere.toml")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
 
     def run(command: str) -> tuple[int, str, str]:
         status = main(["serve", "--judge", "--port", "0", "--exec", command])
@@ -82,7 +81,7 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
     assert {rule.id for rule in document.rules} == set(CLIENT_RULES)
     counts = {case.verdict for case in document.cells if case.operation == "createPayout"}
     assert counts == {"not run"}, "what was never exercised is listed, not passed"
-    names = {"results.json", "report.html", "junit.xml", "report.sarif", "summary.md", "badge.svg"}
+    names = {"results.json", "report.html", "summary.md"}
     assert {path.name for path in (tmp_path / "reports").iterdir()} == names
     if status == 1:
         page = (tmp_path / "reports" / "report.html").read_text()

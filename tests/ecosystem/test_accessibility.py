@@ -1,4 +1,4 @@
-"""Report, comparison and site by the rules of axe-core: light, dark, narrow, folded and expanded.
+"""The report by the rules of axe-core: light, dark, narrow, folded and expanded.
 
 An independent check of what tests/browser tests itself.
 """
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.compared_results import compare, comparison_html, comparison_pages
 from conformance.report.html import html
 from tests.ecosystem import tools
 from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run
@@ -65,16 +64,10 @@ def broken() -> Ledger:
 
 def pages() -> dict[str, str]:
     """Returns the pages by name, as HTML."""
-    good, bad = document(whole_run()), document(broken(), options={"target": "server.toml", "-m": "not fuzz"})
+    bad = document(broken(), options={"target": "server.toml", "-m": "not fuzz"})
     bad = replace(bad, replays={"replays/walk.json": REPLAY})
     assert "as a Python script" in html(bad)
-
-    long = "a-rather-long-name-of-an-implementation"
-    return {
-        "report": html(bad),
-        "comparison": comparison_html(compare({"before": good, "after": bad})),
-        "folder": comparison_pages(compare({long: good, "other": bad, "third": good}))["index.html"],
-    }
+    return {"report": html(bad)}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +104,7 @@ def looked_at(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", ["report", "comparison", "folder"])
+@pytest.mark.parametrize("name", ["report"])
 def test_axe_finds_nothing(name: str, look: str, looked_at: Any) -> None:
     page = looked_at(name, look)
     width = LOOKS[look][0]

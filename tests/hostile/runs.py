@@ -88,7 +88,7 @@ def _problems(outcome: Outcome, server: Hostile) -> list[str]:
 
 
 #: Suffixes of reports in text formats.
-_TEXTS = (".json", ".html", ".xml", ".md", ".sarif", ".svg")
+_TEXTS = (".json", ".html", ".md")
 
 
 def _unkept(outcome: Outcome) -> list[str]:

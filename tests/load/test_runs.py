@@ -41,7 +41,7 @@ def test_a_fault_is_named_by_its_rule(tmp_path: Path) -> None:
     assert document["moments"][0]["answers"]["exchanges"] > 0
     assert all(load_replay(path) for path in (run.folder / "replays").iterdir())
     written = {path.name for path in run.folder.iterdir()}
-    assert {"report.html", "junit.xml", "created.jsonl", "locust_stats.csv", "locust.html"} <= written
+    assert {"report.html", "created.jsonl", "locust_stats.csv", "locust.html"} <= written
     secret = json.dumps(target.read_text("utf-8").partition('secret = "')[2].partition('"')[0])[1:-1]
     assert all(secret not in path.read_text("utf-8") for path in run.folder.rglob("*") if path.is_file())
 

@@ -29,9 +29,9 @@ class SlipsOnRead(Behaviour):
         return {**shown, "label": "Eve"} if ctx.operation == "getVirtualAccount" else shown
 
 
-def test_verdicts_do_not_depend_on_lanes_processes_or_shards(tmp_path: Path) -> None:
+def test_verdicts_do_not_depend_on_lanes_or_processes(tmp_path: Path) -> None:
     judged = Judged("slips", lambda: serving_behaviour(SlipsOnRead()))
-    spreads = ("one lane", "16 lanes", "-n 2", "3 merged shards")
+    spreads = ("one lane", "16 lanes", "-n 2")
     assert list(differences(judged, OPTIONS, spreads, tmp_path)) == []
 
 

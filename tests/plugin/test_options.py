@@ -129,7 +129,6 @@ def test_narrowing_options_are_printed_as_shell_words() -> None:
     usual = {f"conformance_{attribute(name)}": option.usual for name, option in OPTIONS.items()}
     given = {
         "conformance_rule": ["auth.*", "list.walk"],
-        "conformance_shard": "1/2",
         "conformance_read_only": True,
         "conformance_effort": "deep",
         "conformance_rate": 5.0,
@@ -138,7 +137,7 @@ def test_narrowing_options_are_printed_as_shell_words() -> None:
     option = SimpleNamespace(**{**usual, **given}, **own, lf=False, pyargs=False)
     config = SimpleNamespace(option=option, args=[], invocation_params=SimpleNamespace(dir=Path()))
     assert shlex.split(" ".join(narrowed(config))) == [
-        "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "--shard", "1/2", "--read-only", "-x",
+        "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "--read-only", "-x",
     ]  # fmt: skip
 
 

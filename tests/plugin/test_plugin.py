@@ -46,7 +46,7 @@ def test_embedded_run_conforms_and_says_what_it_did(conforming: Any) -> None:
 
 def test_every_format_is_written(conforming: Any) -> None:
     names = {path.name for path in conforming.folder.iterdir() if path.is_file()}
-    assert {"results.json", "report.html", "report.sarif", "junit.xml", "summary.md", "badge.svg"} <= names
+    assert {"results.json", "report.html", "summary.md"} <= names
 
 
 def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
@@ -149,7 +149,6 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
     [
         (["--target", "missing.toml"], "missing.toml"),
         (["--base-url", "ftp://example.com"], "--base-url"),
-        (["--shard", "6/5"], "--shard"),
         (["--rule", "auth.nonsense"], "--rule"),
         (["--rule", "wallet.duplicate@listAccounts"], "wallet.duplicate"),
         (["--fail-on", "open"], "--fail-on"),
@@ -162,7 +161,6 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
         (["--request-timeout", "-1"], "a number of seconds"),
         (["--seed", "x"], "--seed"),
         (["--known-failures", "missing.toml"], "missing.toml"),
-        (["--pinned-choices", "missing.toml"], "missing.toml"),
     ],
 )
 def test_wrong_usage_is_one_paragraph(arguments: list[str], named: str, tmp_path: Path) -> None:

@@ -23,11 +23,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.cli.merge import merged
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
-from conformance.report import view
+from conformance.report.comparison import load as results
 from tests.faults.catalogue import Fault, load
 from tests.prove import pool, selection
 from tests.support.running import run, write_target
@@ -37,14 +36,13 @@ from tests.variants.policies import DailyLimit, FewOfEach
 from tests.variants.serving import serving
 from tests.variants.variant import Variant
 
-#: Name of a spread -> options of each of its runs, whose results are merged.
-SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "one lane": (("--lanes", "1"),),
-    "16 lanes": (("--lanes", "16"),),
-    "-n 2": (("--lanes", "1", "-n", "2"),),
-    "3 merged shards": tuple(("--lanes", "1", "--shard", f"{part}/3") for part in (1, 2, 3)),
-    "another seed": (("--lanes", "6", "--seed", "2"),),
-    "a busy machine": (("-n", "2", "--seed", "3"),),
+#: Name of a spread -> options of its run.
+SPREADS: dict[str, tuple[str, ...]] = {
+    "one lane": ("--lanes", "1"),
+    "16 lanes": ("--lanes", "16"),
+    "-n 2": ("--lanes", "1", "-n", "2"),
+    "another seed": ("--lanes", "6", "--seed", "2"),
+    "a busy machine": ("-n", "2", "--seed", "3"),
 }
 
 #: The spread during which other processes load every core.
@@ -117,17 +115,11 @@ def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) 
     it has no results."""
     with judged.serving() as tables, busy() if spread == BUSY else contextlib.nullcontext():
         target = write_target(folder / "target.toml", tables)
-        parts = []
-        for number, more in enumerate(SPREADS[spread]):
-            reports = folder / f"{spread} {number}"
-            words = (f"--target={target}", "--seed", "1", *options, *more)
-            outcome = run(*words, folder=reports, timeout=1800)
-            # A shard may have no tests.
-            if outcome.status not in (0, 1, 5, 6):
-                raise RuntimeError(f"{spread}: exit status {outcome.status}:\n{outcome.output[-2000:]}")
-            if (reports / "results.json").exists():
-                parts.append(view.load(reports))
-    document = merged(parts) if len(SPREADS[spread]) > 1 else parts[0]
+        words = (f"--target={target}", "--seed", "1", *options, *SPREADS[spread])
+        outcome = run(*words, folder=folder / spread, timeout=1800)
+        if outcome.status not in (0, 1, 6):
+            raise RuntimeError(f"{spread}: exit status {outcome.status}:\n{outcome.output[-2000:]}")
+        document = results(folder / spread)
     return {case.key: str(case.verdict) for case in document.cells}
 
 

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from conformance.report import view
+from conformance.report.comparison import load
 from tests.prove import pool, selection
 from tests.support.running import run, write_target
 from tests.variants.drawn import drawn
@@ -80,7 +80,7 @@ def judged(job: tuple[int, str]) -> str:
             return f"{server}exit status {outcome.status}\n{outcome.output[-2000:]}"
         blamed = [
             case.key
-            for case in view.load(folder).cells
+            for case in load(folder).cells
             if case.verdict in BLAMED and case.rule not in variant.breaks
         ]
         if blamed:

@@ -1,30 +1,13 @@
-"""The commands `conformance report`, `rules` and `explain`."""
+"""The commands `conformance rules` and `explain`."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conformance.cli.main import main
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level
-from conformance.judge.findings import Verdict
-from conformance.report.write import FORMATS, write_all
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The report folder of a run, as the current folder."""
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    results = whole_run(
-        None, finding("list.walk", "listWallets", Verdict.FAILED, got="é \x00 \ud800 <b>", exchanges=[1])
-    )
-    keep(results, exchange(1, '{"name": "é<b>"}'.encode()))
-    write_all(document(results), tmp_path)
-    return tmp_path
 
 
 def failing(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -34,70 +17,6 @@ def failing(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert not captured.out
     assert captured.err.count("\n") == 1
     return captured.err
-
-
-def test_reports_made_anew_are_those_of_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [file for file, _ in FORMATS.values()]
-    before = {file: (folder / file).read_bytes() for file in files}
-    for file in files:
-        (folder / file).unlink()
-    assert main(["report", str(folder)]) == 0
-    assert {file: (folder / file).read_bytes() for file in files} == before
-    assert capsys.readouterr().out.split() == [str(folder / file) for file in files]
-
-
-def test_one_format_goes_where_it_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(
-            [
-                "report",
-                str(folder / "results.json"),
-                "--junit",
-                "-",
-                "--html",
-                str(folder / "new" / "page.html"),
-            ]
-        )
-        == 0
-    )
-    assert (folder / "new" / "page.html").read_bytes() == (folder / "report.html").read_bytes()
-    assert (folder / "junit.xml").read_text("utf-8") in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("{", ["not JSON"]),
-        ("[1]", ["not the results of a run"]),
-        ('{"format": 3}', ["not the results of a run"]),
-        ('{"format": "2.0"}', ["2.0", "1.2"]),
-        ('{"format": "1.0"}', ["results.schema.json", "`suite`"]),
-        ("[" * 100_000, ["not JSON"]),
-    ],
-)
-def test_files_that_are_no_results_are_refused_in_one_paragraph(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, names: list[str]
-) -> None:
-    (tmp_path / "results.json").write_text(text, "utf-8")
-    error = failing(capsys, "report", str(tmp_path))
-    assert all(name in error for name in names)
-
-
-def test_a_damaged_result_is_named_by_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made: dict[str, Any] = json.loads((folder / "results.json").read_text("utf-8"))
-    made["cells"][3]["verdict"] = 7
-    (folder / "results.json").write_text(json.dumps(made), "utf-8")
-    assert "$.cells[3].verdict" in failing(capsys, "report", str(folder))
-
-
-def test_a_missing_result_and_a_folder_that_can_not_be_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "no such results file" in failing(capsys, "report", str(folder / "none.json"))
-    (folder / "file").write_text("", "utf-8")
-    assert "cannot be written" in failing(
-        capsys, "report", str(folder), "--html", str(folder / "file" / "report.html")
-    )
 
 
 # ---------------------------------------------------------------------- rules

@@ -15,7 +15,6 @@ from conformance.report import commands
 from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.html import CAUSES, html
 from conformance.report.known_failures import KnownFailures
-from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import REPLAY, WALK, document, exchange, finding, keep, whole_run
 
 PAGES = ("list.pages", "listWallets")
@@ -60,16 +59,6 @@ def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
         shown.cssselect("main")[0]
     )
     assert "outdated" in shown.findtext(".//title")
-
-
-def test_choices_that_differ_from_pinned_ones_are_set_side_by_side() -> None:
-    place = ("http.success-status", "createAccount")
-    pinned = PinnedChoices({(*place, "status of a success"): "201"}, "pinned.toml")
-    shown = page(
-        finding(*place, Verdict.OBSERVED, observations={"status of a success": "200"}), pinned=pinned
-    )
-    rows = [text(row) for row in shown.cssselect("section[aria-labelledby=observed] tr")]
-    assert "http.success-status createAccount status of a success 201 200" in rows
 
 
 def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(
@@ -142,8 +131,8 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> N
             "pytest --pyargs conformance --seed 7 --target 'my server.toml' --base-url http://x",
         ),
         (
-            {"rule": "auth.* list.walk@listWallets", "-m": "not fuzz", "fail-on": "implied", "shard": "1/2"},
-            "pytest --pyargs conformance --rule 'auth.*' --rule list.walk@listWallets --shard 1/2 "
+            {"rule": "auth.* list.walk@listWallets", "-m": "not fuzz", "fail-on": "implied"},
+            "pytest --pyargs conformance --rule 'auth.*' --rule list.walk@listWallets "
             "--fail-on implied -m 'not fuzz' --seed 7",
         ),
         (

@@ -1,4 +1,4 @@
-"""The terminal summary of a run, and GitHub annotations."""
+"""The terminal summary of a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report import write
-from conformance.report.building import build
 from conformance.report.terminal import summary
-from tests.support.report_samples import TARGET, WALK, document, finding, run_info, whole_run
+from tests.support.report_samples import WALK, document, finding, whole_run
 
 
 def lines_of(results: Ledger, *, width: int = 100, verbose: bool = False, **changes: Any) -> list[str]:
@@ -108,19 +106,3 @@ def test_reasons_with_one_cure_are_one_entry() -> None:
     start = lines.index("   3 cases: refused: funds (and 1 similar reason)")
     assert lines[start + 1] == "   remedy     Give it funds."
     assert not any("an odd one" in line for line in lines)
-
-
-# ---------------------------------------------------------------------- GitHub
-
-
-def test_annotations_are_single_escaped_commands() -> None:
-    results = whole_run(
-        None,
-        finding(*WALK, Verdict.FAILED, got="a%b\r\n::error::c"),
-        finding("auth.unknown-key-status", "listAccounts", Verdict.WARNING),
-    )
-    found = write.annotations(document(results))
-    assert [line.partition(" ")[0] for line in found] == ["::error", "::error", "::warning"]
-    assert "a%25b" in found[1]
-    assert all("\n" not in line and "\r" not in line for line in found)
-    assert build(results, TARGET, run_info()).verdict.exit_status == 1

@@ -11,7 +11,6 @@ from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.report.document import KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
-from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import finding, whole_run
 
 CELLS = [(rule.id, operation) for rule in RULES.values() for operation in rule.operations]
@@ -67,9 +66,4 @@ def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
         "fail_on": draw(st.sampled_from([Level.REQUIRED, Level.IMPLIED])),
         "interrupted": draw(st.sampled_from(["", "", "", "stopped from the keyboard"])),
         "known": draw(st.sampled_from([None, KnownFailures(entries, "known.toml")])),
-        "pinned": draw(
-            st.sampled_from(
-                [None, PinnedChoices({("http.success-status", "createAccount", "status"): "201"})]
-            )
-        ),
     }

@@ -190,11 +190,6 @@ class Values:
         _duration,
         limit="run_timeout",
     )
-    read_only: bool = _option(
-        "send only reads, and requests that every conforming server refuses",
-        narrows=True,
-        page="judge-my-server.md#where-data-matters",
-    )
     dry_run: bool = _option(
         "send nothing; list what the run would send, by rule and, with -v, by operation", recorded=False
     )

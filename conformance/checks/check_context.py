@@ -14,7 +14,7 @@ from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
 from conformance.judge import ledger
 from conformance.judge.expectations import Expectation, unusable
-from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
+from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.judge.ledger import Entry, Gap
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, race, simultaneous
@@ -22,7 +22,6 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import purpose_of
 from conformance.world.habits import describe_delay, eventually
-from conformance.world.read_only import NOT_SENT, withheld
 from conformance.world.run_context import RunContext
 
 R = TypeVar("R")
@@ -59,8 +58,7 @@ class CheckContext:
     def valid(self) -> Call:
         """Builds a valid call of the check's operation, each in a new account where it can succeed only once
         in one (a wallet of one pair)."""
-        fresh = self.operation.traits.once and not self.run.read_only
-        return self.account(fresh=fresh).call(self.operation.id)
+        return self.account(fresh=self.operation.traits.once).call(self.operation.id)
 
     # ------------------------------------------------------------------ sending
 
@@ -106,10 +104,7 @@ class CheckContext:
         reason where that cannot be told."""
         judged = ledger.judge(expectation, exchanges, self.target, cause)
         if judged.outcome.good is None:
-            stop = LeftOut(NOT_SENT) if any(map(withheld, exchanges)) else None
-            self.skip_judgement(
-                rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause, stop=stop
-            )
+            self.skip_judgement(rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause)
             return False
         return self.entries[rule].take(judged)
 
@@ -126,8 +121,7 @@ class CheckContext:
         `stop`, the exception behind it, replace those given."""
         numbers = tuple(exchange.number for exchange in exchanges)
         gap = Gap.of(stop, numbers) if stop else Gap(reason, cause, remedy, numbers)
-        # An option that left the request out is told in its own words.
-        self.entries[rule].gaps.append(gap if gap.left_out else replace(gap, reason=reason))
+        self.entries[rule].gaps.append(replace(gap, reason=reason))
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""

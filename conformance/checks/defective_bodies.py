@@ -16,7 +16,7 @@ from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, judge_pair
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive, LeftOut
+from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.world.account import AccountFixture, call, identifier, renewed
@@ -61,8 +61,8 @@ class DefectiveBodies(Engine):
         try:
             accepted_body(self.fixture, self.operation, shape)
         except Inconclusive as stop:
-            left_out, before = isinstance(stop, LeftOut), earliest(ctx)
-            if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds and not left_out:
+            before = earliest(ctx)
+            if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds:
                 if before is None:
                     raise
                 # At a quota, a defect may still be refused with another error.

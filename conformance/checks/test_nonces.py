@@ -176,7 +176,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     top, *children = parameters(operation.id)
     for child in children:
         yield f"for an unknown {child}", probes.usual({child: UNKNOWN})
-    if probes.ctx.target.secondary is not None and not probes.ctx.run.read_only:
+    if probes.ctx.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
             yield f"for another organization's {top}", probes.usual({top: FOREIGN})
     if operation.is_list:

@@ -89,7 +89,7 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
     """Requests that fail authentication and have another defect as well (unknown or foreign ids, bodies,
     queries, invalid or used idempotency keys) are answered with an authentication error."""
     probes = AuthProbes(ctx)
-    fixture = ctx.account(fresh=ctx.operation.traits.once and not ctx.run.read_only)
+    fixture = ctx.account(fresh=ctx.operation.traits.once)
     first = fixture.call(ctx.operation.id)
     used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
     elsewhere, there = probes, Engine(ctx, lambda: fixture)

@@ -43,8 +43,6 @@ class Examination:
     exchanges: list[Exchange] = field(default_factory=list)
     clock: ServerClock = field(default_factory=ServerClock)
     budget: Budget | None = None
-    #: Create nothing: list accounts instead.
-    read_only: bool = False
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.target)
@@ -79,9 +77,7 @@ class Examination:
         return self.send(organization, request.signed(**asdict(auth)) if auth else request)
 
     def created(self, organization: Organization) -> Exchange:
-        """Creates an account, or lists accounts if `read_only`."""
-        if self.read_only:
-            return self.listed(organization)
+        """Creates an account."""
         ids = {"customer_id": organization.customer_id}
         return self.send(organization, call("createAccount", ids, self.samples.account()))
 

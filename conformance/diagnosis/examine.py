@@ -33,10 +33,9 @@ def preflight(
     transport: httpx.BaseTransport | None = None,
     *,
     budget: Budget | None = None,
-    read_only: bool = False,
 ) -> Examination:
     """Examines a target before a run. Raises InputError, with one paragraph, if it cannot be judged."""
-    examination = examine(target, transport, thorough=False, budget=budget, read_only=read_only)
+    examination = examine(target, transport, thorough=False, budget=budget)
     if stopped := examination.stopped:
         raise InputError(printable(Redactor(target).text(stopped.text)))
     return examination
@@ -48,14 +47,13 @@ def examine(
     *,
     thorough: bool = True,
     budget: Budget | None = None,
-    read_only: bool = False,
 ) -> Examination:
     """Sends a few requests, about a dozen if `thorough`, and diagnoses the target.
 
     Without a transport it makes one and closes it. Requests count toward `budget`.
     """
     used = transport or Transport(target.tls)
-    examination = Examination(target, used, budget=budget, read_only=read_only)
+    examination = Examination(target, used, budget=budget)
     try:
         _examine(examination, thorough)
     finally:

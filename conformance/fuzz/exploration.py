@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
+from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.ledger import Entry
 from conformance.target.applicability import absent
 from conformance.world.run_context import RunContext
@@ -52,8 +52,6 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
             if reason := absent(RULES[rule], operation, run.target):
                 return [entry.finding(NotApplicable(reason))]
             try:
-                if run.read_only:
-                    raise LeftOut("generated requests may change something (--read-only)")
                 findings = function(run, part, settings, name)
                 # Hypothesis may have caught an Inconclusive that ends the run.
                 run.answering()

@@ -193,10 +193,6 @@ class Inconclusive(Exception):
         self.findings: list[Finding] = []
 
 
-class LeftOut(Inconclusive):
-    """An option of the run excludes what a check needs, as if it were not selected."""
-
-
 class NotApplicable(Exception):
     """The target file declares that what a check needs is absent."""
 

@@ -23,7 +23,6 @@ from conformance.judge.findings import (
     Finding,
     Inconclusive,
     Judgement,
-    LeftOut,
     NotApplicable,
     Verdict,
 )
@@ -62,7 +61,7 @@ def judge(
 class Gap:
     """Reason why a rule was not judged, the rule whose violation may have caused it, and a remedy.
 
-    `left_out`: an option excluded it, or there was no occasion; irrelevant if other checks judged the rule.
+    `left_out`: there was no occasion; irrelevant if other checks judged the rule.
     `declared`: the target file declares absent what it needs.
     """
 
@@ -78,7 +77,7 @@ class Gap:
         """The gap that an exception causes."""
         if isinstance(stop, NotApplicable):
             return cls(stop.reason, declared=True)
-        return cls(stop.reason, stop.cause, stop.remedy, tuple(exchanges), isinstance(stop, LeftOut))
+        return cls(stop.reason, stop.cause, stop.remedy, tuple(exchanges))
 
 
 @dataclass

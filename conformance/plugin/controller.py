@@ -24,7 +24,6 @@ from conformance.fuzz.engine.database import open_database
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
-from conformance.plugin.known import Numbers
 from conformance.plugin.lanes import FEWEST, generated_time, suggested
 from conformance.plugin.options import Options
 from conformance.plugin.plan import QUICK_WORKERS, Plan, budget, cases, judged_by
@@ -112,7 +111,7 @@ class Controller:
                 wait_for(target.base_url, self.options.wait, tell, target.tls)
             tell(printable(f"conformance: examining {target.base_url}"))
             first = budget(target.limits, self.started)
-            examined = preflight(target, budget=first, read_only=self.options.read_only)
+            examined = preflight(target, budget=first)
             self._latency, self._ahead = latency(examined), examined.clock.offset
             paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
             self._spent = first.used[Quantity.REQUESTS]
@@ -146,8 +145,7 @@ class Controller:
 
     def announce(self, planned: Plan) -> None:
         """Records the announcement of the run."""
-        told = planned.total
-        self.ledger.announced = astuple(Numbers(told.requests) if self.options.read_only else told)
+        self.ledger.announced = astuple(planned.total)
 
     def close(self) -> None:
         """Stops the embedded server and removes temporary files; may be called twice."""

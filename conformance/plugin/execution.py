@@ -155,7 +155,6 @@ class Executor:
                 scope=options.scope,
                 replay_folder=folder / "replays",
                 budget=allowed,
-                read_only=options.read_only,
                 ahead=data["ahead"],
             )
 

@@ -163,12 +163,9 @@ def told(numbers: Numbers) -> str:
     )
 
 
-def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: bool = False) -> str:
+def bounded(plan: Plan, seconds: float | None, limit: int | None) -> str:
     """The announcement in words: what a run on a conforming server takes, and its upper bounds, given the
     seconds of generated requests and the limit of requests."""
-    if read_only:
-        fewer = min(plan.total.requests, limit or plan.total.requests)
-        return f"less than {count(fewer, 'request')}, which read or must be refused; nothing is created"
     more = f" and those of {count(plan.unknown, 'unmeasured test')}" if plan.unknown else ""
     text = f"about {told(plan.total)}{more}, on a conforming server"
     if plan.most is None:
@@ -252,7 +249,7 @@ def listing(plan: Plan, options: Options, target: Target | None) -> Iterator[str
     yield f"A request serves several rules, so that rows add up to more than the run; {judged} rules of every"
     yield "response are judged on whatever is sent."
     limit = options.limits.get("max_requests", target.limits.max_requests if target else None)
-    whole = bounded(plan, options.fuzz_time, None if limit is None else int(limit), options.read_only)
+    whole = bounded(plan, options.fuzz_time, None if limit is None else int(limit))
     yield f"In all {whole}. Nothing was sent."
 
 

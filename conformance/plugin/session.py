@@ -105,7 +105,7 @@ class Run:
             return "no requests"
         limit = self.controller.target.limits.max_requests
         options = self.controller.options
-        told = bounded(planned, options.fuzz_time, limit, options.read_only)
+        told = bounded(planned, options.fuzz_time, limit)
         rate = self.controller.target.limits.requests_per_second
         return f"{told}; {duration(planned.total.requests / rate)} at {rate:.2g} a second" if rate else told
 

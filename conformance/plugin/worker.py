@@ -63,11 +63,10 @@ class Worker:
         scope: Scope = EVERYTHING,
         replay_folder: Path | None = None,
         budget: Budget | None = None,
-        read_only: bool = False,
         ahead: float = 0.0,
     ) -> None:
         self.index = index
-        self.run = RunContext(target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only)
+        self.run = RunContext(target, first_number=index * 1_000_000 + 1, budget=budget)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +64,6 @@ def sections(
         ("Known failures", "unsure"): _known(document),
         ("Known failures to delete", "bad"): _stale(document),
         ("Inconclusive: neither passed nor failed", "unsure"): _inconclusive(document, verbose),
-        ("Not judged by a run that only reads", ""): _left_out(document),
         ("Errors of the suite itself", "bad"): _errors(document),
     }
     for (title, tone), entries in found.items():
@@ -172,14 +170,6 @@ def _inconclusive(document: Document, verbose: bool) -> Iterator[SummaryLine]:
         remedy = (Fact("remedy", one_line(group.remedy)),) if group.remedy else ()
         rules = Fact("rules", _names((case.rule for case in group.cases), verbose))
         yield SummaryLine(f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules))
-
-
-def _left_out(document: Document) -> Iterator[SummaryLine]:
-    """Cases that a read-only run could not judge, by reason."""
-    cases = document.cells if "read-only" in document.run.options else []
-    reasons = Counter(case.summary for case in cases if case.verdict is Verdict.NOT_RUN and case.summary)
-    for reason, number in reasons.most_common():
-        yield SummaryLine(f"{count(number, 'case')}: {one_line(reason)}")
 
 
 def _errors(document: Document) -> Iterator[SummaryLine]:

@@ -94,7 +94,6 @@ class Client:
         nonces: Nonces | None = None,
         numbers: Iterable[int] | None = None,
         watchers: Sequence[Callable[[Exchange], None]] = (),
-        guard: Callable[[Client, Prepared], str] | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.organization = organization
@@ -105,8 +104,6 @@ class Client:
         self.timeouts = timeouts or TimeoutPolicy()
         self.nonces = nonces or Nonces()
         self.watchers = list(watchers)
-        #: Returns the reason why a request may not be sent; empty if it may.
-        self.guard = guard
         self._numbers = iter(numbers if numbers is not None else count(1))
         address = urlsplit(self.base_url)
         self._prefix = address.path.encode()
@@ -234,9 +231,8 @@ class Client:
         return [first, second]
 
     def admit(self, prepared: Prepared, turn: str | None = None) -> None:
-        """Asks guard and budget whether a request may be sent; `turn` is the budget's answer, if known."""
-        reason = self.guard(self, prepared) if self.guard is not None else ""
-        prepared.withheld = reason or (self.budget.take() if turn is None else turn)
+        """Asks the budget whether a request may be sent; `turn` is the budget's answer, if known."""
+        prepared.withheld = self.budget.take() if turn is None else turn
 
     def transmit(self, prepared: Prepared) -> Exchange:
         """Sends a prepared request exactly once; watchers do not see its exchange."""

@@ -130,7 +130,7 @@ class Failure(StrEnum):
     #: Untrusted certificate, or failed handshake.
     UNTRUSTED = "untrusted"
     UNSENDABLE = "unsendable"
-    #: Not sent, because of the budget or a guard.
+    #: Not sent, because of the budget.
     WITHHELD = "withheld"
     #: Timeout of connecting.
     NOT_CONNECTED = "not connected"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
 _ACCOUNT, _BENEFICIARY = Key[Exchange]("account"), Key[Exchange]("beneficiary")
-_NOBODY = Key[str]("nobody")
 
 
 def call(operation: str, ids: Mapping[str, str], body: Any = None, **changes: Any) -> Call:
@@ -85,7 +84,6 @@ class AccountFixture:
         self._business = business
         self._restyle = restyle
         self.client = run.client(organization)
-        self._organization = organization
         #: The customer that owns the account.
         self.home = customer_id or self.client.organization.customer_id
         self._parts = RunCache()
@@ -110,9 +108,6 @@ class AccountFixture:
 
     @property
     def account_id(self) -> str:
-        if self._account_id is None and self.run.read_only:
-            ids = {"customer_id": self.customer_id}
-            self._account_id = self.run.found(self._organization, "listAccounts", ids)
         return self._account_id or identifier(self.account)
 
     def works_in(self, account_id: str) -> bool:
@@ -160,30 +155,16 @@ class AccountFixture:
 
     @property
     def virtual_account_id(self) -> str:
-        if self.run.read_only:
-            ids = {"account_id": self.account_id}
-            return self.run.found(self._organization, "listVirtualAccounts", ids)
         return identifier(self.virtual_account)
 
     # ------------------------------------------------------------------ calls
 
     def ids(self, operation: str) -> dict[str, str]:
         """The path parameters of an operation in this fixture."""
-        changes = OPERATIONS[operation].method != "GET"
-        found = {
-            name: self._nobody
-            if name == "beneficiary_id" and changes and self.run.read_only
-            else getattr(self, name)
-            for name in OPERATIONS[operation].path_parameters
-        }
+        found = {name: getattr(self, name) for name in OPERATIONS[operation].path_parameters}
         if "customer_id" in found and "account_id" in found:
             found["customer_id"] = self.run.accounts.customer_of(found["account_id"], self.home)
         return found
-
-    @property
-    def _nobody(self) -> str:
-        """The id of a beneficiary that does not exist: a read-only run cannot create one, nor list one."""
-        return self._parts.get(_NOBODY, lambda: f"bene_{secrets.token_hex(12)}")
 
     def call(self, operation: str, body: Any = None) -> Call:
         """A valid call of an operation in this fixture, with a valid body unless one is given."""
@@ -208,12 +189,8 @@ class AccountFixture:
                 return samples.beneficiary()
             case "" if TRAITS[operation].subset_of:
                 return {"note": samples.beneficiary()["note"]}
-            case "payout_destination" if self.run.read_only:
-                return samples.bank_accounts()[0]
             case "payout_destination":
                 return self.run.bank_account(self)
-            case "payout" if self.run.read_only:
-                return samples.payout(self._nobody, f"dest_{secrets.token_hex(12)}", "USD")
             case "payout":
                 return samples.payout(*self.run.payee(self))
             case "virtual_account":

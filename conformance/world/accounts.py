@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from conformance.contract.operations import match
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive, LeftOut
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, Place, call
-from conformance.world.read_only import NOT_MADE
 from conformance.world.samples import with_marks
 
 if TYPE_CHECKING:
@@ -42,9 +41,6 @@ PURPOSES: Mapping[str, Place] = {
     "tenant": Place.FIRST,
     "sibling tenant": Place.SECOND,
 }
-
-#: Purposes for which a read-only run uses the shared account.
-_SHAREABLE = ("authentication", "hostile", "invalid bodies")
 
 #: Fallbacks that must belong to the same customer.
 _TENANTS = (Place.FIRST, Place.SECOND)
@@ -83,7 +79,7 @@ class Accounts:
 
         A `fresh` fixture has resources of its own in a new account (for payouts: the funded one) and is not
         cached. `below`: the check works below a beneficiary, so that the shared account will do, until one
-        has been full. Raises KeyError for an unknown purpose, LeftOut in a read-only run."""
+        has been full. Raises KeyError for an unknown purpose."""
         run, primary = self._run, self._run.target.primary
         whole, _, part = purpose.partition("/")
         place = PURPOSES[whole]
@@ -92,10 +88,8 @@ class Accounts:
         if purpose == "payouts" and owner == "primary" and primary.funded_account_id is not None:
             fixture = AccountFixture(run, account_id=primary.funded_account_id)
         else:
-            if purpose == "payouts" or (run.read_only and whole in _SHAREABLE):
+            if purpose == "payouts":
                 purpose, place = "shared", PURPOSES["shared"]
-            if run.read_only and (fresh or purpose not in ("shared", *_MARKED)):
-                raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
             if fresh:
                 place = Place.BELOW if below else Place.EMPTY
             shared = fresh and below and not self._left

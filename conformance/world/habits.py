@@ -159,7 +159,7 @@ def room(
         if each.refused and each.operation in LIMITED and not request_problems(each.operation, each.call.body)
     ]
     left = run.cache.find(_LEFT) or 0
-    if run.read_only or not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
+    if not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
         return None
     if refused[-1].operation == "createAccount":
         of_accounts = OPERATIONS[operation].resource == "account"

@@ -292,7 +292,7 @@ def account_with_wallets(run: RunContext) -> str:
     """Returns the id of an account of the first customer in which the run has made two wallets, after making
     them where there is none yet; "" where the server refuses that."""
     if not (held := _with_wallets(run)):
-        # A read-only run, or one that gets no account, does without.
+        # A run that gets no account does without.
         with contextlib.suppress(Inconclusive):
             fixture = run.account("created")
             for body in run.samples.wallets()[:2]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import httpx
 
-from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.contract.operations import request_problems
 from conformance.judge.comparison import objects
-from conformance.judge.findings import Inconclusive, InternalError, LeftOut, NotApplicable
+from conformance.judge.findings import Inconclusive, InternalError, NotApplicable
 from conformance.judge.invariants import Invariants
 from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
@@ -29,7 +28,6 @@ from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
 from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, found, within
 from conformance.world.made import MadeList
-from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads, withheld
 from conformance.world.samples import Samples
 
 #: Operation -> members of the target file that can remedy a refused sample.
@@ -47,7 +45,6 @@ SAMPLE_REMEDIES = {
 
 _PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
 _BANK = Key[int]("which bank details the server accepts")
-_REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
 
 #: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
@@ -67,10 +64,8 @@ class RunContext:
         *,
         first_number: int = 1,
         budget: Budget | None = None,
-        read_only: bool = False,
     ) -> None:
         self.target = target
-        self.read_only = read_only
         #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
         #: tests replace it.
         self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
@@ -100,7 +95,6 @@ class RunContext:
         self._nonces = Nonces()
         self._transport = transport or Transport(target.tls)
         self._clients: dict[str, Client] = {}
-        self._reads = Reads(target, self.clock.now, self._refused)
         self.accounts = Accounts(self)
         #: The fixture of a purpose.
         self.account = self.accounts.account
@@ -111,7 +105,7 @@ class RunContext:
     def alone(self) -> RunContext:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
         common, but accounts and cache of its own."""
-        other = RunContext(self.target, self._transport, budget=self.budget, read_only=self.read_only)
+        other = RunContext(self.target, self._transport, budget=self.budget)
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
         other._numbers, other.lost, other.before = self._numbers, self.lost, self.record
         return other
@@ -149,7 +143,6 @@ class RunContext:
                 nonces=self._nonces,
                 numbers=self._numbers,
                 watchers=[self._watch],
-                guard=self._reads.reason if self.read_only else None,
             )
         return self._clients[organization]
 
@@ -166,11 +159,6 @@ class RunContext:
         if not exchange.repeated:
             self._look_for_server(exchange)
         self.made.inspect(exchange)
-        if self.read_only and exchange.succeeded and exchange.method not in READS:
-            self.budget.stop(
-                f"{exchange.method} {exchange.call.path[:120]} was accepted, which had to be refused and may "
-                "have changed something: nothing was sent after that (--read-only)"
-            )
         self.invariants.inspect(exchange)
 
     def _look_for_server(self, exchange: Exchange) -> None:
@@ -203,34 +191,8 @@ class RunContext:
     def sent_all(self, exchanges: Iterable[Exchange]) -> None:
         """Raises Inconclusive if one of the exchanges was withheld."""
         for exchange in exchanges:
-            if withheld(exchange):
-                raise LeftOut(NOT_SENT)
             if exchange.failure is Failure.WITHHELD:
                 raise Inconclusive(exchange.error or "", MORE)
-
-    def _refused(self, organization: str, path: str) -> bool:
-        """True if the server answers 403 when an organization reads a path."""
-
-        def ask() -> bool:
-            exchange = self.client(organization).send(Call(None, "GET", path), "is this another's?")
-            return exchange.status == 403
-
-        return self.cache.get(_REFUSED.of(f"{organization} {path}"), ask)
-
-    def found(self, organization: str, operation: str, ids: Mapping[str, str]) -> str:
-        """The id of the first element of a list, for a read-only run. Raises LeftOut for an empty list."""
-
-        def ask() -> str:
-            client = self.client(organization)
-            request = Call(operation, "GET", OPERATIONS[operation].path.format(**ids))
-            exchange = self.send(client, request, f"{operation}: is there one to work on?")
-            for item in objects(exchange.get("items")):
-                # Only an id that needs no percent-encoding.
-                if isinstance(value := item.get("id"), str) and re.fullmatch("[A-Za-z0-9_-]+", value):
-                    return value
-            raise LeftOut(f"{operation} shows nothing to work on, and {NOT_MADE}")
-
-        return self.cache.get(_FOUND.of(f"{organization} {operation} {sorted(ids.values())}"), ask)
 
     # ------------------------------------------------------------------ sending
 

@@ -129,7 +129,6 @@ def test_narrowing_options_are_printed_as_shell_words() -> None:
     usual = {f"conformance_{attribute(name)}": option.usual for name, option in OPTIONS.items()}
     given = {
         "conformance_rule": ["auth.*", "list.walk"],
-        "conformance_read_only": True,
         "conformance_effort": "deep",
         "conformance_rate": 5.0,
     }
@@ -137,7 +136,7 @@ def test_narrowing_options_are_printed_as_shell_words() -> None:
     option = SimpleNamespace(**{**usual, **given}, **own, lf=False, pyargs=False)
     config = SimpleNamespace(option=option, args=[], invocation_params=SimpleNamespace(dir=Path()))
     assert shlex.split(" ".join(narrowed(config))) == [
-        "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "--read-only", "-x",
+        "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "-x",
     ]  # fmt: skip
 
 
@@ -158,7 +157,7 @@ def test_given_options_are_repeated_in_the_command() -> None:
     words = shlex.split(commands.again(given, 7))
     left_out = [name for name in given if name not in words and f"--{name}" not in words]
     assert left_out == ["lanes"]
-    assert "read-only" in given and "wait" not in given
+    assert "wait" not in given
 
 
 def test_default_values_are_not_repeated_in_the_command() -> None:

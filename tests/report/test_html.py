@@ -136,9 +136,9 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> N
             "--fail-on implied -m 'not fuzz' --seed 7",
         ),
         (
-            {"effort": "quick", "read-only": "True", "known-failures": "known ones.toml", "rate": "20.0"},
+            {"effort": "quick", "known-failures": "known ones.toml", "rate": "20.0"},
             "pytest --pyargs conformance --effort quick --known-failures 'known ones.toml' --rate 20.0 "
-            "--read-only --seed 7",
+            "--seed 7",
         ),
         (
             {"load": "--users 50 --headless", "target": "t.toml", "rate": "20.0"},

@@ -14,7 +14,6 @@ from conformance.judge.findings import (
     Finding,
     Inconclusive,
     Judgement,
-    LeftOut,
     NotApplicable,
     Verdict,
 )
@@ -43,10 +42,8 @@ def judgement(good: bool, *numbers: int, got: str = "201") -> Judgement:
         (entry(OPEN, judged=1), None, "observed", True, ""),
         (entry(gaps=[Gap("no answer")]), None, "inconclusive", True, "no answer"),
         (entry(gaps=[Gap("no answer")], judged=1), None, "passed", True, ""),
-        (entry(gaps=[Gap.of(LeftOut("--read-only"))]), None, "inconclusive", False, "--read-only"),
         (entry(unless_judged=Gap("no payouts", declared=True)), None, "not applicable", True, "no payouts"),
         (entry(judged=1), Inconclusive("lost"), "inconclusive", True, "lost"),
-        (entry(judged=1), LeftOut("--read-only"), "inconclusive", False, "--read-only"),
         (entry(judged=1), NotApplicable("no payouts"), "not applicable", True, "no payouts"),
         (entry(violations=[judgement(False, 1)]), Inconclusive("lost"), "failed", True, None),
     ],

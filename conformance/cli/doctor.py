@@ -1,7 +1,7 @@
 """`conformance doctor`: examines a target before a run.
 
-Sends a dozen requests and reports each problem with its remedy. Exit status: 0 no problem, 4 the target
-cannot be judged, 6 some rules would stay inconclusive.
+Sends a dozen requests and reports each problem with its remedy. Exit status: 0 no problem, 4 wrong usage or
+a target that cannot be judged, 6 some rules would stay inconclusive.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import textwrap
 
 from conformance._text import count, milliseconds
 from conformance.cli.main import add_base_url, add_target
-from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import examine, sentences
 from conformance.target.file import load
 
-#: Exit status if nothing can be judged, and if only some rules cannot; as in a run.
-UNUSABLE, INCOMPLETE = 4, 6
+#: Exit status of wrong usage or if nothing can be judged, and if only some rules cannot; as in a run.
+WRONG_USAGE, INCOMPLETE = 4, 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,29 +32,17 @@ def run(options: argparse.Namespace) -> int:
     examination = examine(target)
     for diagnosis in sentences(examination):
         print(f"\n{'✗' if diagnosis.stops else '!'} {diagnosis.name}")
-        print(
-            textwrap.fill(
-                diagnosis.text, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-            )
-        )
-    print(f"\n{_conclusion(examination)}")
-    if examination.stopped:
-        return UNUSABLE
-    return INCOMPLETE if examination.diagnoses else 0
-
-
-def _conclusion(examination: Examination) -> str:
+        print(textwrap.indent(textwrap.fill(diagnosis.text, 96, break_on_hyphens=False), "  "))
     answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
-    sent = count(len(examination.exchanges), "request")
     speed = f", median {milliseconds(statistics.median(answered))}" if answered else ""
+    sent = f"({count(len(examination.exchanges), 'request')}{speed})"
     if examination.stopped:
-        return f"The target cannot be judged yet ({sent}{speed})."
-    if examination.diagnoses:
-        return (
-            f"The target can be judged, but {count(len(examination.diagnoses), 'problem')} should be "
-            f"fixed ({sent}{speed})."
-        )
-    return (
-        f"The target can be judged ({sent}{speed}). This does not show that the server conforms: run "
-        "pytest --target FILE."
+        print(f"\nThe target cannot be judged yet {sent}.")
+        return WRONG_USAGE
+    if problems := len(examination.diagnoses):
+        print(f"\nThe target can be judged, but {count(problems, 'problem')} should be fixed {sent}.")
+        return INCOMPLETE
+    print(
+        f"\nThe target can be judged {sent}. Whether the server conforms shows a run: pytest --target FILE."
     )
+    return 0

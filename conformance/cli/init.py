@@ -1,11 +1,12 @@
 """`conformance init`: writes a commented target file.
 
-Writes a target file. In a terminal it asks for each value not given as an option.
+In a terminal it asks for each value not given as an option.
 """
 
 from __future__ import annotations
 
 import argparse
+import getpass
 import itertools
 import json
 import sys
@@ -15,18 +16,26 @@ from typing import Any
 from conformance._files import InputError, written
 from conformance.target.file import build
 
-#: Table, key and description of each value of the target file, and True if it is required.
+#: Table, key and description of each value of the target file.
 _QUESTIONS = (
-    ("", "base_url", "address of the server: everything before /v1", True),
-    ("primary", "api_key", "API key of the organization under test", True),
-    ("primary", "secret", "its secret (empty: from CONFORMANCE_PRIMARY_SECRET)", False),
-    ("primary", "customer_id", "a customer of the organization, cus_...", True),
-    ("primary", "other_customer_id", "another customer of it", False),
-    ("primary", "funded_account_id", "an account that payouts may draw on", False),
-    ("secondary", "api_key", "API key of another organization", False),
-    ("secondary", "secret", "its secret (empty: from CONFORMANCE_SECONDARY_SECRET)", False),
-    ("secondary", "customer_id", "a customer of that organization", False),
+    ("", "base_url", "address of the server: everything before /v1"),
+    ("primary", "api_key", "API key of the organization under test"),
+    ("primary", "secret", "its secret (empty: from CONFORMANCE_PRIMARY_SECRET)"),
+    ("primary", "customer_id", "a customer of the organization, cus_..."),
+    ("primary", "other_customer_id", "another customer of it"),
+    ("primary", "funded_account_id", "an account that payouts may draw on"),
+    ("secondary", "api_key", "API key of another organization"),
+    ("secondary", "secret", "its secret (empty: from CONFORMANCE_SECONDARY_SECRET)"),
+    ("secondary", "customer_id", "a customer of that organization"),
 )
+
+#: Values that stand for those not answered yet where one is validated; secrets may come from the environment.
+_PLACEHOLDERS: dict[str, dict[str, str]] = {
+    "": {"base_url": "http://not-answered-yet"},
+    "primary": {"api_key": "?", "secret": "?", "customer_id": "cus_?"},
+    "secondary": {"api_key": "??", "secret": "?", "customer_id": "cus_??"},
+}
+_REQUIRED = (("", "base_url"), ("primary", "api_key"), ("primary", "customer_id"))
 
 _MORE = """
 # [features]                            # what this server lacks on purpose
@@ -56,7 +65,7 @@ _MORE = """
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, nargs="?", default=Path("target.toml"), metavar="FILE")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
-    for table, key, text, _ in _QUESTIONS:
+    for table, key, text in _QUESTIONS:
         parser.add_argument(_option(table, key), metavar="VALUE", help=text)
 
 
@@ -68,52 +77,65 @@ def run(options: argparse.Namespace) -> int:
     """Writes the file. Raises InputError if a value is missing or invalid, or the file exists."""
     if options.file.exists() and not options.force:
         raise InputError(f"{options.file}: this file exists already; --force overwrites it.")
-    tables = _tables(options, ask=sys.stdin.isatty())
-    _validate(tables)
+    tables: dict[str, dict[str, str]] = {}
+    for table, key, text in _QUESTIONS:
+        option = _option(table, key)
+        value = getattr(options, option[2:].replace("-", "_"))
+        if value:
+            _validate(tables, table, key, value)
+        elif value is None and sys.stdin.isatty():
+            value = _asked(tables, table, key, text)
+        if value:
+            tables.setdefault(table, {})[key] = value
+    if missing := [_option(*place) for place in _REQUIRED if place[1] not in tables.get(place[0], {})]:
+        raise InputError(f"No terminal to ask in: give {', '.join(missing)}.")
+    if tables.get("secondary") and not {"api_key", "customer_id"} <= tables["secondary"].keys():
+        raise InputError("[secondary] needs an API key and a customer, or none of its values.")
     written(options.file, _text(tables), private=True)
     print(f"{options.file} is written. Next: conformance doctor --target {options.file}")
     return 0
 
 
-def _tables(options: argparse.Namespace, *, ask: bool) -> dict[str, Any]:
-    tables: dict[str, Any] = {}
-    missing = []
-    for table, key, text, required in _QUESTIONS:
-        option = _option(table, key)
-        value = getattr(options, option[2:].replace("-", "_"))
-        if value is None and ask:
-            place = f"[{table}] {key}" if table else key
-            value = input(f"{place} ({text}{'' if required else ', or nothing'}): ").strip()
-        if value:
-            (tables.setdefault(table, {}) if table else tables)[key] = value
-        elif required:
-            missing.append(option)
-    if missing:
-        raise InputError(f"No terminal to ask in: give {', '.join(missing)}.")
-    return tables
+def _asked(tables: dict[str, dict[str, str]], table: str, key: str, text: str) -> str:
+    """Asks until the answer is valid; a secret is not echoed. Raises InputError at the end of the input."""
+    required, place = (table, key) in _REQUIRED, f"[{table}] {key}" if table else key
+    question = f"{place} ({text}{'' if required else ', or nothing'}): "
+    while True:
+        try:
+            value = (getpass.getpass if key == "secret" else input)(question).strip()
+            if value:
+                _validate(tables, table, key, value)
+        except EOFError:
+            print()
+            raise InputError(f"the input ended before {place}; nothing is written.") from None
+        except InputError as error:
+            print(f"  {error}")
+            continue
+        if value or not required:
+            return value
+        print("  It is needed.")
 
 
-def _validate(tables: dict[str, Any]) -> None:
-    """Raises InputError for values that a run would reject; secrets may come from the environment."""
-    complete = {
-        name: {"secret": "from the environment", **value} if isinstance(value, dict) else value
-        for name, value in tables.items()
+def _validate(tables: dict[str, dict[str, str]], table: str, key: str, value: str) -> None:
+    """Raises InputError for a value that a run would reject beside those that are there already."""
+    values: dict[str, dict[str, Any]] = {
+        name: {**_PLACEHOLDERS[name], **tables.get(name, {}), **({key: value} if name == table else {})}
+        for name in _PLACEHOLDERS
     }
     try:
-        build(complete, "conformance init")
+        build({**values.pop(""), **values}, "init")
     except InputError as error:
-        raise InputError(str(error).removeprefix("conformance init: ")) from None
+        raise InputError(str(error).removeprefix("init: ")) from None
 
 
-def _text(tables: dict[str, Any]) -> str:
+def _text(tables: dict[str, dict[str, str]]) -> str:
     """The target file, with values that were not given as comments."""
     lines = ['# What the suite must be told about a server: see the README, "Judge your own server".', ""]
     for table, questions in itertools.groupby(_QUESTIONS, lambda question: question[0]):
-        values = tables.get(table, {}) if table else tables
         if table:
             lines += ["", f"{'' if table in tables else '# '}[{table}]"]
-        for _, key, text, _ in questions:
-            value = values.get(key)
+        for _, key, text in questions:
+            value = tables.get(table, {}).get(key)
             shown = f"{key} = {json.dumps(value, ensure_ascii=False)}" if value else f'# {key} = "..."'
             lines.append(f"{shown:<40}# {text}")
     return "\n".join(lines) + "\n" + _MORE

@@ -71,7 +71,8 @@ def add_base_url(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit status: 2 for wrong usage, 130 if interrupted."""
+    """Runs the command line and returns the exit status: 2, or the module's WRONG_USAGE, for wrong usage,
+    130 if interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="conformance", description="A conformance suite for the Financial Accounts API."
@@ -85,10 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}")
         subparsers.choices[words[0]].description = (module.__doc__ or "").partition("\n\n")[2]
         module.add_arguments(subparsers.choices[words[0]])
-    # The options of `test` are pytest's, most of `load` Locust's.
-    options = (
-        argparse.Namespace(words=words[1:]) if words[:1] in (["test"], ["load"]) else parser.parse_args(words)
-    )
+    wrong_usage = getattr(module, "WRONG_USAGE", 2)
+    try:
+        # The options of `test` are pytest's, most of `load` Locust's.
+        others = words[:1] in (["test"], ["load"])
+        options = argparse.Namespace(words=words[1:]) if others else parser.parse_args(words)
+    except SystemExit as stop:
+        sys.exit(wrong_usage if stop.code else 0)
     try:
         return int(module.run(options))
     except KeyboardInterrupt:
@@ -104,4 +108,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         told = f"{error.filename}: it cannot be written ({error.strerror})."
     print(f"conformance {words[0]}: {told}", file=sys.stderr)
-    return 2
+    return int(wrong_usage)

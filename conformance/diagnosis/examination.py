@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -10,7 +10,7 @@ from conformance.target.file import Organization, Target
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
 from conformance.world.samples import Samples
 
@@ -50,31 +50,27 @@ class Examination:
         self._budget = self.budget or Budget(requests_per_second=limits.requests_per_second)
         self._retry = Retry(self._budget, WAITING)
         self._timeouts = TimeoutPolicy(min(SECONDS, limits.request_timeout or SECONDS))
-        self._clients: dict[str, Client] = {}
 
-    def send(self, organization: Organization, request: Call) -> Exchange:
+    def send(self, organization: Organization, request: Call, base_url: str = "") -> Exchange:
         """Sends a call with an organization's credentials; sets the server's clock from the answer."""
-        if organization.name not in self._clients:
-            self._clients[organization.name] = Client(
-                self.target.base_url,
-                organization,
-                self.transport,
-                clock=self.clock,
-                budget=self._budget,
-                retry=self._retry,
-                timeouts=self._timeouts,
-            )
-        exchange = self._clients[organization.name].send(request, "examination")
+        client = Client(
+            base_url or self.target.base_url,
+            organization,
+            self.transport,
+            clock=self.clock,
+            budget=self._budget,
+            retry=self._retry,
+            timeouts=self._timeouts,
+        )
+        exchange = client.send(request, "examination")
         self.clock.observe(exchange)
         self.exchanges.append(exchange)
         return exchange
 
-    def listed(self, organization: Organization, auth: Auth | None = None, query: str = "") -> Exchange:
+    def listed(self, organization: Organization, query: str = "") -> Exchange:
         """Lists the organization's accounts."""
         request = call("listAccounts", {"customer_id": organization.customer_id})
-        if query:
-            request = request.with_query(query)
-        return self.send(organization, request.signed(**asdict(auth)) if auth else request)
+        return self.send(organization, request.with_query(query) if query else request)
 
     def created(self, organization: Organization) -> Exchange:
         """Creates an account."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 
+#: What a value is, where it is not shown itself.
+_KINDS = {str: "an empty string", int: "a number without quotation marks", bool: "true or false"}
+
+
 def schema() -> dict[str, Any]:
     """Schema of the target file, references resolved."""
     return resolved_schema("target.schema.json")
@@ -65,7 +69,8 @@ def _paragraph(error: ValidationError, tables: Mapping[str, Any]) -> str:
     described: Any = keys(".".join(names[:-1]))[names[-1]] if inside else error.schema
     if "description" not in described:
         return f"{where}: it should be a table, written [{where}], not {shown(value)}."
-    seen = "its value" if names[-1] == "secret" else shown(value)
+    # A number in the place of a secret may be the secret.
+    seen = _KINDS.get(type(value), "another value") if names[-1] == "secret" else shown(value)
     return f"{where}: it should hold {described['description']}, not {seen}."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,26 @@ def test_better_base_url_is_named() -> None:
     assert "http://reference.test/api" in diagnosis.text
 
 
+def test_a_mistyped_customer_needs_no_other_base_url() -> None:
+    """A server that authenticates first refuses unsigned requests at every path."""
+
+    def authenticating_first(request: httpx.Request) -> httpx.Response | None:
+        return None if signing.SIGNATURE in request.headers else error(401, "missing_headers")
+
+    [diagnosis] = examined(put("primary.customer_id", "cus_unknown"), authenticating_first).diagnoses
+    assert diagnosis.name == "unknown customer" and "/api" not in diagnosis.text
+
+
+@pytest.mark.parametrize("secret", [" {} ", "{}\n", "\t{}"])
+def test_white_space_around_a_secret_is_named_first(secret: str) -> None:
+    def surround(tables: Tables) -> None:
+        tables["primary"]["secret"] = secret.format(tables["primary"]["secret"])
+
+    [diagnosis] = examined(surround).diagnoses
+    assert "primary.secret begins or ends in white space; without it the server accepts" in diagnosis.text
+    assert "last character" not in diagnosis.text
+
+
 @pytest.mark.parametrize(
     ("error", "behind", "name"),
     [
@@ -238,6 +259,13 @@ def test_texts_hold_no_secret_and_no_control_character() -> None:
     )
     [diagnosis] = sentences(examination)
     assert "wrong-secret" not in diagnosis.text and "\x1b" not in diagnosis.text
+
+
+@pytest.mark.parametrize("words", [["--unknown"], ["--target", "no such file"], ["--base-url", "ftp://x"]])
+def test_wrong_usage_ends_with_4(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        sys.exit(main(["doctor", *words]))
+    assert stop.value.code == 4 and "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import date
 from pathlib import Path
@@ -117,7 +118,8 @@ def test_secrets_do_not_show_in_representations() -> None:
         ("base_url", "http://user@host", "base_url: it should hold an http:// or https:// URL"),
         ("primary.api_key", 5, "primary.api_key: it should hold a non-empty string"),
         ("primary.api_key", "a\nb", "primary.api_key: it should hold a non-empty string of printable"),
-        ("primary.secret", "", "primary.secret: it should hold a non-empty string"),
+        ("primary.secret", "", "primary.secret: it should hold a non-empty string, not an empty string."),
+        ("primary.secret", 12, "non-empty string, not a number without quotation marks."),
         ("primary.customer_id", "customer", "primary.customer_id: it should hold a customer id"),
         ("primary.other_customer_id", "cus_1", "primary.other_customer_id: it should be another customer"),
         ("secondary.api_key", "key_1", "secondary.api_key: it should be the key of another organization"),
@@ -314,17 +316,78 @@ def test_secrets_may_come_from_the_environment(tmp_path: Path) -> None:
     assert load(path, {"CONFORMANCE_PRIMARY_SECRET": "s3cret"}).primary.secret == "s3cret"
 
 
-def test_values_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    """Answers typed in a terminal, one a line, that end with Ctrl-D; secrets are not echoed."""
 
-    answers = ["http://127.0.0.1:8000", "key_1", "s1", "cus_1", "", "", "key_2", "s2", "cus_2"]
-    monkeypatch.setattr("sys.stdin", Terminal("\n".join(answers) + "\n"))
+    def isatty(self) -> bool:
+        return True
+
+    def secret(self, question: str) -> str:
+        print(question, end="")
+        if line := self.readline():
+            return line.rstrip("\n")
+        raise EOFError
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], None]:
+    def answer(lines: Sequence[str]) -> None:
+        terminal = Terminal("".join(f"{line}\n" for line in lines))
+        monkeypatch.setattr("sys.stdin", terminal)
+        monkeypatch.setattr("getpass.getpass", terminal.secret)
+
+    return answer
+
+
+ANSWERS = ["http://127.0.0.1:8000", "key_1", "s1", "cus_1", "", "", "key_2", "s2", "cus_2"]
+
+
+def test_values_are_asked_for(tmp_path: Path, typed: Callable[[Sequence[str]], None]) -> None:
+    typed(ANSWERS)
     path = tmp_path / "target.toml"
     assert main(["init", str(path)]) == 0
     target = load(path, {})
     assert target.secondary is not None and target.secondary.customer_id == "cus_2"
+
+
+@pytest.mark.parametrize(
+    ("place", "answer", "said"),
+    [
+        (0, "", "It is needed"),
+        (0, "http://::1:8000", "http://[::1]:8000"),
+        (0, "http://h/v1", "the suite adds /v1 itself"),
+        (1, "k\u00e9y", "api_key"),
+        (3, "", "It is needed"),
+        (3, "customer", "customer_id"),
+        (4, "cus_1", "another customer than primary.customer_id"),
+        (6, "key_1", "the key of another organization"),
+        (8, "cus_1", "a customer of the other organization"),
+    ],
+)
+def test_an_answer_is_tried_and_asked_again(
+    place: int,
+    answer: str,
+    said: str,
+    tmp_path: Path,
+    typed: Callable[[Sequence[str]], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typed([*ANSWERS[:place], answer, *ANSWERS[place:]])
+    path = tmp_path / "target.toml"
+    assert main(["init", str(path)]) == 0
+    assert load(path, {}).primary.customer_id == "cus_1" and said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", range(len(ANSWERS)))
+def test_the_end_of_the_input_writes_nothing(
+    number: int,
+    tmp_path: Path,
+    typed: Callable[[Sequence[str]], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typed(ANSWERS[:number])
+    assert main(["init", str(tmp_path / "target.toml")]) == 2
+    assert "the input ended before" in capsys.readouterr().err and not (tmp_path / "target.toml").exists()
 
 
 @pytest.mark.parametrize(

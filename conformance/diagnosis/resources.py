@@ -1,11 +1,11 @@
-"""Diagnoses of the customers, accounts and samples in a target file."""
+"""Diagnoses of the customers, accounts and samples that a target file names."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS, traits_of
+from conformance.contract.traits import TRAITS
 from conformance.diagnosis.examination import Examination
 from conformance.judge.effects import amounts
 from conformance.target.file import Organization
@@ -13,30 +13,32 @@ from conformance.wire.messages import Exchange
 from conformance.world.account import call
 
 
-def customer_refused(examination: Examination, organization: Organization, answers: str, status: int) -> None:
+def customer_refused(
+    examination: Examination, organization: Organization, answers: tuple[Exchange, Exchange]
+) -> None:
     """Diagnoses 403 or 404 for the organization's own customer."""
     name, secondary = organization.name, examination.target.secondary
-    if status == 404:
+    said = " and ".join(f"{answer.method} accounts was answered {answer.described()}" for answer in answers)
+    if answers[0].status == 404:
         examination.found(
             "unknown customer",
             f"{name}.customer_id: the server does not know this customer, or base_url points to the wrong "
-            f"place ({answers}). Check both; base_url holds everything before /v1.",
+            f"place ({said}). Check both; base_url holds everything before /v1.",
         )
         return
-    if secondary is not None and organization is examination.target.primary:
-        swapped = Organization(name, organization.api_key, organization.secret, secondary.customer_id)
-        if examination.listed(swapped).succeeded:
-            examination.found(
-                "customers swapped",
-                "primary.customer_id belongs to another organization and secondary.customer_id to the first: "
-                "the customers, or the keys, of the two are swapped. Exchange primary.customer_id and "
-                "secondary.customer_id.",
-            )
-            return
+    swapped = replace(organization, customer_id=secondary.customer_id if secondary else "")
+    if secondary and organization is examination.target.primary and examination.listed(swapped).succeeded:
+        examination.found(
+            "customers swapped",
+            "primary.customer_id belongs to another organization and secondary.customer_id to the first: the "
+            "customers, or the keys, of the two are swapped. Exchange primary.customer_id and "
+            "secondary.customer_id.",
+        )
+        return
     examination.found(
         "customer of another organization",
-        f"{name}.customer_id: the server says that this customer belongs to another organization "
-        f"({answers}). Check that {name}.api_key and {name}.customer_id go together.",
+        f"{name}.customer_id: the server says that this customer belongs to another organization ({said}). "
+        f"Check that {name}.api_key and {name}.customer_id go together.",
     )
 
 
@@ -45,9 +47,11 @@ def organizations_are_one(examination: Examination) -> None:
     primary, secondary = examination.target.primary, examination.target.secondary
     if secondary is None:
         return
-    visiting = Organization("secondary", secondary.api_key, secondary.secret, primary.customer_id)
-    own = Organization("primary", primary.api_key, primary.secret, secondary.customer_id)
-    if examination.listed(visiting).succeeded and examination.listed(own).succeeded:
+    visitors = (
+        replace(primary, customer_id=secondary.customer_id),
+        replace(secondary, customer_id=primary.customer_id),
+    )
+    if all(examination.listed(visitor).succeeded for visitor in visitors):
         examination.found(
             "one organization twice",
             "The keys of [primary] and [secondary] both reach the customers of both: they are two keys of "
@@ -60,10 +64,9 @@ def organizations_are_one(examination: Examination) -> None:
 def other_customer(examination: Examination) -> None:
     """Diagnoses an `other_customer_id` that is no second customer of the organization."""
     primary = examination.target.primary
-    other = primary.other_customer_id
-    if other is None:
+    if primary.other_customer_id is None:
         return
-    listed = examination.listed(Organization("primary", primary.api_key, primary.secret, other))
+    listed = examination.listed(replace(primary, customer_id=primary.other_customer_id))
     if listed.status in (403, 404):
         examination.found(
             "unknown other customer",
@@ -72,21 +75,16 @@ def other_customer(examination: Examination) -> None:
         )
 
 
-#: Reads that show an account; a server may lack one of them.
-_READS_OF_ACCOUNTS = ("getAccountBalances", "listVirtualAccounts")
-
-
 def funded_account(examination: Examination) -> None:
     """Diagnoses a `funded_account_id` that is no account, or has no funds; a server that shows no account at
     all is left to the checks."""
-    primary, features = examination.target.primary, examination.target.features
-    funded = primary.funded_account_id
-    if not features.payouts or funded is None:
+    primary, funded = examination.target.primary, examination.target.primary.funded_account_id
+    if not examination.target.features.payouts or funded is None:
         return
-    if not _shows(examination, funded):
+    if (answer := _shown(examination, funded)) is None:
         account = examination.created(primary).get("id")
         # Read again, since a cache may depend on earlier requests, which the checks judge.
-        if isinstance(account, str) and _shows(examination, account) and not _shows(examination, funded):
+        if isinstance(account, str) and _shown(examination, account) and not _shown(examination, funded):
             examination.found(
                 "unknown funded account",
                 f"primary.funded_account_id: the server shows no account {funded} of this customer, "
@@ -94,8 +92,9 @@ def funded_account(examination: Examination) -> None:
                 "account has funds.",
             )
         return
-    answer = examination.exchanges[-1]
-    if traits_of(answer.operation).shows_balances and answer.succeeded and not _available(answer):
+    funds = (amounts(answer.get("balances")) or {}).items()
+    available = any(amount > 0 for (_, member), amount in funds if member == "available_balance")
+    if answer.operation == "getAccountBalances" and answer.succeeded and not available:
         examination.found(
             "funded account without funds",
             "primary.funded_account_id has no available balance above zero in any currency: where the server "
@@ -104,61 +103,52 @@ def funded_account(examination: Examination) -> None:
         )
 
 
-def _shows(examination: Examination, account: str) -> bool:
-    """True if any read of an account is answered with neither 403 nor 404."""
+def _shown(examination: Examination, account: str) -> Exchange | None:
+    """The first read of an account that is answered with neither 403 nor 404."""
     primary = examination.target.primary
-    for operation in _READS_OF_ACCOUNTS:
-        ids = {"customer_id": primary.customer_id, "account_id": account}
+    ids = {"customer_id": primary.customer_id, "account_id": account}
+    for operation in ("getAccountBalances", "listVirtualAccounts"):
         known = {name: ids[name] for name in OPERATIONS[operation].path_parameters}
-        if examination.send(primary, call(operation, known)).status not in (403, 404):
-            return True
-    return False
+        answer = examination.send(primary, call(operation, known))
+        if answer.status not in (403, 404):
+            return answer
+    return None
 
 
-def _available(answer: Exchange) -> bool:
-    found = amounts(answer.get("balances")) or {}
-    return any(amount > 0 for (_, member), amount in found.items() if member == "available_balance")
-
-
-def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
-    """Sends the sample of each kind once, and diagnoses refusals; returns the answers by kind."""
-    primary, made = examination.target.primary, examination.samples
-    bodies: dict[str, Any] = {
-        "createBeneficiary": made.beneficiary(),
-        "createVirtualAccount": made.virtual_account(),
-        "createWallet": made.wallet(),
+def samples(examination: Examination, account: str) -> None:
+    """Sends the sample of each kind once, and a payout of a new account, and diagnoses refusals."""
+    primary, own = examination.target.primary, examination.samples
+    bodies = {
+        "createBeneficiary": own.beneficiary(),
+        "createVirtualAccount": own.virtual_account(),
+        "createWallet": own.wallet(),
     }
     answers = {}
     for operation, body in bodies.items():
-        kind = TRAITS[operation].creates
-        answer = examination.send(primary, call(operation, {"account_id": account_id}, body))
-        answers[kind] = answer
-        if answer.refused and answer.status not in (404, 405, 429):
+        answer = examination.send(primary, call(operation, {"account_id": account}, body))
+        answers[operation], kind = answer, TRAITS[operation].creates
+        if _refused(answer):
             examination.found(
                 f"sample refused: {kind}",
-                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.explained()}). If it "
-                f"is right to, say in [samples.{kind}] what it accepts; else {operation} will fail its "
-                "checks.",
+                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.explained()}). If it is "
+                f"right to, say in [samples.{kind}] what it accepts; else {operation} will fail its checks.",
                 stops=False,
             )
-    return answers
+    payee = answers["createBeneficiary"].get("id")
+    if primary.funded_account_id is None and examination.target.features.payouts and isinstance(payee, str):
+        _payout_without_funds(examination, {"account_id": account, "beneficiary_id": payee})
 
 
-def payout_without_funds(examination: Examination, account_id: str, beneficiary: Exchange) -> None:
-    """Diagnoses a refused payout from a new account if the target file names no funded account."""
-    primary, made = examination.target.primary, examination.samples
-    payee = beneficiary.get("id")
-    declared = primary.funded_account_id is not None or not examination.target.features.payouts
-    if declared or not beneficiary.succeeded or not isinstance(payee, str):
-        return
-    ids = {"account_id": account_id, "beneficiary_id": payee}
-    for details in made.bank_accounts():
+def _payout_without_funds(examination: Examination, ids: dict[str, str]) -> None:
+    """Diagnoses a refused payout from a new account where the target file names no funded account."""
+    primary, own = examination.target.primary, examination.samples
+    for details in own.bank_accounts():
         destination = examination.send(primary, call("createPayoutDestination", ids, details))
         identifier = destination.get("id")
         if destination.succeeded and isinstance(identifier, str):
-            body = made.payout(payee, identifier, details["currency"])
+            body = own.payout(ids["beneficiary_id"], identifier, details["currency"])
             answer = examination.send(primary, call("createPayout", ids, body))
-            if answer.refused and answer.status not in (404, 405, 429):
+            if _refused(answer):
                 examination.found(
                     "payout without funds",
                     f"A payout from a new account is refused ({answer.explained()}), and the target file "
@@ -169,13 +159,17 @@ def payout_without_funds(examination: Examination, account_id: str, beneficiary:
             return
 
 
+def _refused(answer: Exchange) -> bool:
+    """True if an operation that the server has refuses a body."""
+    return answer.refused and answer.status not in (404, 405, 429)
+
+
 def stateless_mock(examination: Examination, first: Exchange, second: Exchange) -> None:
     """Diagnoses a mock without state: two creates return one id, and invalid credentials are accepted."""
     primary = examination.target.primary
     if not (first.succeeded and second.succeeded) or first.get("id") != second.get("id"):
         return
-    nobody = Organization("primary", "no-such-key", "no-such-secret", primary.customer_id)
-    if examination.listed(nobody).succeeded:
+    if examination.listed(replace(primary, api_key="no-such-key", secret="no-such-secret")).succeeded:
         examination.found(
             "stateless mock",
             f"{examination.target.base_url} looks like a stateless mock: two new accounts have one id, and "

@@ -6,26 +6,21 @@ import logging
 import signal
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from conformance.world.run_context import RunContext
 from tests.replay.samples import NoNonces, saved, used_nonce
-from tests.support.chromium import MISSING, chromium, flags
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
-
-pytest_plugins = ["tests.sampling"]
-
-
-def pytest_configure() -> None:
-    """Restores the SIGINT handler: a shell has its background commands ignore SIGINT, and child processes
-    inherit that."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Leaves the slow tests out unless -m is given; restores the SIGINT handler, since a shell has its
+    background commands ignore SIGINT and child processes inherit that."""
+    config.addinivalue_line("markers", "slow: takes seconds and runs only by -m slow, nightly")
+    config.option.markexpr = config.option.markexpr or "not slow"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -74,18 +69,3 @@ def no_waiting() -> Iterator[None]:
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Silences the tracebacks of servers that fail on purpose."""
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium, one a process: playwright starts only once in a thread."""
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="the `test` extra is not installed: no playwright"
-    )
-    path = chromium()
-    if path is None:
-        pytest.skip(MISSING)
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=flags())
-        yield browser
-        browser.close()

@@ -286,11 +286,3 @@ def load() -> list[Fault]:
     for section in SECTIONS:
         importlib.import_module(f"{__package__}.{section}")
     return FAULTS
-
-
-def by_cell(faults: Iterable[Fault]) -> dict[tuple[str, str], list[Fault]]:
-    """Groups faults by rule and operation."""
-    cells: dict[tuple[str, str], list[Fault]] = {}
-    for fault in faults:
-        cells.setdefault((fault.rule, fault.operation), []).append(fault)
-    return cells

@@ -34,7 +34,6 @@ from tests.variants.hurry import hurried
 
 
 def test_the_table_names_the_tests_that_there_are() -> None:
-    """`python -m tests.prove plan --add` adds missing rows in seconds."""
     there = {known.key_of(check.name, operation) for check, operation in plan(deep=True)}
     assert {key for key, test in known.tests().items() if not test.generated} == there
 

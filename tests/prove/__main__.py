@@ -16,8 +16,7 @@ from typing import Protocol
 
 #: Names of the proofs, each a module of this package.
 NAMES = (
-    "faults", "variants", "runs", "replays", "equality", "hostile", "processes", "load", "judgements",
-    "mutations", "quick", "plan", "baseline", "compare", "benchmarks", "pictures",
+    "faults", "variants", "runs", "processes", "hostile", "load", "mutations", "baseline", "compare", "speed",
 )  # fmt: skip
 
 

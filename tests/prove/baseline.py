@@ -5,8 +5,7 @@ Writes to a JSON file, section by section, a verdict for each rule and operation
 - reference: the fixed checks, and with each of --seeds every part of the explorations;
 - requests: the number of requests that each fixed check sends to the reference server;
 - variants: the fixed checks on each conforming server, and the number of their requests;
-- faults: for each faulty server, `caught` or not, and each rule that its own checks found violated;
-- replays: the verdict of each fault's replay file on the faulty server and on the reference server.
+- faults: for each faulty server, `caught` or not, and each rule that its own checks found violated.
 
 --rule, --operation and --kind narrow what is recorded. `python -m tests.prove compare BEFORE AFTER` compares
 two such files; one of them may be narrowed.
@@ -26,14 +25,10 @@ from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
 from tests.faults.harness import catch
 from tests.prove import pool, selection
-from tests.prove.replays import try_replay
 from tests.variants.catalogue import VARIANTS
 from tests.variants.judging import Judged, judge, parts
 
-SECTIONS = ("reference", "requests", "variants", "faults", "replays")
-
-#: Default sections. Replays take an hour.
-USUAL = SECTIONS[:-1]
+SECTIONS = ("reference", "requests", "variants", "faults")
 
 #: Rule and operation -> verdict, or "requests" -> number of requests.
 Facts = dict[str, str | int]
@@ -63,7 +58,7 @@ def prove(options: argparse.Namespace) -> bool:
     narrowed = {name: getattr(options, name) for name in ("rule", "operation", "kind", "variant")}
     sampled = bool(options.sample or options.each_kind)
     recorded: dict[str, object] = {"narrowed": narrowed, "sampled": sampled}
-    for section in options.only or USUAL:
+    for section in options.only or SECTIONS:
         facts = RECORDED[section](options)
         recorded[section] = facts
         print(f"{section}: {len(facts)} recorded", flush=True)
@@ -154,20 +149,9 @@ def _caught(identifier: str) -> Facts:
     return {**facts, "requests": outcome.sent}
 
 
-def _replays(options: argparse.Namespace) -> Section:
-    ids = [fault.id for fault in selection.matching(options)]
-    return dict(pool.mapped(_replayed, ids, options.processes, "replays", chunk=2))
-
-
-def _replayed(identifier: str) -> Facts:
-    replayed = try_replay(identifier)
-    return {"faulty": replayed.faulty, "reference": replayed.reference, "problem": replayed.problem}
-
-
 RECORDED: dict[str, Callable[[argparse.Namespace], Section]] = {
     "reference": _reference,
     "requests": _requests,
     "variants": _variants,
     "faults": _faults,
-    "replays": _replays,
 }

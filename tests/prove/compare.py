@@ -53,7 +53,7 @@ def prove(options: argparse.Namespace) -> bool:
 def asked(section: str, recorded: Section, narrowed: Narrowed) -> Section:
     """Returns the part of a section that a narrowed baseline would contain."""
     rule, operation = narrowed["rule"], narrowed["operation"]
-    if section in ("faults", "replays"):
+    if section == "faults":
         return {
             name: facts
             for name, facts in recorded.items()

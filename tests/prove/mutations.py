@@ -34,7 +34,7 @@ FAMILIES = {
     "variants": ("-m", "tests.prove", "variants", "--sample", "6", "--seed", "1", "--processes", "1"),
     **{
         name: ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"tests/{name}")
-        for name in ("unit", "checks", "fuzz", "replay", "report")
+        for name in ("unit", "checks", "fuzz", "report")
     },
 }
 

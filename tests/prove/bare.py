@@ -1,6 +1,6 @@
 """A bare client: signs and sends requests over one http.client connection, every second one a create.
 
-`python -m tests.benchmarks.bare TARGET NUMBER` imports nothing of the suite, so its run time is that of the
+`python -m tests.prove.bare TARGET NUMBER` imports nothing of the suite, so its run time is that of the
 requests.
 """
 

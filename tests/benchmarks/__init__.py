@@ -1,1 +1,0 @@
-"""Benchmarks: `python -m tests.prove benchmarks`. They print measurements and assert nothing."""

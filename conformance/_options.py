@@ -23,7 +23,7 @@ class Effort(StrEnum):
     """The amount of work of a run.
 
     quick: the checks that detect most per request, none generated. full: every check,
-    and some generated requests. deep: also what takes minutes of waiting or long lists, and more generated
+    and some generated requests. deep: also what takes long lists, and more generated
     requests.
     """
 
@@ -148,7 +148,7 @@ class Values:
         repeats=True,
     )
     effort: Effort = _option(
-        "how much to do: quick (the checks that catch most for a request), full, or deep (waits of minutes, "
+        "how much to do: quick (the checks that catch most for a request), full, or deep ("
         "long lists, more generated requests) (default: full)",
         "EFFORT",
         choices=tuple(map(str, Effort)),

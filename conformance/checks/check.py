@@ -32,7 +32,7 @@ class Check:
     """A check: its name, the rules it cites, and the operations it runs on, in document order.
 
     `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
-    waits for minutes. `waits`: it runs beside the others where several run at once."""
+    takes long lists. `waits`: it runs beside the others where several run at once."""
 
     name: str
     function: CheckFunction

@@ -190,7 +190,7 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
     for member in ("beneficiary_id", "payout_destination_id"):
         known = str(body[member])
         taken = _taken_for(known, *IN_TURN[0 if member == "beneficiary_id" else 2])
-        # A server may trim texts of a body (fields.lenient-values).
+        # A server may trim texts of a body.
         for what, near in (*itertools.islice(almost(known), 1, None), *taken):
             name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)

@@ -7,9 +7,7 @@ from typing import Any
 
 from conformance.checks.engine import Engine, hostile, table
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
-from conformance.contract.operations import response_schema
 from conformance.contract.rules import OPERATION_SETS
-from conformance.contract.schemas import nullable
 from conformance.contract.traits import TRAITS
 from conformance.wire.messages import to_json
 from conformance.world import samples
@@ -58,13 +56,9 @@ def _odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
         yield "an empty text", ""
     elif field.members:
         yield "an object of nulls", dict.fromkeys(field.members)
-        if operation != "createBeneficiary":  # fields.address-members sends it.
-            yield "an empty object", {}
-    # fields.null-optional sends the other fields of a beneficiary so, fields.required-null those of creates.
-    update, shown = TRAITS[operation].subset_of, response_schema("getBeneficiary")["properties"]
-    of_beneficiary = TRAITS[update or operation].creates == "beneficiary"
-    elsewhere = of_beneficiary and field.name != "company_name" and nullable(shown[field.name])
-    if not elsewhere and (update or not field.required):
+        yield "an empty object", {}
+    # fields.required-null sends the required fields of creates so.
+    if TRAITS[operation].subset_of or not field.required:
         yield "null", None
 
 

@@ -18,12 +18,15 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_members, judge_not_back, look_for
 from conformance.checks.side_effects import SideEffects
+from conformance.contract.fields import request_fields
+from conformance.contract.operations import response_schema
+from conformance.contract.schemas import nullable
 from conformance.judge.comparison import MOVING, document, normalized
 from conformance.judge.expectations import Accepted, Member, predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture
+from conformance.world.account import AccountFixture, call
 from conformance.world.addresses import abroad
 from conformance.world.bodies import BODIES, NAMES, bodies
 from conformance.world.run_context import refusal_of_valid
@@ -376,3 +379,24 @@ def no_business_without_name(exchanges: Sequence[Exchange]) -> str:
         MISSING,
     )
     return "a business without company_name" if nameless else ""
+
+
+@check("beneficiary.update")
+def test_null_as_a_value(ctx: CheckContext) -> None:
+    """A field that may be null is changed to null, which empties it, or is ignored or refused: a read after
+    all of that shows what the answers have shown."""
+    ids, answered = Beneficiary(ctx, ctx.account()).ids, dict[str, Exchange]()
+    shown = response_schema("getBeneficiary")["properties"]
+    for field in request_fields(ctx.operation.id):
+        if field.name != "company_name" and nullable(shown[field.name]):
+            answer = ctx.send(call(ctx.operation.id, ids, {field.name: None}), f"{field.name} null")
+            if answer.succeeded and field.name in document(answer):
+                answered[field.name] = answer
+    if not answered:
+        ctx.not_exercised("beneficiary.update", "the server takes null for no field")
+        return
+    what = "a read after updates with null"
+    expected = {name: answer.get(name) for name, answer in answered.items()}
+    later = look_for(ctx, call("getBeneficiary", ids), what, expected)
+    for name, answer in answered.items() if later.succeeded else ():
+        judge_members(ctx, "beneficiary.update", later, {name: expected[name]}, what, shown_by=answer)

@@ -92,7 +92,7 @@ class Worker:
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
         failed = [finding for finding in findings if finding.verdict.is_violation]
-        if failed and not (check.waits and check.deep):
+        if failed:
             self._confirm(check, operation, failed)
         for finding in failed:
             finding.replay = finding.replay or self._replay_of(finding, exchanges, self.run)

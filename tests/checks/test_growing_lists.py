@@ -23,26 +23,11 @@ from tests.prove.selection import by_id
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.jobs import AccountsFurnished, AccountsFurnishedLater, OtherClients
+from tests.variants.jobs import AccountsFurnished, AccountsFurnishedLater
 from tests.variants.lists import NewestFirst
 from tests.variants.replicas import ListsUneven
 from tests.variants.resources import OrderOfHashes
 from tests.variants.surroundings import crowded_customer
-
-
-class OneForEachRequest(OtherClients):
-    """Another client creates an account at each request about the customer."""
-
-    created_every = 1
-
-
-@hurried()
-def test_an_element_shifted_to_the_next_page_is_no_duplicate() -> None:
-    run = run_on(compose(OrderOfHashes, OneForEachRequest))
-    for _ in range(130):
-        run.account().create("createAccount")
-    findings, _ = run_check(load_checks()["test_growing_lists.test_list_while_it_grows"], "listAccounts", run)
-    assert [finding.verdict for finding in findings if finding.rule == "list.race"] == [Verdict.PASSED]
 
 
 @hurried()

@@ -28,7 +28,6 @@ KINDS = {
     "auth.nonce-race": ("ChecksThenRecords", "getBeneficiary"),
     "idempotency.race": ("PerformsAll", "createVirtualAccount"),
     "wallet.race": ("LooksThenReserves", "createWallet"),
-    "list.race": ("LosesSimultaneous", "listWallets"),
 }
 
 RATES = (2, 20, 200)

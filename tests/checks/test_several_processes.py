@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context, Listing
-from conformance.reference.core_messages import Response
+from conformance.reference.context import Context
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.faults.harness import Outcome, checks_of, run_one
@@ -28,28 +25,10 @@ class KeysOfEachProcess(Behaviour):
         return f"{super().answer_scope(ctx)} {os.getpid()}"
 
 
-class TotalsOfEachProcess(Behaviour):
-    """Counts a list once in each process, then adds only the process's own creations."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        totals: dict[str, int] = self.__dict__.setdefault("totals", {})
-        return totals.setdefault(f"{ctx.operation} {self.list_parent(ctx)}", super().count(ctx, listing))
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        listed = TRAITS[ctx.operation].listed_by if ctx.operation in OPERATIONS else None
-        key = f"{listed} {next(iter(ctx.params.values()), '')}"
-        totals: dict[str, int] = self.__dict__.setdefault("totals", {})
-        if response.status == 201 and not ctx.replayed and key in totals:
-            totals[key] += 1
-        return response
-
-
 CASES = [
     (NoncesOfEachProcess, "auth.nonce-race", "createPayout"),
     (KeysOfEachProcess, "idempotency.race", "createPayout"),
     (KeysOfEachProcess, "idempotency.race", "createBeneficiary"),
-    (TotalsOfEachProcess, "list.race", "listVirtualAccounts"),
     (KeyBeforeTransaction, "idempotency.race", "createPayout"),
 ]
 

@@ -226,13 +226,7 @@ class NoncesOfEachProcess(Processes):
         return f"{super().nonce_scope(ctx)} {self.process(ctx)}"
 
 
-#: Retention in seconds: each ends before one of the times at which a deep run repeats a nonce.
-SECONDS = (20, 45, 180)
-
 faults["auth.nonce-replay"] |= {
-    "A nonce is remembered for some seconds only.": seam(
-        "nonce_expiry", lambda self, ctx, *_: ctx.now + self.value * 1_000_000, each=SECONDS
-    ),
     "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
         "nonce_expiry",
         lambda self, ctx, *_: (

@@ -17,7 +17,7 @@ from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, of, refuse, seam
-from .nonces import SECONDS, Processes
+from .nonces import Processes
 from .tenancy import caller_is
 
 
@@ -202,19 +202,6 @@ class AnswersOfEachProcess(Processes):
 
     def answer_scope(self, ctx: Context) -> str:
         return f"{super().answer_scope(ctx)} {self.process(ctx)}"
-
-
-@fault("idempotency.replay", each=SECONDS)
-class ForgetsKeys(Faulty):
-    """A key is remembered for some seconds only."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        self.__dict__.setdefault("kept", {}).setdefault(ctx.key, ctx.now)
-
-    def stored_answer(self, ctx: Context) -> Answer | None:
-        since = ctx.now - self.__dict__.get("kept", {}).get(ctx.key, ctx.now)
-        return super().stored_answer(ctx) if since < self.value * 1_000_000 else None
 
 
 @fault("idempotency.replay", operations=OPERATION_SETS["create"])

@@ -14,7 +14,7 @@ from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.report.causes import causes
 from tests.support.drawn_runs import runs
-from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath, TotalsKept
+from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath
 from tests.support.report_samples import finding, whole_run
 from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
@@ -63,7 +63,6 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
                 "list.page-range": ("listAccounts",),
                 "list.complete": LISTS,
                 "list.page-beyond": ("listVirtualAccounts", "listWallets"),
-                "list.race": ("listPayoutDestinations", "listVirtualAccounts"),
             },
         ),
         (
@@ -71,7 +70,6 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
             {
                 "list.complete": ("listAccounts", "listPayoutDestinations"),
                 "list.page-beyond": ("listPayoutDestinations", "listWallets"),
-                "list.race": ("listPayoutDestinations", "listVirtualAccounts"),
             },
         ),
     ],
@@ -112,10 +110,10 @@ def _seen(cells: dict[tuple[str, str], Verdict]) -> Ledger:
 
 
 def test_a_chain_of_causes_ends_at_its_start() -> None:
-    cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk", "list.race")]
+    cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk")]
     [cause] = causes(whole_run(dict.fromkeys(cells, Verdict.FAILED)))
     assert cause.rule == "list.pages"
-    assert {cell.rule for cell in cause.took_along} == {"list.walk", "list.race"}
+    assert {cell.rule for cell in cause.took_along} == {"list.walk"}
 
 
 def test_a_case_blocked_by_a_violation_is_grouped_with_it() -> None:
@@ -190,7 +188,6 @@ class HalfSignaturesOfSpellings(HalfSignatures, SpellingsServed):
 @pytest.mark.parametrize(
     ("server", "operation", "area", "rule"),
     [
-        (TotalsKept, "listVirtualAccounts", "list.", "list.complete"),
         (NoncesByPath, "listWallets", "auth.", "auth.nonce-replay"),
         (HalfSignaturesOfSpellings, "listWallets", "auth.", "auth.signature"),
         (KeysOfAll, "createVirtualAccount", "idempotency.", "idempotency.other-organization"),

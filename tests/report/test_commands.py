@@ -86,7 +86,7 @@ def test_a_rule_is_explained_with_the_command_that_judges_it(capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    "rule", ["http.undocumented-path", "auth.nonce-scope", "list.race", "tenancy.other-customer-account"]
+    "rule", ["http.undocumented-path", "auth.nonce-scope", "wallet.race", "tenancy.other-customer-account"]
 )
 def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str], rule: str) -> None:
     assert main(["explain", rule]) == 0

@@ -66,7 +66,7 @@ class TerseErrors(Behaviour):
         return "invalid" if refusal.kind in VALIDATION else super().error_document(ctx, refusal)
 
 
-@choice("body.unknown-fields")
+@choice()
 class NoUnknownFields(Behaviour):
     """Refuses unknown and server-owned fields, also on PATCH."""
 
@@ -126,7 +126,7 @@ class JsonDeclared(Behaviour):
             raise made
 
 
-@choice("fields.lenient-values")
+@choice()
 class CodesInAnyCase(Behaviour):
     """Accepts lower-case codes and stores them in upper case."""
 
@@ -142,7 +142,7 @@ class CodesInAnyCase(Behaviour):
         return super().kept_value(ctx, field, value)
 
 
-@choice("fields.lenient-values")
+@choice()
 class CodesOfAnyLetters(Behaviour):
     """Takes two, or three, letters of any script for a code."""
 
@@ -155,7 +155,7 @@ class CodesOfAnyLetters(Behaviour):
             super().check_currency(ctx, field, value)
 
 
-@choice("fields.lenient-values")
+@choice()
 class SyntaxChecked(Behaviour):
     """Validates the syntax of e-mail addresses and phone numbers, and refuses empty strings."""
 
@@ -179,7 +179,7 @@ class SyntaxChecked(Behaviour):
             raise self.invalid(ctx, field, "malformed", "is malformed")
 
 
-@choice("fields.lenient-values")
+@choice()
 class SpacesTrimmed(Behaviour):
     """Trims spaces around a text."""
 
@@ -188,7 +188,7 @@ class SpacesTrimmed(Behaviour):
         return value.strip() if isinstance(value, str) else value
 
 
-@choice("fields.null-optional")
+@choice()
 class NoNulls(Behaviour):
     """Refuses null in every field."""
 
@@ -206,7 +206,7 @@ class NoBodyIsEmpty(Behaviour):
         return super().parse_body(ctx)
 
 
-@choice("fields.address-members")
+@choice()
 class AnyAddress(Behaviour):
     """Accepts any text members in an address, or none, and stores them unchanged."""
 

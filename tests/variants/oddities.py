@@ -117,7 +117,7 @@ class SmallBodies(Behaviour):
     body_limit = 4096
 
 
-@choice("fields.lenient-values")
+@choice()
 class PlainTexts(Behaviour):
     """Requires phone numbers in E.164 format, and texts of a single line."""
 

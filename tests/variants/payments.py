@@ -71,7 +71,7 @@ class FittingFieldsOnly(Behaviour):
             raise Refusal("invalid_field", "These fields do not go together.", code="fields_do_not_fit")
 
 
-@choice("fields.address-members")
+@choice()
 class AddressesChecked(Behaviour):
     """Requires an assigned country and short members in an address, and one in Europe for euro accounts."""
 
@@ -96,7 +96,7 @@ class AsciiTexts(Behaviour):
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
 
 
-@choice("fields.lenient-values")
+@choice()
 class EmptyIsNull(Behaviour):
     """Treats an empty text as null, as some frameworks do."""
 

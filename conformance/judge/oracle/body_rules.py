@@ -148,7 +148,7 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
             yield from _wrong_text(operation, field, value, document)
         elif isinstance(value, dict):
             for name in field.members:
-                # Missing and null members are open (fields.address-members).
+                # Missing and null members are open.
                 if value.get(name) is not None and not isinstance(value[name], str):
                     yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
     if create:

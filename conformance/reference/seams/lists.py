@@ -229,7 +229,7 @@ class Lists(Validation, Resources, Rendering):
         return (listing.page - 1) * listing.size
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        """Matching elements, oldest first unless `newest_first`: list.stable, list.race; the order is open
+        """Matching elements, oldest first unless `newest_first`: list.stable; the order is open
         (list.order)."""
         return ctx.store.select(
             KINDS[ctx.operation],

@@ -112,7 +112,7 @@ class Validation(Base):
     # ------------------------------------------------------------------ any field
 
     def fields(self, ctx: Context) -> Sequence[Field]:
-        """The fields of the operation; others are ignored (open: body.unknown-fields; create.server-owned,
+        """The fields of the operation; others are ignored (open, but for create.server-owned,
         beneficiary.update-server-owned)."""
         return FIELDS[ctx.operation]
 
@@ -133,8 +133,7 @@ class Validation(Base):
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        """The part of a valid value to store: all but unknown members of an address (open:
-        body.unknown-fields)."""
+        """The part of a valid value to store: all but unknown members of an address (open)."""
         if field.members and isinstance(value, dict):
             return {name: value[name] for name in field.members if name in value}
         return value
@@ -149,8 +148,8 @@ class Validation(Base):
             raise self.invalid(ctx, field, "missing_field", "is required")
 
     def check_null(self, ctx: Context, field: Field) -> None:
-        """A required field is not null: fields.required-null; for optional ones it is open
-        (fields.null-optional): here null means absent, and clears a field on update if it is nullable."""
+        """A required field is not null: fields.required-null; for optional ones it is open:
+        here null means absent, and clears a field on update if it is nullable."""
         if field.required or (ctx.operation == "updateBeneficiary" and field.name not in _NULLABLE):
             raise self.invalid(ctx, field, "null_field", "may not be null")
 
@@ -202,7 +201,7 @@ class Validation(Base):
             raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(field.choices))
 
     def check_country(self, ctx: Context, field: Field, value: str) -> None:
-        """A country code is two letters: fields.country-code; lower case is open (fields.lenient-values)."""
+        """A country code is two letters: fields.country-code; lower case is open."""
         if not _COUNTRY.fullmatch(value):
             raise self.invalid(ctx, field, "invalid_country", "must be a country code of two capital letters")
         self.check_assigned(ctx, field, value, COUNTRIES)
@@ -234,8 +233,8 @@ class Validation(Base):
             raise self.invalid(ctx, field, "invalid_amount", "must be positive")
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
-        """The members of an address are strings: fields.address-types. Which are required is open
-        (fields.address-members): here all, if the address is."""
+        """The members of an address are strings: fields.address-types. Which are required is open:
+        here all, if the address is."""
         # Also in an update, which may omit the address itself.
         needed = any(own.name == field.name and own.required for own in request_fields(ctx.operation))
         for name in field.members:

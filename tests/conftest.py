@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Iterator, Mapping, Sequence, Set
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.world.run_context import RunContext
-from tests.replay.samples import NoNonces, saved, used_nonce
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -50,12 +48,6 @@ def _shown(value: Any) -> str:
 def run() -> RunContext:
     """A run on a new reference server."""
     return run_on()
-
-
-@pytest.fixture
-def replay_file(tmp_path: Path) -> Path:
-    """The replay file of a server that accepts a used nonce."""
-    return saved(NoNonces, used_nonce, tmp_path)
 
 
 @pytest.fixture

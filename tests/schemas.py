@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.contract.rules import SPEC
-from conformance.replay import format as replay_files
 from conformance.report import document
 
 #: File in spec/ -> function that makes its schema.
 GENERATED: Mapping[str, Callable[[], dict[str, Any]]] = {
-    "replay.schema.json": replay_files.schema,
     "results.schema.json": document.schema,
 }
 

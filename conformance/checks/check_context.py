@@ -8,14 +8,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
-from conformance.judge import ledger
-from conformance.judge.expectations import Expectation, unusable
+from conformance.judge import outcomes
+from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.judge.ledger import Entry, Gap
+from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, race, simultaneous
 from conformance.wire.messages import Call, Exchange
@@ -99,14 +100,43 @@ class CheckContext:
 
     # ------------------------------------------------------------------ judging
 
+    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+        """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
+        the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
+        if isinstance(got, Unclear):
+            self.skip_judgement(rule, got.reason, *exchanges[:1], cause=got.cause, remedy=got.remedy)
+            return False
+        return self.entries[rule].expect(expected, got, *exchanges, cause=cause)
+
+    def refused(
+        self, rule: str, what: str, exchange: Exchange, status: int = 0, type: str = "", code: str = ""
+    ) -> bool:
+        """Judges that a request was refused with a status (0: any 4xx), error type and code."""
+        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code), exchange)
+
+    def accepted(self, rule: str, what: str, exchange: Exchange, *beside: Exchange) -> bool:
+        """Judges that a request was accepted (2xx); further exchanges are evidence."""
+        return self.expect(rule, *outcomes.accepted(what, exchange), exchange, *beside)
+
+    def same(self, rule: str, what: str, first: Exchange, again: Exchange) -> bool:
+        """Judges that an answer has the status and JSON body of an earlier one."""
+        return self.expect(rule, *outcomes.same_answer(what, first, again), again, first)
+
+    def equal(self, rule: str, what: str, value: Any, expected: Any, *exchanges: Exchange) -> bool:
+        """Judges that a JSON value of the first exchange's answer equals another one."""
+        sentence, got = outcomes.equal(what, value, expected)
+        return self.expect(rule, sentence, unusable(exchanges[0]) or got, *exchanges)
+
+    def member(self, rule: str, what: str, exchange: Exchange, name: str, *values: Any) -> bool:
+        """Judges that a documented member of an answer is equivalent to one of the values (section 2)."""
+        return self.expect(rule, *outcomes.member(what, exchange, name, *values), exchange)
+
     def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
         """Judges exchanges by an expectation, which knows them by position; True if it holds. Notes the
         reason where that cannot be told."""
-        judged = ledger.judge(expectation, exchanges, self.target, cause)
-        if judged.outcome.good is None:
-            self.skip_judgement(rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause)
-            return False
-        return self.entries[rule].take(judged)
+        outcome = expectation.judge(exchanges, self.target)
+        proof = [exchanges[at] for at in outcome.shows] or exchanges
+        return self.expect(rule, expectation.expected, outcome.answer, *proof, cause=cause)
 
     def skip_judgement(
         self,

@@ -41,8 +41,8 @@ from conformance.judge.oracle import (
     expect,
     own_path,
 )
+from conformance.wire.forms import percent_encoded
 from conformance.wire.messages import Auth, Call, Exchange, to_json
-from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, quoted, unknown_like
 from conformance.world.cache import Key
 from conformance.world.case import Case, call_of
@@ -344,4 +344,4 @@ def encoded(text: str, *, lower: bool = False) -> str:
     """Percent-encodes one character of an id (RFC 3986), in hexadecimal digits of that case."""
     # A code with a letter, whose case shows.
     found = (at for at, letter in enumerate(text) if letter.isascii() and not f"{ord(letter):02x}".isdigit())
-    return derive(text, f"{'encodedlower' if lower else 'encoded'}.{next(found, 0)}")
+    return percent_encoded(text, next(found, 0), lower=lower)

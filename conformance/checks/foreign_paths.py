@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import quote, urlencode
 
 from conformance.checks.engine import Engine
 from conformance.contract.traits import ADDS_TO
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
-from conformance.wire.forms import sparse
+from conformance.wire.forms import percent_encoded, replaced
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
-from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, identifier, parameters
 from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
@@ -221,24 +221,46 @@ def _spaced(known: str) -> Iterator[tuple[str, str]]:
         yield "an existing id with the prefix of no resource", f"zzz_{rest}"
 
 
-#: Ids that servers take for an existing one: description and recipe. Operations use them in turn, children
-#: another one than their parents.
-IN_TURN = (
+def _accented(text: str) -> str:
+    """Adds an acute accent to the last letter that can have one, if any."""
+    at = max(map(text.rfind, "aceiou"))
+    return text if at < 0 else replaced(text, at, normalize("NFC", text[at] + "\N{COMBINING ACUTE ACCENT}"))
+
+
+def _wide(text: str) -> str:
+    """Puts the last letter or digit in full width, if any."""
+    at = max((at for at, sign in enumerate(text) if sign.isalnum() and sign.isascii()), default=-1)
+    return text if at < 0 else replaced(text, at, chr(ord(text[at]) + 0xFEE0))
+
+
+#: Ids that servers take for an existing one: description, and the id made of that one. Operations use them in
+#: turn, children another one than their parents.
+IN_TURN: Sequence[tuple[str, Callable[[str], str]]] = (
     # A collation may ignore accents.
-    ("an existing id with an accent", "accented"),
+    ("an existing id with an accent", _accented),
     # Percent-encoding may be decoded twice.
-    ("an existing id that is percent-encoded twice", "encoded.0|set.0.%25"),
+    (
+        "an existing id that is percent-encoded twice",
+        lambda known: percent_encoded(known, 0).replace("%", "%25"),
+    ),
     # Texts may be normalized to NFKC.
-    ("an existing id with a letter of full width", "wide"),
+    ("an existing id with a letter of full width", _wide),
     # A column may truncate.
-    ("an existing id with 144 zeros behind it", "|".join(["and." + "0" * 16] * 9)),
+    ("an existing id with 144 zeros behind it", lambda known: known + "0" * 144),
 )
 
 
-def _taken_for(known: str, what: str, form: str) -> Iterator[tuple[str, str]]:
+def _taken_for(known: str, what: str, form: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """Yields an id of a row of IN_TURN, unless its form changes nothing (an accent needs a letter)."""
-    if (near := derive(known, form)) != known:
+    if (near := form(known)) != known:
         yield what, near
+
+
+def _sparse(identifier: str) -> bool:
+    """True if near-identical ids are unlikely to exist: at least 12 characters after the last underscore, not
+    all digits."""
+    tail = identifier.rpartition("_")[2]
+    return len(tail) >= 12 and not tail.isdigit()
 
 
 def almost(known: str) -> Iterator[tuple[str, str]]:
@@ -248,15 +270,14 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
     yield "an existing id with a space behind it", f"{known} "
     rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
-        yield "an existing id in another letter case", derive(known, "tailswapped")
-    if not sparse(known):
+        yield "an existing id in another letter case", known.removesuffix(rest) + rest.swapcase()
+    if not _sparse(known):
         return
-    yield "an id with one character more than an existing one", derive(known, "sparse|and.0")
+    yield "an id with one character more than an existing one", f"{known}0"
     # Servers split ids at it, and in SQL it matches any character.
-    yield "an id with an underscore in the place of a character", derive(known, f"sparse|set.{-3}._")
-    yield "an id that lacks the last character of an existing one", derive(known, "sparse|but.1")
-    prefix = max(1, len(known) - len(rest))
-    yield "an id that lacks the prefix of an existing one", derive(known, f"sparse|from.{prefix}")
+    yield "an id with an underscore in the place of a character", replaced(known, -3, "_")
+    yield "an id that lacks the last character of an existing one", known[:-1]
+    yield "an id that lacks the prefix of an existing one", rest if rest != known else known[1:]
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:

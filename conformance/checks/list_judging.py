@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import response_schema
-from conformance.contract.timestamps import digits, parse
+from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.contract.traits import traits_of
 from conformance.judge import paging
 from conformance.judge.comparison import MOVING, objects, same, same_instant, show
@@ -31,7 +31,6 @@ from conformance.wire.pages import (
     query,
     status_filter,
 )
-from conformance.wire.provenance import derive
 from conformance.world.known_lists import ListFixture, small_list
 
 T = TypeVar("T")
@@ -216,7 +215,7 @@ def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
     return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
 
 
-@predicate(walk=True)
+@predicate
 def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
     """A page, first, or one of those that follow, shows a member of an element as its create, second,
     answered or sent it."""
@@ -398,18 +397,18 @@ def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
     chosen = {index: name for name, index in reversed(places.items()) if 0 <= index <= last}
     found = [(f"at the created of the {chosen[index]} element", distinct[index]) for index in sorted(chosen)]
     for index in sorted({middle} & chosen.keys()):
-        second = derive(distinct[index], "second")
+        second = whole_second(distinct[index]) or distinct[index]
         if second != distinct[index]:
             found.append((f"at the whole second of the {chosen[index]} element", second))
         # A server that reads whole seconds as whole minutes takes it for one before the elements.
-        found.append(("at the last second of a minute", derive(distinct[index], "second|set.17.5|set.18.9")))
+        found.append(("at the last second of a minute", f"{second[:17]}59{second[19:]}"))
     # The one with the most digits, as one in ten lacks the last, a zero: a date just after it is nearest.
     finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
-    later = derive(distinct[finest], "after")
+    later = just_after(distinct[finest]) or distinct[finest]
     # Another element's may have been rounded up to it.
     if parse(later) not in by_date:
         # First, as it depends least on the distances between elements.
         found.insert(0, ("just after the created of an element", later))
     if distinct:
-        found.append(("at the midnight before the first element", derive(distinct[0], "day")))
+        found.append(("at the midnight before the first element", f"{distinct[0][:10]}T00:00:00Z"))
     return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

@@ -10,8 +10,9 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.expectations import CannotTell, Expectation, predicate, unusable
+from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
+from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
 
@@ -48,7 +49,7 @@ def shows_nothing_of(
     the caller may see what the rest answered, and the `known` texts."""
     answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
     if reason := unusable(answer):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     if not answer.refused:
         told = f"{answer.purpose} was answered {answer.described()}, not refused"
         raise CannotTell(told, "tenancy.foreign-parent")

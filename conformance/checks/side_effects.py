@@ -19,7 +19,8 @@ from conformance.checks.snapshots import ListSnapshot, NoEffect, NotSeen, Reques
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
 from conformance.judge.effects import Effect
-from conformance.judge.expectations import Accepted, Expectation, predicate, unusable
+from conformance.judge.expectations import Accepted, CannotTell, Expectation, predicate
+from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send, page_of
 from conformance.world.account import AccountFixture, call
@@ -289,7 +290,7 @@ def shows_no_beneficiary(exchanges: Sequence[Exchange]) -> str:
     answer that names none needs no read."""
     answer, *looks = exchanges
     if reason := unusable(answer):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     found = any(look.succeeded for look in looks)
     return f"{answer.status}, and getBeneficiary shows a new beneficiary" if found else ""
 

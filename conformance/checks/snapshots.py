@@ -238,7 +238,7 @@ def snapshot_of(operation: str) -> type[Snapshot] | None:
 GROUPS = ("before", "after", "answered")
 
 
-@predicate(name="no-effect", sentence="no effect of {what}", effects=True, besides=("fresh",))
+@predicate(sentence="no effect of {what}")
 def NoEffect(
     exchanges: Sequence[Exchange],
     operation: str,

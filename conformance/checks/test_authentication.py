@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import formatdate
+from urllib.parse import quote
 
 from conformance.checks.auth_probes import AuthProbes, lengthened, margins, sound
 from conformance.checks.check import check
@@ -12,8 +15,8 @@ from conformance.checks.engine import Engine, table
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
+from conformance.wire.forms import decimal, hexadecimal, new_key, new_nonce
 from conformance.wire.messages import Auth, Exchange
-from conformance.wire.provenance import derive, fresh, new_key, new_nonce
 from conformance.world.account import unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import ids
@@ -44,8 +47,8 @@ _DIRECTIONS = (("old", -1), ("ahead", 1))
 def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce has."""
     rule = "auth.accepts-valid"
-    yield at.case(rule, "a valid request", auth=Auth(nonce=derive(new_nonce(), "upper")))
-    nonce = "00" + fresh("digits", length=30)
+    yield at.case(rule, "a valid request", auth=Auth(nonce=new_nonce().upper()))
+    nonce = "00" + decimal(30)
     name = "a valid request whose nonce has decimal digits only, zeros first"
     yield at.case(rule, name, auth=Auth(nonce=nonce))
 
@@ -61,10 +64,10 @@ def _elsewhere(at: Engine) -> Iterator[Case]:
         key, now, nonce = at.ctx.target.primary.api_key, str(at.ctx.run.clock.now()), new_nonce()
         value, beside = {
             signing.API_KEY: (key, ("Cookie", f"api_key={key}")),
-            signing.TIMESTAMP: (now, ("Date", derive(now, "date"))),
+            signing.TIMESTAMP: (now, ("Date", formatdate(int(now), usegmt=True))),
             signing.NONCE: (nonce, ("X-Request-Id", nonce)),
         }[header]
-        query = "&".join(f"{parameter}={derive(value, 'query')}" for parameter in (header, name))
+        query = "&".join(f"{parameter}={quote(value, safe='')}" for parameter in (header, name))
         what, auth = f"a request without {header}", Auth(omit=(header,), timestamp=now, nonce=nonce)
         yield at.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
 
@@ -139,10 +142,10 @@ def _distant_timestamps(at: Engine) -> Iterator[Case]:
         ("a day old", now - 86_400),
         ("a week ahead", now + 7 * 86_400),
         ("thirty days old", now - 30 * 86_400),
-        ("in microseconds", derive(str(now), "and.000000")),
+        ("in microseconds", f"{now}000000"),
         # The difference to it overflows 64 bits.
         ("that is the least of 64 bits", -(2**63)),
-        ("in nanoseconds", derive(str(now), "and.000000000")),
+        ("in nanoseconds", f"{now}000000000"),
         ("below 0", -now),
     )
     how, other = at.turn(further)
@@ -196,14 +199,17 @@ def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
         ("the timestamp abc", "abc"),
         ("a timestamp with a fraction", f"{now}.5"),
         ("a timestamp with letters after it", f"{now}abc"),
-        ("an ISO 8601 timestamp", derive(str(now), "iso")),
+        ("an ISO 8601 timestamp", f"{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H:%M:%SZ}"),
         ("a timestamp with underscores between its digits", f"{now:_}"),
         ("a timestamp with a space between its digits", f"{str(now)[:4]} {str(now)[4:]}"),
         ("a timestamp with an exponent", f"{now / 1e9:.9f}e9"),
     ):
         yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp))
     if at.turn((True, False)):
-        name, timestamp = "a timestamp in digits of East Asian type", derive(str(now), "wide")
+        name, timestamp = (
+            "a timestamp in digits of East Asian type",
+            f"{str(now)[:-1]}{chr(ord(str(now)[-1]) + 0xFEE0)}",
+        )
         yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp), front_end=True)
 
 
@@ -230,9 +236,9 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     for name, key, secret in (
         ("an unknown API key, signed with the right secret", unknown_like(known), None),
         (f"{unsecured}, signed with an empty secret", member or unknown_like(known), ""),
-        ("the API key without its last character", derive(known, "but.1"), None),
+        ("the API key without its last character", known[:-1], None),
         ("the API key with one more character", f"{known}0", None),
-        ("the API key in another letter case", derive(known, "swapped"), None),
+        ("the API key in another letter case", known.swapcase(), None),
     ):
         if key != known:  # One without letters has no other case.
             yield at.case("auth.unknown-key", name, auth=Auth(api_key=key, secret=secret))
@@ -253,23 +259,23 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
 def test_open_choices(at: Engine) -> Iterator[Case]:
     """Records what the server does with nonces, signatures and headers where that is left open."""
     probes = AuthProbes(at.ctx)
-    wrong = probes.usual().signed(signature_forms="other.32")
+    wrong = probes.usual().signed(signature_form="other middle digit")
     failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
     used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
     form, order = "auth.nonce-form", "auth.precedence"
     for rule, question, auth in (
         ("auth.nonce-after-failure", "a nonce used before with a wrong signature", Auth(nonce=failed)),
         (form, "a UUID as the nonce", Auth(nonce=new_key())),
-        (form, "a nonce of 64 hexadecimal digits", Auth(nonce=fresh("hex", length=64))),
-        ("auth.signature-upper-case", "a signature in upper case", Auth(signature_forms="upper")),
+        (form, "a nonce of 64 hexadecimal digits", Auth(nonce=hexadecimal(64))),
+        ("auth.signature-upper-case", "a signature in upper case", Auth(signature_form="upper case")),
         (order, "no X-Nonce and an old timestamp", Auth(omit=(signing.NONCE,), timestamp_offset=-3600)),
         (
             order,
             "an old timestamp and a wrong signature",
-            Auth(timestamp_offset=-3600, signature_forms="other.32"),
+            Auth(timestamp_offset=-3600, signature_form="other middle digit"),
         ),
         (order, "an old timestamp and a used nonce", Auth(timestamp_offset=-3600, nonce=used)),
-        (order, "a used nonce and a wrong signature", Auth(nonce=used, signature_forms="other.32")),
+        (order, "a used nonce and a wrong signature", Auth(nonce=used, signature_form="other middle digit")),
         (order, "an unknown API key and an old timestamp", Auth(api_key=unknown, timestamp_offset=-3600)),
     ):
         yield at.case(rule, question, auth=auth)

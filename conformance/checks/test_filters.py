@@ -22,6 +22,7 @@ from conformance.checks.filter_combinations import (
     working_filters,
 )
 from conformance.checks.list_judging import FAR_FUTURE, FAR_PAST, Filtered, dates, item_fields
+from conformance.contract.timestamps import with_offset
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.queries import rules_of
@@ -34,7 +35,6 @@ from conformance.wire.pages import (
     status_filter,
     walk,
 )
-from conformance.wire.provenance import derive
 from conformance.world.samples import OTHER_CURRENCIES
 
 #: Statuses that the list queries name (sections 4.3, 4.5 and 4.6); a server may refuse others.
@@ -81,7 +81,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
             )
             continue
         for minutes in (120, -210):
-            text = derive(chosen, f"offset.{minutes}")
+            text = with_offset(chosen, minutes)
             what = f"{name} with the offset {text[-6:]}"
             sentence = f"{what}: the {len(expected)} elements of that instant in UTC, or a refusal"
             same = refused_or_alike(sentence, ids=sorted(lists.ids))

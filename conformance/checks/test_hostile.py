@@ -16,8 +16,8 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted, Answered
 from conformance.judge.oracle import RAW
+from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Auth, Call, Exchange, Failure
-from conformance.wire.provenance import fresh
 from conformance.world.account import call, parameters, renewed, unknown_like
 from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings, values
@@ -166,7 +166,7 @@ def test_hostile_headers(at: Engine) -> Iterator[Case]:
     for value in values(headers.API_KEYS):
         yield header(signing.API_KEY, value, auth=Auth(api_key=value))
     for value in values(headers.NONCES):
-        yield header(signing.NONCE, value, auth=Auth(nonce=value + fresh("hex", length=12)))
+        yield header(signing.NONCE, value, auth=Auth(nonce=value + hexadecimal(12)))
     keys = values(headers.KEYS)
     query = "" if at.ctx.operation.is_list else query_strings.UNASKED
     for value in keys if at.ctx.operation.is_post else keys[:1]:

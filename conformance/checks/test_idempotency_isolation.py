@@ -115,7 +115,7 @@ def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
         return ""
     differs = fresh.refused and _kind(answer) != _kind(fresh)
     accepted = fresh.succeeded and not answer.succeeded
-    return Outcome(False, answer.described(), answer=answer) if accepted or differs else ""
+    return Outcome(False, answer.described()) if accepted or differs else ""
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:

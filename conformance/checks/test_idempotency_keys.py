@@ -8,8 +8,8 @@ from conformance.checks.idempotent_requests import IdempotentRequest
 from conformance.checks.usual_form import judge_as_usual
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
+from conformance.wire.forms import other_digit
 from conformance.wire.messages import Call
-from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, call
 
 RULE = "idempotency.key-accepted"
@@ -27,7 +27,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
             # Samples may have two pairs only, so each wallet key gets another account.
             used = IdempotentRequest(ctx)
         usual, key = _another(ctx, used.fixture), str(used.call.idempotency_key)
-        answer = ctx.send(usual.but(idempotency_key=derive(key, f"other.{place}")), what)
+        answer = ctx.send(usual.but(idempotency_key=other_digit(key, place)), what)
         judge_as_usual(ctx, RULE, answer, usual, defective=answer.call.but(idempotency_key=key))
 
 

@@ -12,8 +12,8 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
+from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.wire.provenance import derive
 from conformance.world.account import parameters, unknown_like
 from conformance.world.case import Case
 
@@ -63,7 +63,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 def _astray(at: Engine) -> Exchange | None:
     """Sends a valid request with an unknown id; returns it if the server refuses it after authentication."""
     place = {parameters(at.operation)[0]: UNKNOWN}
-    wrong = at.call(at.case("", "", whose=place)).signed(signature_forms="other.32")
+    wrong = at.call(at.case("", "", whose=place)).signed(signature_form="other middle digit")
     unsigned = at.send(wrong, "a wrong signature and an unknown top-level id")
     valid = at.call(at.case("", "", whose=place))
     astray = at.send(valid, "a valid request but for an unknown top-level id")
@@ -187,8 +187,8 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
 def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
     """Nonces that differ from a used one in the last or the first character."""
     for which, nonce in (
-        ("its last", derive(used, "other.-1")),
-        ("its first", derive(used, "other.0")),
+        ("its last", other_digit(used, -1)),
+        ("its first", other_digit(used, 0)),
     ):
         name = f"a valid request whose nonce differs from a used one in {which} character"
         yield at.case("auth.accepts-valid", name, auth=Auth(nonce=nonce))
@@ -216,7 +216,7 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
         if not answer.refused_authentication:
             # A server that validates before it authenticates consumes no nonce.
             unsigned = probes.send(
-                call.signed(signature_forms="other.32"), f"a wrongly signed request {what}"
+                call.signed(signature_form="other middle digit"), f"a wrongly signed request {what}"
             )
             if not unsigned.refused_authentication:
                 reason = f"a request {what} is refused before authentication"

@@ -22,12 +22,12 @@ from conformance.judge.expectations import (
     AtMostOne,
     CannotTell,
     SameAmongAccepted,
-    difference,
     predicate,
 )
+from conformance.judge.outcomes import difference
+from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
-from conformance.wire.provenance import new_nonce
 from conformance.world.account import identifier
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import other_end
@@ -198,7 +198,7 @@ def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> lis
     return looks + effects.looks()
 
 
-@predicate(effects=True)
+@predicate
 def moves_as_one(exchanges: Sequence[Exchange], operation: str) -> str:
     """Between the first two reads no balance changes by a multiple of its change between the others."""
     money = [amounts(look.get("balances")) for look in exchanges[:4]]

@@ -33,8 +33,8 @@ from conformance.judge.expectations import (
     SameAnswer,
     predicate,
 )
-from conformance.judge.expectations.common import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
+from conformance.judge.outcomes import NOTHING_SHOWN
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import AccountFixture, call, identifier

@@ -132,7 +132,7 @@ def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Excha
 def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     """Requests with one defect each, whose error messages may quote the request."""
     operation = ctx.operation
-    yield "a wrong signature", valid.signed(signature_forms="other.32")
+    yield "a wrong signature", valid.signed(signature_form="other middle digit")
     parent = valid.path.split("/")[3]
     yield (
         "an unknown parent",

@@ -16,8 +16,8 @@ from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
+from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Auth, to_json
-from conformance.wire.provenance import derive, new_nonce
 from conformance.world.account import parameters
 from conformance.world.case import Case
 from conformance.world.samples import marker
@@ -52,14 +52,14 @@ def _made_otherwise(at: Engine) -> Iterator[Case]:
             yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
     for mistake in ("API key as secret", "base64", *recased(at.turn(TURNS), target.primary.secret)):
         yield at.mistake(rule, mistake)
-    for forms, name in CHANGED.items():
-        yield at.case(rule, name, auth=Auth(signature_forms=forms))
+    for form, name in CHANGED.items():
+        yield at.case(rule, name, auth=Auth(signature_form=form))
     for character, what in (("0", "zeros"), ("z", "letters z")):
         yield at.case(rule, f"a signature of 64 {what}", auth=Auth(signature=character * 64))
     # Neither a bearer token nor a claimed local address replaces the signature.
     beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
-    name = f"{CHANGED['other.32']} beside a bearer token and X-Forwarded-For: 127.0.0.1"
-    yield at.case(rule, name, headers=beside, auth=Auth(signature_forms="other.32"))
+    name = f"{CHANGED['other middle digit']} beside a bearer token and X-Forwarded-For: 127.0.0.1"
+    yield at.case(rule, name, headers=beside, auth=Auth(signature_form="other middle digit"))
 
 
 @table("auth.signed-method", at=AuthProbes)
@@ -198,7 +198,7 @@ def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
     for mistake in ("1 s earlier", "1 s later", "no timestamp"):
         yield at.mistake("auth.signed-timestamp", mistake)
     rule, nonce = "auth.signed-nonce", _lettered_nonce()
-    auth = Auth(nonce=nonce, signed_nonce=derive(nonce, "reversed"))
+    auth = Auth(nonce=nonce, signed_nonce=nonce[::-1])
     yield at.case(rule, "a request signed for another nonce", auth=auth)
     yield at.mistake(rule, "no nonce")
     yield at.mistake(rule, "upper-case nonce", Auth(nonce=_lettered_nonce()))
@@ -206,7 +206,7 @@ def _timestamps_and_nonces(at: Engine) -> Iterator[Case]:
 
 def _lettered_nonce() -> str:
     """A nonce that reversing and upper case change."""
-    return derive(derive(new_nonce(), "set.0.a"), "set.-1.b")
+    return f"a{hexadecimal(30)}b"
 
 
 @check("auth.signed-timestamp", "auth.signed-nonce")
@@ -247,8 +247,7 @@ def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
 
 def half(body: bytes) -> bytes:
     """The first half of a body, cut between characters."""
-    text, part = body.decode(), body[: len(body) // 2].decode(errors="ignore")
-    return derive(text, f"but.{len(text) - len(part)}").encode()
+    return body[: len(body) // 2].decode(errors="ignore").encode()
 
 
 @table("auth.signed-body", at=AuthProbes)

@@ -13,15 +13,16 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
-from conformance.judge.expectations import CannotTell, predicate, unusable
+from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.oracle import UNKNOWN
+from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Auth, Call, Exchange
 
 RULE = "auth.other-spellings"
 
 #: Two ways to fail authentication: with the API key of an organization, and without any header.
 _UNSIGNED = (
-    ("with a wrong signature", Auth(signature_forms="other.32")),
+    ("with a wrong signature", Auth(signature_form="other middle digit")),
     ("without authentication headers", Auth(omit=signing.HEADERS)),
 )
 
@@ -31,7 +32,7 @@ def guarded(exchanges: Sequence[Exchange], members: Sequence[str]) -> str:
     """An answer shows no resource, that is, no two of its documented members."""
     answer = exchanges[0]
     if reason := unusable(answer, documented=False):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     if not answer.succeeded or not isinstance(answer.document, dict):
         return ""
     shown = [name for name in members if name in answer.document]
@@ -45,7 +46,7 @@ def silent(exchanges: Sequence[Exchange]) -> str:
     known, unknown = exchanges[:2]
     for answer in (known, unknown):
         if reason := unusable(answer, documented=False):
-            raise reason
+            raise CannotTell(reason.reason, reason.cause)
     if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
         raise CannotTell(f"{known.purpose} was answered {known.described()}")
     return (

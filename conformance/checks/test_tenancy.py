@@ -14,9 +14,10 @@ from conformance.checks.engine import Engine, hostile, locked_out, tenant
 from conformance.checks.private_data import PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.judge.expectations import Accepted, CannotTell, Refused, predicate, unusable
+from conformance.judge.expectations import Accepted, CannotTell, Refused, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
+from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import query
 from conformance.world.account import AccountFixture, call, renewed, unknown_like
@@ -130,7 +131,7 @@ def not_refused_alike(exchanges: Sequence[Exchange]) -> str:
     such as that of a page past the last."""
     answer, refusal = exchanges[:2]
     if reason := unusable(answer):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     if answer.refused and answer.status != refusal.status:
         raise CannotTell(f"{answer.purpose} was refused with {answer.status}, not {refusal.status}")
     return "" if answer.succeeded else answer.described()

@@ -29,7 +29,7 @@ MANY_KEYS = 21
 #: Name, authentication and rule of a request that fails authentication.
 _Form = tuple[str, Auth, str]
 
-_WRONG: _Form = ("with a wrong signature", Auth(signature_forms="other.32"), "auth.signature")
+_WRONG: _Form = ("with a wrong signature", Auth(signature_form="other middle digit"), "auth.signature")
 _BARE: _Form = ("without authentication headers", Auth(omit=signing.HEADERS), "auth.missing-header")
 
 
@@ -108,7 +108,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     one_off = ctx.operation.traits.once
     fixture = ctx.account(fresh=True) if one_off else probes.fixture
     forms = (
-        ("with a wrong signature", Auth(signature_forms="other.32")),
+        ("with a wrong signature", Auth(signature_form="other middle digit")),
         ("without X-Signature", Auth(omit=(signing.SIGNATURE,))),
         ("with an unknown API key", Auth(api_key=unknown_like(ctx.target.primary.api_key))),
         ("with a timestamp an hour old", Auth(timestamp_offset=-3600)),

@@ -14,13 +14,14 @@ from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import identifiers
-from conformance.judge.expectations import predicate, unusable
+from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
+from conformance.judge.outcomes import unusable
+from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
-from conformance.wire.provenance import new_key
 from conformance.world.account import AccountFixture, identifier, parameters, quoted, unknown_like
 from conformance.world.creations import creations
 
@@ -87,7 +88,7 @@ def not_carried_out(exchanges: Sequence[Exchange]) -> str:
     if known.status == NOT_IMPLEMENTED:
         return ""
     if reason := unusable(known):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     return known.described() if known.succeeded and not any(other.succeeded for other in unknown) else ""
 
 
@@ -134,7 +135,7 @@ def none_of_these(exchanges: Sequence[Exchange]) -> str:
     """The first answer is a refusal, or shows no element of the second one's list."""
     answer, others = exchanges
     if reason := unusable(answer):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     shown = _shown(answer) & _shown(others)
     return f"{len(shown)} elements of the other's list" if shown else ""
 
@@ -209,7 +210,7 @@ def hides(exchanges: Sequence[Exchange], identifier: str, members: Sequence[str]
     """An answer has no object with this id and another documented member."""
     answer = exchanges[0]
     if reason := unusable(answer, documented=False):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     for shown in all_objects(answer.document) if answer.succeeded else ():
         if shown.get("id") == identifier:
             others = [name for name in members if name != "id" and name in shown]

@@ -10,7 +10,8 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, show, shown
 from conformance.judge.effects import by_id
-from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate, unusable
+from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate
+from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, renewed
 from conformance.world.creations import CreatedResource, creations
@@ -109,7 +110,7 @@ def refused_or_another_pair(exchanges: Sequence[Exchange]) -> str:
     """The first of two creates is refused, or shows another currency or network than the second."""
     answer, first = exchanges
     if reason := unusable(answer):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     pairs = [_shown_pair(made.document) for made in (answer, first) if made.succeeded]
     twice = len(pairs) == 2 and pairs[0] is not None and pairs[0] == pairs[1]
     return f"{answer.status}, {pairs[0]} once more" if twice else ""
@@ -158,7 +159,7 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
     ctx.judge("wallet.duplicate", only_these_wallets(expected, furnished=own), *made, listing)
 
 
-@predicate(effects=True)
+@predicate
 def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -> str:
     """The last exchange lists only wallets that the others created, with their labels; in a pre-populated
     account (`furnished`), no further one of the same pairs."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from conformance.checks.engine import Engine
 from conformance.contract.operations import OPERATIONS
 
-#: Form (see provenance) of the correct signature -> its description.
+#: Form of the correct signature (see `forms.SIGNATURE_FORMS`) -> its description.
 CHANGED = {
     # A server that accepts a prefix accepts this one.
-    "but.1": "a signature without its last digit",
-    "and.0": "a signature with a digit 0 behind it",
+    "last digit left out": "a signature without its last digit",
+    "one digit more": "a signature with a digit 0 behind it",
     # A comparison of the first characters misses it.
-    "other.32": "a signature with another digit in its middle",
-    "other.-1": "a signature with another last digit",
-    "other.0": "a signature with another first digit",
+    "other middle digit": "a signature with another digit in its middle",
+    "other last digit": "a signature with another last digit",
+    "other first digit": "a signature with another first digit",
 }
 
 #: Other digests, secrets and orders of parts that a server may accept too, one per operation in turn.

@@ -29,7 +29,6 @@ COMMANDS: dict[str, str] = {
     "compare": "name what changed between two runs",
     "rules": "list the rules",
     "explain": "describe one rule: text, checks, an example exchange",
-    "replay": "send the requests of a failure again",
     "sign": "sign a request: the string, the headers, or a curl command",
     "explain-signature": "name the mistake that makes a wrong signature",
 }

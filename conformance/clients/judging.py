@@ -13,8 +13,7 @@ from conformance.clients.provocations import INTERRUPTIONS
 from conformance.clients.received import ClientRequest, Said, judged, read
 from conformance.contract.rules import CLIENT_RULES, Side
 from conformance.judge.exchanges import ExchangeRecord, exchange_record
-from conformance.judge.expectations import Expectation, Outcome
-from conformance.judge.findings import Judgement
+from conformance.judge.findings import Violation
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Entry, Ledger
 from conformance.reference.core_messages import Request, Response
@@ -158,15 +157,15 @@ class ClientJudge:
         entry = self._entry(said.rule, operation)
         if said.withdrawn:
             entry.judged, entry.broken = entry.judged - 1, entry.broken - 1
-            entry.violations = [one for one in entry.violations if one.outcome.got != said.got]
+            entry.violations = [one for one in entry.violations if one.got != said.got]
             return
         # Further exchanges add no evidence.
         shows = entry.broken < EVIDENCE and not entry.proof
         numbers = self._keep([*([seen.request.number] if seen else []), *said.others]) if shows else ()
         if said.got:
             self.remedies.setdefault((said.rule, operation), said.remedy)
-            expectation = Expectation(CHECK, CLIENT_RULES[said.rule].client)
-            entry.take(Judgement(expectation, numbers, Outcome(False, said.got)))
+            entry.judged, entry.broken = entry.judged + 1, entry.broken + 1
+            entry.violations.append(Violation(CLIENT_RULES[said.rule].client, said.got, numbers))
             return
         entry.judged += 1
         entry.proof += numbers

@@ -126,7 +126,7 @@ def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
         "rule": CLIENT_RULES[shown.rule],
         "operations": listed([shown.operation, *(entry.operation for entry in entries)]),
         "often": sum(entry.broken for entry in entries),
-        "got": judge.redactor.clean(shown.violations[0].outcome.got),
+        "got": judge.redactor.clean(shown.violations[0].got),
         "remedy": judge.redactor.clean(judge.remedies[shown.rule, shown.operation]),
     }
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
 import random
 from collections.abc import Mapping
 from typing import Any
 
-from conformance import checks, fuzz, judge
+from conformance import checks
 
 #: Operation -> body, for the cases that load_generators makes.
 _ANY: Mapping[str, dict[str, Any]] = {"createBeneficiary": {"email": "ada@example.com"}, "listWallets": {}}
@@ -30,13 +29,6 @@ def load_tests() -> None:
     """Imports the checks and the generated tests, which register themselves."""
     checks.load_checks()
     importlib.import_module(f"{__name__}.test_fuzz")
-
-
-def load_predicates() -> None:
-    """Imports every module that may register a predicate, for replay files."""
-    for package in (judge, checks, fuzz):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
 
 
 @functools.cache

@@ -67,7 +67,7 @@ def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
     return None
 
 
-@predicate(effects=True)
+@predicate
 def conserved(exchanges: Sequence[Exchange]) -> str:
     """In rounds of payouts no simultaneous ones are lost, or too few to exclude other causes."""
     found = [lost(exchanges[at : at + ROUND]) for at in range(0, len(exchanges), ROUND)]

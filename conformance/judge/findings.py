@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from conformance._records import Count, Seconds, says
 from conformance._text import one_line
-from conformance.judge.expectations import Expectation, Outcome
 
 
 class Verdict(StrEnum):
@@ -69,32 +68,26 @@ EVERY_RESPONSE = "every response"
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """An expectation, the numbers of the exchanges it judged, and the outcome.
+class Violation:
+    """A broken expectation: what was expected and got, and the exchanges that show it.
 
-    `cause` is the rule whose violation may have caused it."""
+    `cause` is the rule whose violation may have caused it. `without_error_body`: what was got is a refusal
+    without the documented error body."""
 
-    expectation: Expectation
-    exchanges: tuple[int, ...]
-    outcome: Outcome
+    expected: str
+    got: str
+    exchanges: tuple[int, ...] = ()
     cause: str = ""
+    without_error_body: bool = False
 
     @property
     def sentence(self) -> str:
         """The violation in words."""
-        return f"expected {self.expectation.expected}; got {self.outcome.got}"
-
-    @property
-    def evidence(self) -> list[int]:
-        """Numbers of the exchanges that show the outcome."""
-        return [self.exchanges[at] for at in self.outcome.shows] or list(self.exchanges)
+        return f"expected {self.expected}; got {self.got}"
 
 
 class Finding(msgspec.Struct, dict=True):
-    """One check's conclusion on one rule and operation, as the ledger, results.json and every page have it.
-
-    The judgement that it rests on stays in the process that made it (see `judgement`).
-    """
+    """One check's conclusion on one rule and operation, as ledger, results.json and every page have it."""
 
     rule: Annotated[str, says("Id of the rule.")]
     operation: Annotated[str, says("An operationId.")]
@@ -113,9 +106,6 @@ class Finding(msgspec.Struct, dict=True):
     exercised: Annotated[
         bool, says("False where the check had no occasion to judge the rule; then other checks decide.")
     ] = True
-    replay: Annotated[
-        str, says("The file that repeats the violation, relative to the folder of the report; or empty.")
-    ] = ""
     confirmed: Annotated[
         str,
         says("The violation, repeated alone: confirmed, or not reproduced; empty if it was not."),
@@ -133,16 +123,6 @@ class Finding(msgspec.Struct, dict=True):
     def weight(self) -> tuple[bool, int, bool]:
         """Sort key of a case's findings: exercised first, then by severity, then by the rule's own checks."""
         return self.exercised, self.verdict.severity, not self.aside
-
-    @property
-    def judgement(self) -> Judgement | None:
-        """The violated judgement, in the process that made it; not serialized."""
-        found: Judgement | None = self.__dict__.get("judgement_")
-        return found
-
-    @judgement.setter
-    def judgement(self, judgement: Judgement) -> None:
-        self.__dict__["judgement_"] = judgement
 
     def kept(self, text: Callable[[str], str]) -> Finding:
         """The finding as a ledger keeps it: bounded evidence, and `text` applied to each text."""

@@ -12,7 +12,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
 from conformance.judge.expectations import CannotTell, Outcome, predicate
-from conformance.judge.findings import EVERY_RESPONSE, Judgement
+from conformance.judge.findings import EVERY_RESPONSE, Violation
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judge.ledger import Entry
 from conformance.judge.timeliness import untimely
@@ -58,11 +58,8 @@ TOLD = 11
 #: Minimum number of requests of an operation to judge its rate of lost ones.
 ENOUGH = 100
 
-#: Maximum number of requests that a replay sends to reproduce a lost one.
-MOST = 300
 
-
-@predicate(name="invariant")
+@predicate
 def Invariant(
     exchanges: Sequence[Exchange], rule: str, operation: str, *, target: Target | None = None
 ) -> Outcome:
@@ -77,7 +74,7 @@ def Invariant(
     tally = rules.tallies.get((rule, operation))
     if tally is None:
         raise CannotTell("none of the answers is one that the rule is about")
-    return tally.violations[0].outcome if tally.broken else Outcome(True)
+    return Outcome(not tally.broken, tally.violations[0].got if tally.broken else "")
 
 
 def telling_secrets(target: Target) -> list[str]:
@@ -89,7 +86,7 @@ def telling_secrets(target: Target) -> list[str]:
     ]
 
 
-@predicate(name="no-secrets")
+@predicate
 def NoSecrets(
     exchanges: Sequence[Exchange], numbers: Sequence[Sequence[str]] = (), *, target: Target | None = None
 ) -> Outcome:
@@ -103,7 +100,7 @@ def NoSecrets(
         return Outcome(False, "a signing secret")
     plain = squeezed(text)
     shown = next((name for name, value in numbers if value in plain), "")
-    return Outcome(not shown, f"the full {shown} of a destination")
+    return Outcome(not shown, f"the full {shown} of a destination" if shown else "")
 
 
 def _text(exchange: Exchange) -> str:
@@ -152,12 +149,11 @@ class Invariants:
             return
         tally.broken += 1
         self.broken.add((rule, operation))
-        if len(tally.violations) < TOLD and all(broken != told.outcome.got for told in tally.violations):
+        if len(tally.violations) < TOLD and all(broken != told.got for told in tally.violations):
             what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
-            witnesses = tuple(dict.fromkeys([beside or exchange.number, exchange.number]))
-            outcome = Outcome(False, broken, shows=(len(witnesses) - 1,))
-            expectation = Invariant(what + (expected or RULES[rule].statement), rule, operation)
-            tally.violations.append(Judgement(expectation, witnesses, outcome))
+            witnesses = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
+            sentence = what + (expected or RULES[rule].statement)
+            tally.violations.append(Violation(sentence, broken, witnesses))
 
     # ------------------------------------------------------------------ judging
 
@@ -207,13 +203,11 @@ class Invariants:
         too_many = too_many_lost(lost, tally.judged)
         tally.broken, tally.violations = 0, []
         if too_many:
-            expectation = SeldomLost(
-                "an answer the first time to 99 of a hundred requests", telling(lost, tally.judged)
-            )
-            outcome = Outcome(False, f"{lost} of {tally.judged} had to be sent again")
             tally.broken = lost
             self.broken.add((LOST, operation))
-            tally.violations = [Judgement(expectation, tuple(tally.proof), outcome)]
+            expected = "an answer the first time to 99 of a hundred requests"
+            got = f"{lost} of {tally.judged} had to be sent again"
+            tally.violations = [Violation(expected, got, tuple(tally.proof))]
 
     def _content_type(self, exchange: Exchange) -> None:
         if not exchange.response_body or exchange.status == 413:
@@ -326,28 +320,6 @@ def too_many_lost(lost: int, requests: int) -> bool:
     """True if the rate of lost requests exceeds one in a hundred by three standard deviations."""
     allowed = requests / 100
     return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
-
-
-def telling(lost: int, requests: int) -> int:
-    """Number of requests among which, at this rate, one is lost with probability 1 - e**-5."""
-    return min(MOST, max(ENOUGH, math.ceil(5 * requests / max(1, lost))))
-
-
-def was_lost(exchange: Exchange) -> bool:
-    """True if a request was lost at least once."""
-    return exchange.lost or (exchange.attempts == 1 and 0 < exchange.begun < exchange.started)
-
-
-@predicate(name="seldom-lost", times="requests")
-def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | Outcome:
-    """Of the requests at most one in a hundred is lost; a few lost ones tell nothing."""
-    lost = [at for at, exchange in enumerate(exchanges) if was_lost(exchange)]
-    told = f"{len(lost)} of {len(exchanges)} had to be sent again"
-    if too_many_lost(len(lost), len(exchanges)):
-        return Outcome(False, told, shows=tuple(lost[:3]))
-    if lost or len(exchanges) < requests:
-        raise CannotTell(f"{told}: too few to tell how often requests are lost")
-    return ""
 
 
 def _not_initial(exchange: Exchange) -> str:

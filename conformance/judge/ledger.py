@@ -17,16 +17,16 @@ from conformance._records import says
 from conformance._text import clean
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level, Side
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.expectations import Expectation
 from conformance.judge.findings import (
     EVERY_RESPONSE,
     Finding,
     Inconclusive,
-    Judgement,
     NotApplicable,
     Verdict,
+    Violation,
 )
 from conformance.judge.latency import Latency
+from conformance.judge.outcomes import Got, Unclear
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
@@ -47,14 +47,6 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
-
-
-def judge(
-    expectation: Expectation, exchanges: Sequence[Exchange], target: Target | None = None, cause: str = ""
-) -> Judgement:
-    """Judges exchanges by an expectation."""
-    numbers = tuple(exchange.number for exchange in exchanges)
-    return Judgement(expectation, numbers, expectation.judge(exchanges, target), cause)
 
 
 @dataclass(frozen=True)
@@ -91,26 +83,33 @@ class Entry:
     judged: int = 0
     #: Number of violations, and the first of them.
     broken: int = 0
-    violations: list[Judgement] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
     #: Numbers of exchanges of judgements that held.
     proof: list[int] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     #: Applies if nothing was judged.
     unless_judged: Gap = Gap("the check had no occasion to judge this rule", left_out=True)
     observations: dict[str, str] = field(default_factory=dict)
-    #: Path of the first violation's replay file, relative to the report's folder.
-    replay: str = ""
 
-    def take(self, judgement: Judgement) -> bool:
-        """Counts a judgement that can be told; returns whether it holds."""
+    def expect(self, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+        """Counts a judgement; True if it holds: what was got is empty. An unclear one is noted as a gap. The
+        exchanges show it, the decisive one first."""
+        numbers = tuple(exchange.number for exchange in exchanges)
+        if isinstance(got, Unclear):
+            self.gaps.append(Gap(got.reason, got.cause, got.remedy, numbers[:1]))
+            return False
         self.judged += 1
-        if not judgement.outcome.good:
-            self.broken += 1
-            if len(self.violations) < KEPT_VIOLATIONS:
-                self.violations.append(judgement)
-        elif len(self.proof) < KEPT_PROOF:
-            self.proof += judgement.exchanges
-        return bool(judgement.outcome.good)
+        if not got:
+            self.proof += numbers if len(self.proof) < KEPT_PROOF else ()
+            return True
+        self.broken += 1
+        if len(self.violations) < KEPT_VIOLATIONS:
+            bare = any(
+                answer.refused and not answer.names_error and got == answer.described()
+                for answer in exchanges
+            )
+            self.violations.append(Violation(expected, got, numbers, cause, bare))
+        return False
 
     def finding(self, stop: Inconclusive | NotApplicable | None = None, sent: Sequence[int] = ()) -> Finding:
         """The conclusion; `stop` is the exception that ended the check, `sent` are its exchanges' numbers."""
@@ -147,26 +146,24 @@ class Entry:
 
     def _violation(self, sent: Sequence[int]) -> Finding:
         first, *others = self.violations
-        answer = first.outcome.answer
-        evidence = [number for violation in self.violations[:6] for number in violation.evidence]
+        evidence = [number for violation in self.violations[:6] for number in violation.exchanges]
         finding = Finding(
             self.rule,
             self.operation,
             Verdict.WARNING if ALL_RULES[self.rule].level is Level.IMPLIED else Verdict.FAILED,
             self.check,
-            expected=first.expectation.expected,
-            got=first.outcome.got,
+            expected=first.expected,
+            got=first.got,
             cause=first.cause,
             probes=self.judged,
             violations=self.broken,
             exchanges=list(dict.fromkeys(evidence)) or list(sent[-3:]),
             observations=dict(self.observations),
             further=[other.sentence for other in others],
-            replay=self.replay,
-            without_error_body=answer is not None and answer.refused and not answer.names_error,
+            without_error_body=first.without_error_body,
             aside=self.aside,
         )
-        finding.summary, finding.judgement = finding.sentence, first
+        finding.summary = finding.sentence
         return finding
 
 

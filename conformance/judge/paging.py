@@ -210,7 +210,7 @@ def _listing(what: str, ids: Sequence[str], once: bool) -> str:
     return f"{what}: {len(ids)} elements, each {'exactly once' if once else 'of them in the list'}"
 
 
-@predicate(name="listed", sentence=_listing, walk=True)
+@predicate(sentence=_listing)
 def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False) -> Outcome:
     """All pages of a list together show each of these ids; with `once`, no element twice."""
     read = pages(exchanges)
@@ -238,7 +238,7 @@ def _places(read: Sequence[Page], identifier: str) -> str:
     return f"one on page {' and '.join(places)}" if len(set(places)) > 1 else f"one twice on page {places[0]}"
 
 
-@predicate(walk=True)
+@predicate
 def total_of_walk(exchanges: Sequence[Exchange]) -> str:
     """The first page's `total` is the number of distinct elements on the other pages."""
     page, *walk = pages(exchanges)
@@ -246,7 +246,7 @@ def total_of_walk(exchanges: Sequence[Exchange]) -> str:
     return "" if total == len(set(ids_of(walk))) else f"total {total}"
 
 
-@predicate(walk=True)
+@predicate
 def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> str:
     """The first page's `pages` fits the elements that a walk (the other pages) shows or counts; in a
     `growing` list it may be more."""
@@ -256,7 +256,7 @@ def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> st
     return "" if number == known or (growing and number > known) else f"pages {number}"
 
 
-@predicate(walk=True)
+@predicate
 def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
     """Each page of a walk but the last is full."""
     read = pages(exchanges)
@@ -294,7 +294,7 @@ def same_each_time(exchanges: Sequence[Exchange], moving: bool = False) -> str |
     return ""
 
 
-@predicate(walk=True)
+@predicate
 def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str | Outcome:
     """The first page shows the part of the walk (the other pages) that its number and size determine."""
     page, *walk = pages(exchanges)
@@ -332,7 +332,7 @@ def one_total(exchanges: Sequence[Exchange]) -> str:
 # ---------------------------------------------------------------------- which elements, shown how
 
 
-@predicate(walk=True)
+@predicate
 def none_of_another(
     exchanges: Sequence[Exchange], created: Sequence[str], strangers: Sequence[Sequence[str]], exact: bool
 ) -> str:
@@ -362,7 +362,7 @@ def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leav
     return " and ".join(told)
 
 
-@predicate(walk=True)
+@predicate
 def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
     """The pages show only known elements with a label."""
     items = [item for page in exchanges for item in objects(page.get("items"))]
@@ -370,7 +370,7 @@ def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence
     return f"an element labelled {show(label)}" if others else ""
 
 
-@predicate(walk=True)
+@predicate
 def element_shows(
     exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
 ) -> str | Outcome:

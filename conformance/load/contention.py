@@ -13,8 +13,8 @@ from conformance.judge.conservation import MOST_DISTURBED, Suspicions, conserved
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
+from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import new_nonce
 from conformance.world.account import AccountFixture, call
 from conformance.world.habits import added, made_by
 from conformance.world.payments import round_of_payouts
@@ -65,7 +65,7 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
         history.expect(rule, operation, made, found, *(exchange for _, exchange in done), last)
 
 
-@predicate(name="key_races.one_more")
+@predicate
 def one_more(exchanges: Sequence[Exchange], known: Sequence[str]) -> str:
     """The first exchange, a list, shows one element beside the known ones if one of the others was accepted,
     else at most one."""
@@ -186,7 +186,7 @@ def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mappin
             history.expect("beneficiary.update", "updateBeneficiary", among, seen)
 
 
-@predicate(name="beneficiary_races.one_of")
+@predicate
 def one_of(exchanges: Sequence[Exchange], name: str, among: Sequence[Any]) -> str:
     """A member of an answer is one of these values."""
     value = exchanges[0].get(name)

@@ -15,11 +15,9 @@ from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import EVERY_RESPONSE
 from conformance.judge.invariants import Invariant
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Entry, Ledger, judge
+from conformance.judge.ledger import Entry, Ledger
 from conformance.load.process import Report
 from conformance.load.settings import Settings
-from conformance.replay.format import write
-from conformance.replay.record import save
 from conformance.report.building import RunInfo, build
 from conformance.report.document import Document, MomentRecord
 from conformance.report.write import finish
@@ -54,7 +52,6 @@ class LoadController:
         self._lost: dict[str, str] = {}
         self._find = find
         self._created = 0
-        self._replays: set[str] = set()
         self._ids: dict[str, tuple[str, int, int]] = {}
         self._made: dict[str, None] = {}
 
@@ -69,9 +66,6 @@ class LoadController:
         self.unable.update(report.unable)
         ledger.created = self._listed(ledger)
         self.ledger.merge(ledger)
-        for name in report.replays.keys() - self._replays:
-            self._replays.add(name)
-            write(report.replays[name], self.folder / "replays" / name)
         for identifier, number, origin in report.ids:
             self._seen(identifier, worker, number, origin)
         named = {number for finding in self.ledger.findings for number in finding.exchanges}
@@ -107,8 +101,7 @@ class LoadController:
     # ------------------------------------------------------------------ comparing
 
     def _seen(self, identifier: str, worker: str, number: int, origin: int) -> None:
-        """Judges whether the id of a created resource is unique; keeps exchanges and a replay file if it is
-        not."""
+        """Judges whether the id of a created resource is unique; keeps exchanges if it is not."""
         first = self._ids.setdefault(identifier, (worker, number, origin))
         if len(self._ids) > IDS:
             del self._ids[next(iter(self._ids))]
@@ -121,12 +114,11 @@ class LoadController:
             return
         entry = Entry("format.id-unique", str(creates[1].operation), EVERY_RESPONSE)
         unique = Invariant("an id that no other resource has", entry.rule, entry.operation)
-        good = entry.take(judge(unique, creates, self.target))
+        outcome = unique.judge(creates, self.target)
+        good = entry.expect(unique.expected, outcome.answer, *reversed(creates))
         finding = entry.finding()
         if not good:
             finding.exchanges = list(dict.fromkeys([*finding.exchanges, *run.record]))
-            path = save(finding, list(run.record.values()), run, self.folder / "replays")
-            finding.replay = f"replays/{path.name}" if path else ""
             self.ledger.exchanges |= {
                 one: exchange_record(exchange, run.redactor) for one, exchange in run.record.items()
             }

@@ -33,7 +33,6 @@ from conformance.load.process import LoadProcess, unpacked
 from conformance.load.sender import ExampleOver
 from conformance.load.settings import Settings
 from conformance.load.user_session import RACES, Session
-from conformance.wire import provenance
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.world.run_context import RunContext
 from conformance.world.samples import label_run
@@ -45,9 +44,6 @@ REPORTS, PATIENCE = 1.0, 10.0
 
 #: Missed heartbeats after which a worker is lost; Locust's three are too few for a worker on a busy machine.
 runners.HEARTBEAT_LIVENESS = 8
-
-#: Values with a known provenance: as many as sessions may use (see POSTS and ACCEPTED of a process).
-provenance.MOST = 30_000
 
 #: Names of messages.
 REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))

@@ -26,8 +26,6 @@ from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
 from conformance.load.driver import elsewhere, valid_bodies
 from conformance.load.history import concurrently
-from conformance.replay.format import file_name
-from conformance.replay.record import document_of
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Exchange, call_from_plain
@@ -45,24 +43,20 @@ NUMBERS = 10**9
 #: ONE_IN is kept.
 POSTS, ACCEPTED, ONE_IN = 200, 600, 30
 
-#: Minimum length in seconds of a pause that a replay file repeats; shorter ones are users' own.
-PAUSE = 30.0
-
 #: Maximum number of creates kept, to be evidence if another resource has the same id.
 CREATES = 1000
 
-#: Maximum number of replay files, and of reported errors, of a process.
-REPLAYS, ERRORS = 60, 20
+#: Maximum number of reported errors of a process.
+ERRORS = 20
 
 
 class Report(msgspec.Struct, omit_defaults=True):
-    """A report of a process to the controller: the ledger since the last one, replay files by name, and for
-    each new resource its id, the number of its exchange, and the origin of its request. `unable` counts why
-    sessions ended."""
+    """A report of a process to the controller: the ledger since the last one, and for each new
+    resource its id, the number of its exchange, and the origin of its request. `unable` counts why sessions
+    ended."""
 
     ledger: Ledger
     unable: dict[str, int] = {}
-    replays: dict[str, dict[str, Any]] = {}
     ids: list[tuple[str, int, int]] = []
 
 
@@ -96,7 +90,6 @@ class LoadProcess:
         self.lost = ""
         self._lock, self._admitted = threading.Lock(), threading.Event()
         self._counter = itertools.count()
-        self._saved: set[str] = set()
         self._report = Report(Ledger())
         #: Rule and operation -> number of passed judgements since the last report.
         self._held: Counter[tuple[str, str]] = Counter()
@@ -193,20 +186,11 @@ class LoadProcess:
         self.lost = run.redactor.text(run.lost) or self.lost
 
     def _finding(self, entry: Entry, run: RunContext) -> Finding:
-        """A violation with its evidence and, the first time, its replay file."""
+        """A violation with its evidence."""
         finding = entry.finding()
-        finding.replay = self._replay(finding, run)
         shown = [run.record[number] for number in finding.exchanges if number in run.record]
         self._report.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in shown}
         return finding
-
-    def _replay(self, finding: Finding, run: RunContext) -> str:
-        name = file_name(finding.rule, finding.operation, finding.check)
-        wanted = name not in self._saved and len(self._saved) < REPLAYS
-        if wanted and (document := document_of(finding, list(run.record.values()), run, PAUSE)):
-            self._saved.add(name)
-            self._report.replays[name] = document
-        return f"replays/{name}" if name in self._saved else ""
 
     def stopped(self, error: Exception) -> None:
         """Counts why a session ended, or records an internal error."""

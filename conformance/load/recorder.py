@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from conformance.contract.rules import RULES
-from conformance.judge import ledger
 from conformance.judge.expectations import Expectation
 from conformance.judge.ledger import Entry
 from conformance.wire.messages import Exchange
@@ -20,10 +19,11 @@ class Recorder:
 
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
         """Judges exchanges; returns False for a violation."""
-        judgement = ledger.judge(expectation, exchanges, self.run.target)
-        if judgement.outcome.good is None or operation not in RULES[rule].operations:
-            return judgement.outcome.good is not False
-        return self.entry(rule, operation).take(judgement)
+        outcome = expectation.judge(exchanges, self.run.target)
+        if outcome.good is None or operation not in RULES[rule].operations:
+            return outcome.good is not False
+        proof = [exchanges[at] for at in outcome.shows] or exchanges
+        return self.entry(rule, operation).expect(expectation.expected, outcome.answer, *proof)
 
     def entry(self, rule: str, operation: str) -> Entry:
         """The judgements of a rule on an operation."""

@@ -37,7 +37,7 @@ NONCE_AGE = 240
 #: Authentication defects of a request (section 5), as fields of Auth.
 DEFECTS: tuple[dict[str, Any], ...] = (
     {"secret": "another-secret-of-nobody-0123456789"},
-    {"signature_forms": "but.32"},
+    {"signature_form": "second half left out"},
     {"timestamp_offset": -400},
     {"timestamp_offset": 400},
     {"mistake": "no method"},

@@ -227,8 +227,6 @@ class Controller:
             self.document = build_document(self.ledger, self.target, self._info(interrupted))
             _, problems = write_all(self.document, self.folder)
             self.problems += problems
-            if self.ran:
-                self._remove_old_replays()
         except OSError as error:
             self.problems.append(f"The report could not be written to {self.folder}: {error}.")
         try:
@@ -236,13 +234,6 @@ class Controller:
                 self._write_lists()
         except OSError as error:
             self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
-
-    def _remove_old_replays(self) -> None:
-        """Removes the replay files of earlier runs."""
-        named = {finding.replay for cell in self.ledger.cells for finding in cell.findings}
-        for path in (self.folder / "replays").glob("*.json"):
-            if f"replays/{path.name}" not in named:
-                path.unlink(missing_ok=True)
 
     def _info(self, interrupted: str) -> RunInfo:
         return RunInfo(

@@ -153,7 +153,6 @@ class Executor:
                 workers=workers,
                 settings=fuzz_settings(options, folder, index, workers),
                 scope=options.scope,
-                replay_folder=folder / "replays",
                 budget=allowed,
                 ahead=data["ahead"],
             )

@@ -42,7 +42,7 @@ _GARBAGE = 10_000, 10, 10
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
-class Violation(AssertionError):
+class BrokenRule(AssertionError):
     """The server breaks a rule; the text is shown on the terminal. Derived from AssertionError so that other
     plugins report a failure, not an error."""
 
@@ -293,7 +293,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         if finding.verdict in pyfuncitem.config.stash[_OPTIONS].failing
     ]
     if failing:
-        raise Violation(executed.worker.text(failing))
+        raise BrokenRule(executed.worker.text(failing))
     if shown in ("no occasion", "inconclusive", "not applicable"):
         pytest.skip(executed.reason)
     return True
@@ -307,7 +307,7 @@ def pytest_runtest_makereport(
     if call.when == "call" and _PAYLOAD in item.stash:
         payload = item.stash[_PAYLOAD]
         error = call.excinfo.value if call.excinfo else None
-        if isinstance(error, Violation):
+        if isinstance(error, BrokenRule):
             report.longrepr = str(error)
         elif error is not None and not isinstance(error, pytest.skip.Exception):
             redactor = item.config.stash[_EXECUTOR].own.run.redactor

@@ -148,7 +148,10 @@ def parse(config: pytest.Config) -> Options:
     option, folder = config.option, config.invocation_params.dir
     values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
     try:
-        scope = selection.Scope.parse(values["rule"], values["operation"], values["section"])
+        generated = bool(values["fuzz_examples"] or values["fuzz_time"])
+        scope = selection.Scope.parse(
+            values["rule"], values["operation"], values["section"], generated=generated
+        )
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}

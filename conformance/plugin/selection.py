@@ -158,8 +158,10 @@ class Scope:
     """The cases selected for a run; None for all."""
 
     cases: frozenset[tuple[str, str]] | None = None
-    #: True if rules or sections were named; generated requests are then left out.
+    #: True if rules or sections were named; generated requests are then left out unless asked for.
     by_rule: bool = False
+    #: True if an option asks for generated requests.
+    generated: bool = False
 
     @classmethod
     def parse(
@@ -167,6 +169,8 @@ class Scope:
         rules: Sequence[str] | None = None,
         operations: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
+        *,
+        generated: bool = False,
     ) -> Scope:
         """The cases that match any value of each given option. Raises InputError."""
         if not (rules or operations or sections):
@@ -188,7 +192,7 @@ class Scope:
                 "--rule, --operation and --section: no rule meets all of them; `conformance rules` lists the "
                 "rules with their sections and operations."
             )
-        return cls(frozenset(cases), bool(rules or sections))
+        return cls(frozenset(cases), bool(rules or sections), generated)
 
     def covers(self, rule: str, operation: str) -> bool:
         """True if a case is selected."""
@@ -196,18 +200,22 @@ class Scope:
 
     def wants(self, function: Any, parameter: str) -> bool:
         """True if a test judges a selected case: a check of its rule and operation; for a rule of every
-        response, the operation's checks of a quick run; without rules, generated requests to an operation."""
+        response, each check of the operation; generated requests to the operation,
+        and, if they are asked for, those to several operations."""
         if self.cases is None:
             return True
         check = getattr(function, "conformance_check", None)
         if check is None:
-            return not self.by_rule and any(parameter == operation for _, operation in self.cases)
+            from conformance.contract.operations import OPERATIONS
+
+            operations = {operation for _, operation in self.cases}
+            of_all = self.generated and parameter not in OPERATIONS
+            return (self.generated or not self.by_rule) and (of_all or parameter in operations)
         if any((rule.id, parameter) in self.cases for rule in check.rules_on(parameter)):
             return True
         from conformance.judge.invariants import INVARIANTS
 
-        judged = any(rule in INVARIANTS and operation == parameter for rule, operation in self.cases)
-        return judged and in_quick(check.name, parameter)
+        return any(rule in INVARIANTS and operation == parameter for rule, operation in self.cases)
 
 
 def _of_rule(text: str) -> list[tuple[str, str]]:

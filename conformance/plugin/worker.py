@@ -19,7 +19,6 @@ from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
-from conformance.replay import save
 from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
@@ -27,9 +26,6 @@ from conformance.world.run_context import RunContext
 
 #: Seconds a worker may spend on confirming failures.
 CONFIRMATION_BUDGET = 30.0
-
-#: Exchanges before a violation of a rule of every response that its replay file may include.
-AROUND = 40
 
 #: Bytes of a response body kept in memory after its check.
 KEPT_BODY = 64 * 1024
@@ -61,7 +57,6 @@ class Worker:
         workers: int,
         settings: FuzzSettings,
         scope: Scope = EVERYTHING,
-        replay_folder: Path | None = None,
         budget: Budget | None = None,
         ahead: float = 0.0,
     ) -> None:
@@ -71,7 +66,6 @@ class Worker:
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
-        self._replay_folder = replay_folder
         #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the
         #: rules of every response.
         self._seen = self._created = 0
@@ -86,56 +80,37 @@ class Worker:
     # ------------------------------------------------------------------ running
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
-        """Runs a check; returns its findings on selected cases, and its exchanges. Violations are confirmed
-        and get replay files."""
+        """Runs a check; returns its findings on selected cases, and its exchanges. Violations are
+        confirmed."""
         self._take_over()
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
         failed = [finding for finding in findings if finding.verdict.is_violation]
         if failed:
             self._confirm(check, operation, failed)
-        for finding in failed:
-            finding.replay = finding.replay or self._replay_of(finding, exchanges, self.run)
         return findings, exchanges
 
     def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
-        """Runs a failed check once more, alone and in new accounts. If it fails again, its replay file is
-        made from that run, in which no other check interfered."""
+        """Runs a failed check once more, alone and in new accounts."""
         if self._confirming <= 0:
             return
         begin, alone = time.monotonic(), self.run.alone()
         again, _ = run_check(check, operation, alone)
-        broken = {finding.rule: finding for finding in again if finding.verdict.is_violation}
+        broken = {finding.rule for finding in again if finding.verdict.is_violation}
         for finding in failed:
             finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
-            if finding.rule in broken:
-                finding.replay = self._replay_of(broken[finding.rule], alone.record, alone)
         self.run.include(alone)
         self._confirming -= time.monotonic() - begin
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
-        """The findings of an exploration; violations get replay files."""
+        """The findings of an exploration."""
         self._take_over()
-        findings = self._asked_for(
-            presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
-        )
-        for finding in findings:
-            if finding.verdict.is_violation:
-                finding.replay = self._replay_of(finding, finding.exchanges, self.run)
-        return findings
+        findings = exploration.function(self.run, part, self.settings)
+        return self._asked_for(presence.explained(self.run, findings, ()))
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on selected cases: a check may cite more rules."""
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
-
-    def _replay_of(self, finding: Finding, numbers: Iterable[int], run: RunContext) -> str:
-        """Saves the replay file of a finding; returns its path relative to the report folder. `numbers` are
-        the check's exchanges in the record of the run."""
-        if self._replay_folder is None:
-            return ""
-        exchanges = [run.record[number] for number in numbers if number in run.record]
-        path = save(finding, exchanges, run, self._replay_folder)
-        return f"{self._replay_folder.name}/{path.name}" if path is not None else ""
 
     def leaves(self, other: Worker) -> bool:
         """True if the customer allows no further accounts, of which each lane needs some; the lane then ends,
@@ -202,7 +177,7 @@ class Worker:
             for key in unasked:
                 violations = tallies[key].violations
                 self._absent[key] = bool(violations) and bool(
-                    presence.lacks(self.run, violations[0].evidence[:1])
+                    presence.lacks(self.run, violations[0].exchanges[:1])
                 )
         for key, entry in tallies.items():
             known, broken = self._reported.get(key), entry.broken > 0
@@ -213,10 +188,6 @@ class Worker:
             if broken and self._absent[key]:
                 # The first violation only shows that an operation does not exist.
                 continue
-            if broken and not entry.replay:
-                numbers = entry.violations[0].exchanges
-                around = range(min(numbers) - AROUND, max(numbers) + 1)
-                entry.replay = self._replay_of(entry.finding(), around, self.run)
             found = self._reported[key] = entry.finding()
             if known is not None:
                 found = replace(

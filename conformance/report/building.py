@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from conformance import __version__
 from conformance._files import shortest
-from conformance._text import clean, mapped, writable
+from conformance._text import clean, mapped
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Side
@@ -22,7 +21,6 @@ from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Ledger, Result, grouped
-from conformance.report.causes import CauseRecord
 from conformance.report.document import (
     FORMAT,
     AnnouncedRecord,
@@ -42,9 +40,6 @@ from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
 R = TypeVar("R")
-
-#: Maximum number of replay files in a document.
-REPLAYS = 30
 
 
 @dataclass
@@ -90,7 +85,6 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
         exchanges=document_exchanges(ledger.cells, ledger.exchanges),
         errors=tuple(map(clean, ledger.errors)),
         lost=clean(ledger.lost),
-        replays=_replays(decided.causes, ledger, run.folder) if run.folder else {},
         missing=tuple(
             MissingRecord(
                 operation,
@@ -175,21 +169,3 @@ def _target(target: Target) -> TargetRecord:
 def _records(parts: Iterable[object], kind: type[R]) -> tuple[R, ...]:
     """Records of the attributes of the same names."""
     return tuple(msgspec.convert(part, kind, from_attributes=True) for part in parts)
-
-
-def _replays(causes: Iterable[CauseRecord], ledger: Ledger, folder: Path) -> dict[str, Mapping[str, Any]]:
-    """The replay files of the first violation of each cause, by their path in findings; unabridged, since
-    they contain no secret."""
-    replays: dict[str, Mapping[str, Any]] = {}
-    for cause in causes:
-        cases = [ledger.case(cause.rule, operation) for operation in cause.operations]
-        finding = next((case for case in cases if not case.known), cases[0]).decisive
-        if not finding.replay or len(replays) >= REPLAYS:
-            continue
-        try:
-            replay = json.loads((folder / finding.replay).read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(replay, dict):
-            replays[finding.replay] = mapped(replay, writable)
-    return replays

@@ -1,4 +1,4 @@
-"""The commands that repeat a run, one check, or the requests of a failure.
+"""The commands that repeat a run, or one failure of it.
 
 They are meant for the working directory of the run.
 """
@@ -8,7 +8,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from conformance._options import OPTIONS, words
+from conformance._options import OPTIONS, Effort, words
+from conformance.checks.check import CHECKS
+from conformance.fuzz.exploration import DEFAULT_EXAMPLES, EXPLORATIONS
+from conformance.judge.findings import Finding
 
 
 def again(options: Mapping[str, str], seed: int | None) -> str:
@@ -30,19 +33,22 @@ def again(options: Mapping[str, str], seed: int | None) -> str:
     return shlex.join(command) + _server(options)
 
 
-def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:
-    """The command that runs the checks of one rule on one operation; for a client, or under load, the whole
-    run."""
+def reproduction(finding: Finding, options: Mapping[str, str], seed: int | None) -> str:
+    """The command that shows a violation again: the checks of its rule on its operation, or, if a generated
+    request showed it, the same generated requests; for a client, or under load, the whole run."""
     if "judge" in options or "load" in options:
-        return again(options, None)
-    return f"pytest --pyargs conformance --rule {rule}@{operation}{_server(options)}"
-
-
-def replay(file: str, options: Mapping[str, str], folder: str = "") -> str:
-    """The command that sends a replay file to the server of a run with these options; `folder` has the
-    reports, relative to the working directory."""
-    path = f"{folder.rstrip('/')}/{file}" if folder not in ("", ".") else file
-    return f"conformance replay {shlex.quote(path)}{_server(options)}"
+        return again(options, seed)
+    command = ["pytest", "--pyargs", "conformance", "--rule", finding.rule, "--operation", finding.operation]
+    check = CHECKS.get(finding.check)
+    if finding.check in EXPLORATIONS:
+        # Only if it is asked for, generated requests take part in the run of a rule.
+        examples = options.get("fuzz-examples") or str(DEFAULT_EXAMPLES)
+        command += words("fuzz-examples", examples) + words("fuzz-time", options.get("fuzz-time"))
+    elif check is not None and check.deep:
+        command += words("effort", Effort.DEEP)
+    if seed is not None:
+        command += words("seed", seed)
+    return shlex.join(command) + _server(options)
 
 
 def _client(options: Mapping[str, str]) -> str:

@@ -266,13 +266,6 @@ class Document(msgspec.Struct, frozen=True):
     ]
     errors: Annotated[tuple[str, ...], says("Errors of the suite itself.")]
     lost: Annotated[str, says("How the server was lost during the run; empty if it was not.")]
-    replays: Annotated[
-        Mapping[str, Mapping[str, Any]],
-        says(
-            "Replay files of the first violation of each cause, by the path in `replay`; "
-            "spec/replay.schema.json is their form."
-        ),
-    ] = {}
     missing: Annotated[
         tuple[MissingRecord, ...],
         says(

@@ -21,12 +21,10 @@ from jinja2.runtime import Context
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from conformance._files import InputError
 from conformance._text import clean, count, one_line
 from conformance.contract.rules import chapter, section_order, section_title
-from conformance.judge.findings import Finding, Verdict
+from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Result, grouped
-from conformance.replay import as_python
 from conformance.report import commands, plots, summary, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import Document, RuleRecord
@@ -186,9 +184,8 @@ def _cause(document: Document, cause: view.Cause, index: int) -> dict[str, Any]:
             for position, number in enumerate(finding.exchanges)
         ],
         "beside": beside(document, finding) if index < PAIRS else None,
-        "command": view.reproduction(document, first),
+        "command": view.reproduced(document, first),
         "consequences": grouped((case.rule, case.operation) for case in cause.consequences),
-        "script": _script(document, finding),
     }
 
 
@@ -253,7 +250,7 @@ def _findings(document: Document, case: Result, broken: Collection[str]) -> list
             text = f"{text} ({finding.cause} is broken)".strip()
         if finding.verdict is Verdict.PASSED and finding.probes:
             text = f"{count(finding.probes, 'judgement')} by {finding.check.removeprefix('test_')}"
-        command = view.reproduction(document, case, finding) if violated else ""
+        command = view.reproduced(document, case, finding) if violated else ""
         said = {
             "text": text,
             "expected": finding.expected if violated else "",
@@ -273,15 +270,3 @@ def _findings(document: Document, case: Result, broken: Collection[str]) -> list
 def _tally(cases: Iterable[Result]) -> str:
     counted = Counter(case.verdict for case in cases)
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
-
-
-def _script(document: Document, finding: Finding) -> str:
-    """The stand-alone script that repeats a violation; empty if the document has no replay file, or one that
-    was edited or is from another version."""
-    replay = document.replays.get(finding.replay)
-    if not finding.replay or replay is None:
-        return ""
-    try:
-        return as_python(dict(replay))
-    except InputError:
-        return ""

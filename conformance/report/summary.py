@@ -111,7 +111,7 @@ def _facts(document: Document, cause: view.Cause, folder: Path | None, verbose: 
         yield Fact("remedy", one_line(finding.remedy, 600))
     if signed := view.signed(document, shown):
         yield Fact("signed", one_line(signed, 600), quoted=True)
-    command = view.reproduction(document, shown, folder=folder)
+    command = view.reproduced(document, shown)
     yield Fact("reproduce", command, quoted=True)
     further = cause.checks[1:]
     for other, operations in further if verbose else further[:CHECKS]:

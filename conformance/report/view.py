@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from conformance._files import shortest
 from conformance._text import count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level, Side
@@ -15,7 +13,7 @@ from conformance.judge.findings import VIOLATIONS, Finding, Verdict
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Result, grouped
 from conformance.report.causes import CaseKey, CauseRecord
-from conformance.report.commands import replay, rerun
+from conformance.report.commands import reproduction
 from conformance.report.document import Document, MissingRecord, OperationRecord, RuleRecord
 from conformance.report.verdict import gating
 
@@ -197,14 +195,9 @@ def _checks(cases: Sequence[Result]) -> tuple[tuple[Finding, tuple[str, ...]], .
     )
 
 
-def reproduction(
-    document: Document, case: Result, finding: Finding | None = None, folder: Path | None = None
-) -> str:
-    """The command that repeats a violation: its replay file if there is one, else its check. `folder` has the
-    reports, if not the one in the document."""
-    if file := (finding or case.decisive).replay:
-        return replay(file, document.run.options, shortest(folder) if folder else document.run.folder)
-    return rerun(case.rule, case.operation, document.run.options)
+def reproduced(document: Document, case: Result, finding: Finding | None = None) -> str:
+    """The command that shows a violation again; the decisive one of a case if none is named."""
+    return reproduction(finding or case.decisive, document.run.options, document.run.seed)
 
 
 def signed(document: Document, case: Result) -> str:

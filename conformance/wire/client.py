@@ -26,7 +26,7 @@ from conformance.target.file import Organization
 from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.clock import ServerClock
-from conformance.wire.forms import changed
+from conformance.wire.forms import SIGNATURE_FORMS
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport, wire_target
@@ -180,7 +180,7 @@ class Client:
             mistake = BY_NAME[auth.mistake]
             string, signature = mistake.signed(parts) or string, mistake.sign(parts, secret)
         if signature is None:
-            signature = changed(signing.signature(secret, string), auth.signature_forms)
+            signature = SIGNATURE_FORMS[auth.signature_form](signing.signature(secret, string))
         values = zip(signing.HEADERS, (api_key, timestamp, nonce, signature), strict=True)
         headers = {
             name: "" if name in auth.empty else value for name, value in values if name not in auth.omit

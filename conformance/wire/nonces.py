@@ -6,8 +6,8 @@ import re
 import secrets
 import threading
 
+from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import fresh
 
 #: Hexadecimal digits with a letter; a nonce of decimal digits only is renewed in decimal digits.
 _HEXADECIMAL = re.compile("(?=.*[a-f])[0-9a-f]+")
@@ -50,6 +50,4 @@ def alike(nonce: str) -> str:
         return next((secrets.choice(letters) for letters in _CLASSES if character in letters), character)
 
     head, tail = nonce[:-_RENEWED], nonce[-_RENEWED:]
-    return head + (
-        fresh("hex", length=len(tail)) if _HEXADECIMAL.fullmatch(tail) else "".join(map(other, tail))
-    )
+    return head + (hexadecimal(len(tail)) if _HEXADECIMAL.fullmatch(tail) else "".join(map(other, tail)))

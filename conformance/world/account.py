@@ -6,12 +6,13 @@ import enum
 import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
+from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
-from conformance.wire.provenance import derive, new_key
 from conformance.world.cache import Key, RunCache
 from conformance.world.samples import BUSINESS, changed
 
@@ -42,9 +43,14 @@ def renewed(call: Call) -> Call:
     return call.but(idempotency_key=new_key()) if call.idempotency_key else call
 
 
+#: Characters that a path segment may hold (RFC 3986) besides letters, digits and `_.-~`; `%` keeps ids that
+#: are encoded already.
+_IN_A_SEGMENT = "%!$&'()*+,;=:@"
+
+
 def quoted(identifier: str) -> str:
     """Percent-encodes an id as a path segment (RFC 3986), unless it is encoded already."""
-    return derive(identifier, "segment")
+    return quote(identifier, safe=_IN_A_SEGMENT)
 
 
 class Place(enum.Enum):

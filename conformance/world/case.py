@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.oracle import FOREIGN, OWN
 from conformance.judge.oracle.requests import Path
+from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call
-from conformance.wire.provenance import new_key
 
 #: Stands for an Idempotency-Key that is new in each request.
 FRESH = "a new one"

@@ -19,7 +19,6 @@ from conformance.judge.effects import plain
 from conformance.target.file import Target
 from conformance.wire.forms import letters
 from conformance.wire.messages import MISSING
-from conformance.wire.provenance import derive, origin, register
 
 Body = dict[str, Any]
 
@@ -93,12 +92,9 @@ def other_value(name: str, value: str) -> str | None:
 
 
 def other_end(text: str) -> str:
-    """Replaces the last character by one of its kind (letter, digit, sign); in random words by 0 or 1."""
+    """Replaces the last character by one of its kind: letter, digit or sign."""
     if not text:
         return "x"
-    word = re.split("[^0-9A-Za-z]", text)[-1]
-    if origin(word) is not None:
-        return text[: -len(word)] + derive(word, "other.-1")
     first, second = ("1", "2") if text[-1].isdigit() else ("x", "y") if text[-1].isalpha() else (".", ",")
     return text[:-1] + (first if text[-1] != first else second)
 
@@ -119,7 +115,7 @@ def label_run(label: str) -> None:
 
 def marker() -> str:
     """A unique random word that begins with the label of the run."""
-    return register(run_label() + letters(10), kind="marker")
+    return run_label() + letters(10)
 
 
 def digits(count: int) -> str:

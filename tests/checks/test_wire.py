@@ -19,7 +19,7 @@ from conformance.contract.signing import NAME_CASES
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
-from conformance.wire.forms import changed
+from conformance.wire.forms import SIGNATURE_FORMS
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 from tests.support.wire import Received, as_request, rendered, wire
@@ -153,7 +153,7 @@ def test_signatures_are_right_but_for_the_planned_defect(
         made = (
             BY_NAME[auth.mistake].sign(parts, secret)
             if auth.mistake
-            else changed(right, auth.signature_forms)
+            else SIGNATURE_FORMS[auth.signature_form](right)
         )
         assert exchange.request_header(signing.SIGNATURE) == made, exchange.purpose
         own = hmac.new(

@@ -29,7 +29,7 @@ TARGET = build(
 )
 
 
-@predicate(name="tests.said")
+@predicate
 def Said(exchanges: Sequence[Exchange], good: bool = True, got: str = "") -> Outcome:
     """Returns the outcome that its parameters state."""
     return Outcome(good, got)

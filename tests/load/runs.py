@@ -7,8 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,17 +21,6 @@ class LoadRun:
 
     process: subprocess.Popen[str]
     folder: Path
-    begun: float
-
-    def found(self, rules: Sequence[str], seconds: float) -> float | None:
-        """Returns the seconds until a violation of one of these rules, or None after the timeout."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None:
-            files = [path for rule in rules for path in self.folder.glob(f"replays/{rule}.*")]
-            if files:
-                return min(path.stat().st_mtime for path in files) - self.begun
-            time.sleep(0.25)
-        return None
 
     def end(self, timeout: float = 60) -> int:
         """Stops the run; returns its exit status."""
@@ -75,7 +63,7 @@ def load_run(target: Path, folder: Path, *arguments: str) -> Iterator[LoadRun]:
             text=True,
         )
         try:
-            yield LoadRun(process, folder, time.time())
+            yield LoadRun(process, folder)
         finally:
             if process.poll() is None:
                 process.kill()

@@ -18,7 +18,6 @@ from conformance.load.reference_model import Post
 from conformance.load.settings import VARIABLE, Settings
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
-from conformance.replay.format import load
 from conformance.target.file import Target, build
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
@@ -57,9 +56,6 @@ def test_an_id_that_two_workers_were_given_is_a_violation(
     case = controller.ledger.case("format.id-unique", "createVirtualAccount")
     assert case.verdict is (Verdict.FAILED if same else Verdict.NOT_RUN)
     if same:
-        replay = load(tmp_path / case.decisive.replay)
-        assert [step["operation"] for step in replay["steps"] if step.get("decisive")]
-        assert replay["steps"][0]["operation"] == "createAccount"
         assert set(case.decisive.exchanges) == {account.number, first.number, second.number}
 
 

@@ -71,7 +71,7 @@ def test_verbose_run_shows_the_exchange(tmp_path: Path) -> None:
     output = run_against(tmp_path, "--rule auth.signature@getBeneficiary -v", NoSignatureCheck()).output
     for text in ("expected", "got", "    GET /v1/accounts/", "    X-Signature: ", "    200 after "):
         assert text in output
-    assert "--rule auth.signature@getBeneficiary" in output
+    assert "--rule auth.signature --operation getBeneficiary --seed " in output
 
 
 def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:

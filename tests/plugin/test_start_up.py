@@ -12,7 +12,7 @@ import pytest
 
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
-from tests.replay.samples import NoNonces
+from tests.support.mistakes import NoNonces
 from tests.support.running import executed, run, write_target
 
 #: Modules of the suite that a session of other projects' tests may import.
@@ -60,7 +60,7 @@ def test_other_peoples_tests_import_little_of_the_suite(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A user's folder: the target file of a running faulty server, and a replay file of a run."""
+    """A user's folder: the target file of a running faulty server."""
     path = tmp_path_factory.mktemp("user")
 
     server, seeded = new_server(NoNonces())
@@ -101,19 +101,16 @@ SUITE = ("pytest", "--pyargs", "conformance", "-p", "no:schemathesis")
         (("conformance.cli", "explain", "auth.signature"), 0),
         (("conformance.cli", "rules"), 0),
         (("conformance.cli", "init", "new.toml", "--force", *INIT), 0),
-        (("conformance.cli", "replay", "REPLAY", "--target", "target.toml"), 1),
     ],
-    ids=["rule", "not fuzz", "collect", "test", "doctor", "sign", "explain", "rules", "init", "replay"],
+    ids=["rule", "not fuzz", "collect", "test", "doctor", "sign", "explain", "rules", "init"],
 )
 def test_hypothesis_and_schemathesis_are_imported_only_to_generate_requests(
     command: tuple[str, ...], expected: int, folder: Path
 ) -> None:
-    file = min((folder / "reports" / "replays").glob("*.json"))
-    words = [str(file) if word == "REPLAY" else word for word in command]
+    words = list(command)
     if words[0] == "pytest" or words[1] == "test":
         words += ["--report-dir", str(folder / "again")]
     status, modules = imported(folder, *words)
     assert status == expected
     assert "conformance" in modules
-    # A replay imports all modules that judge, including the hypothesis model of the resources.
-    assert not modules & ({"schemathesis"} if "replay" in command else {"schemathesis", "hypothesis"})
+    assert not modules & {"schemathesis", "hypothesis"}

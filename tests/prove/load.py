@@ -1,4 +1,4 @@
-"""Finds rare faults under load, and blames no conforming server; prints the seconds until each was found.
+"""Finds rare faults under load, and blames no conforming server.
 
 Each fault must be reported under its rule within the given time. The faults are in tests/load/faults.py;
 `--variants` runs on conforming servers instead.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 from tests.load.faults import FAULTS
@@ -37,7 +38,7 @@ def prove(options: argparse.Namespace) -> bool:
     words = ["--users", str(options.users), "--spawn-rate", str(options.users), "--headless"]
     words += ["--run-time", f"{options.seconds}s"]
     words += ["--processes", str(options.processes)] if options.processes else []
-    print("| server | s | requests | rules |\n|---|---|---|---|", flush=True)
+    print("| server | requests | rules |\n|---|---|---|", flush=True)
     proven = [_proven(name, words, options.seconds) for name in names]
     return all(proven)
 
@@ -45,15 +46,12 @@ def prove(options: argparse.Namespace) -> bool:
 def _proven(name: str, words: list[str], seconds: float) -> bool:
     with tempfile.TemporaryDirectory() as folder, server(name, Path(folder)) as target:
         with load_run(target, Path(folder) / "reports", *words) as run:
-            rules = FAULTS[name].RULES if name in FAULTS else ("*",)
-            found = run.found(rules, seconds + 30)
-            status = run.end() if run.process.poll() is None else run.process.returncode
+            status = run.process.wait(seconds + 60)
         broken = run.broken
         told = ", ".join(sorted(broken)) or f"none, exit status {status}"
-        shown = "–" if found is None else f"{found:.0f}"
-        print(f"| {name} | {shown} | {run.results['run']['requests']} | {told} |", flush=True)
+        print(f"| {name} | {run.results['run']['requests']} | {told} |", flush=True)
         if name in FAULTS:
-            return found is not None
+            return any(fnmatch(rule, pattern) for rule in broken for pattern in FAULTS[name].RULES)
         for rule, got in broken.items():
             print(f"{rule} on {got}")
         return not broken

@@ -177,3 +177,24 @@ class Closed(Behaviour):
         if ctx.operation == self._closed:
             raise Refusal("invalid_field", "Not today.", code="closed")
         super().check_together(ctx)
+
+
+class PerformsAgain(Behaviour):
+    """Performs a request again under a used key."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        return None
+
+
+class NoNonces(Behaviour):
+    """Accepts used nonces."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        return True
+
+
+class LongTexts(Behaviour):
+    """Accepts texts of any length."""
+
+    def check_length(self, ctx: Context, field: Any, value: str) -> None:
+        pass

@@ -27,27 +27,6 @@ TARGET = Target(
 #: The cell that samples break.
 WALK = ("list.walk", "listWallets")
 
-#: Replay file of a failure of list.walk on listWallets.
-REPLAY: dict[str, Any] = {
-    "format": 5,
-    "rule": "list.walk",
-    "operation": "listWallets",
-    "expected": "every element once",
-    "got": "one twice",
-    "steps": [
-        {
-            "id": "1",
-            "organization": "primary",
-            "method": "GET",
-            "target": "/v1/accounts/acc_1/wallets",
-            "purpose": "the first page",
-            "answered": {"status": 200},
-        }
-    ],
-    "expectation": {"predicate": "accepted", "expected": "the list: accepted (2xx)", "parameters": {}},
-    "judged": ["1"],
-}
-
 #: In November 2026.
 STARTED = 1_795_000_000.0
 

@@ -176,7 +176,7 @@ def called(command: str, folder: Path) -> int:
 
 
 #: Commands with tests of their own: they need a failure or an extra, or run until stopped.
-ELSEWHERE = ("conformance load", "conformance replay", "conformance serve")
+ELSEWHERE = ("conformance load", "conformance serve")
 
 #: Answers to the questions of `conformance init`.
 ANSWERS = " --force --base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"

@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.judge.expectations import Outcome, Refused
 from conformance.judge.findings import (
     EVERY_RESPONSE,
     Finding,
     Inconclusive,
-    Judgement,
     NotApplicable,
     Verdict,
+    Violation,
 )
 from conformance.judge.ledger import Entry, Gap, Ledger
 from tests.support.report_samples import exchange
@@ -27,8 +26,7 @@ def entry(rule: str = REQUIRED, **changes: Any) -> Entry:
     return Entry(rule, "createAccount" if rule == OPEN else "listWallets", "test_x.test_y", **changes)
 
 
-def judgement(good: bool, *numbers: int, got: str = "201") -> Judgement:
-    return Judgement(Refused("a walk"), numbers, Outcome(good, "" if good else got))
+SENTENCE = "a walk: a refusal (4xx)"
 
 
 # ---------------------------------------------------------------------- entries
@@ -45,7 +43,7 @@ def judgement(good: bool, *numbers: int, got: str = "201") -> Judgement:
         (entry(unless_judged=Gap("no payouts", declared=True)), None, "not applicable", True, "no payouts"),
         (entry(judged=1), Inconclusive("lost"), "inconclusive", True, "lost"),
         (entry(judged=1), NotApplicable("no payouts"), "not applicable", True, "no payouts"),
-        (entry(violations=[judgement(False, 1)]), Inconclusive("lost"), "failed", True, None),
+        (entry(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive("lost"), "failed", True, None),
     ],
 )
 def test_an_entry_comes_to_one_finding(
@@ -59,10 +57,9 @@ def test_an_entry_comes_to_one_finding(
 def test_a_violation_tells_the_first_and_counts_all() -> None:
     kept = entry()
     for number in range(30):
-        kept.take(judgement(number % 2 == 0, number, got=f"20{number % 10}"))
+        kept.expect(SENTENCE, f"20{number % 10}" * (number % 2), exchange(number))
     finding = kept.finding()
     assert (finding.probes, finding.violations, finding.got) == (30, 15, "201")
-    assert finding.judgement and finding.judgement.exchanges == (1,)
     assert finding.exchanges == [1, 3, 5, 7, 9, 11]
     assert finding.further[0] == "expected a walk: a refusal (4xx); got 203"
 

@@ -23,8 +23,8 @@ from conformance.judge.oracle import (
     own_path,
 )
 from conformance.target.file import build
+from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, to_json
-from conformance.wire.provenance import new_key
 from conformance.world import samples
 from conformance.world.account import call
 
@@ -189,7 +189,7 @@ NOW = 1_800_000_000
 
 
 def test_authentication_comes_before_all_else() -> None:
-    for auth, status in ((Auth(signature_forms="other.32"), 401), (Auth(omit=("X-Nonce",)), 0)):
+    for auth, status in ((Auth(signature_form="other middle digit"), 401), (Auth(omit=("X-Nonce",)), 0)):
         expected = answer("createAccount", b"{", auth=auth)
         assert [reason.rule for reason in expected.refusals][-1] == "auth.comes-first"
         assert "body.malformed" not in {reason.rule for reason in expected.refusals}
@@ -218,7 +218,7 @@ def test_reasons_say_rule_and_sentence() -> None:
 
 
 def test_an_open_request_judges_no_rule() -> None:
-    for auth in (Auth(signature_forms="upper"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
+    for auth in (Auth(signature_form="upper case"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
         expected = expect(request("getBeneficiary", auth=auth), TARGET)
         assert expected.reasons == [expected.answered]
 

@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from conformance.contract.rules import RULES
-from conformance.judge import ledger
-from conformance.judge.expectations import Expectation, Outcome
-from conformance.judge.findings import Finding, Inconclusive, Judgement
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import Finding, Inconclusive, Violation
 from conformance.judge.invariants import INVARIANTS, LOST
 from conformance.judge.ledger import Entry
-from conformance.replay.slice import closure
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -28,16 +26,16 @@ Key = tuple[str, str]
 class Falsified(AssertionError):
     """A rule was broken in the running example."""
 
-    def __init__(self, key: Key, judgement: Judgement) -> None:
-        super().__init__(f"{key[0]} on {key[1]}: {judgement.sentence}")
+    def __init__(self, key: Key, violation: Violation) -> None:
+        super().__init__(f"{key[0]} on {key[1]}: {violation.sentence}")
         self.key = key
 
 
 @dataclass
 class Counterexample:
-    """The smallest example that breaks a rule: its judgement, and its exchanges in their order."""
+    """The smallest example that breaks a rule: the violation, and its exchanges in their order."""
 
-    judgement: Judgement
+    violation: Violation
     exchanges: list[int]
     size: tuple[int, int]
     seen: int = 1
@@ -86,9 +84,8 @@ class Recorder:
             if rule != LOST and tally is not None and tally.broken != self._passive.get(key, 0):
                 self._passive[key] = tally.broken
                 # Described as the first violation of the rule.
-                told = tally.violations[0]
-                outcome = Outcome(False, told.outcome.got)
-                self._take(key, Judgement(told.expectation, (exchange.number,), outcome))
+                first = tally.violations[0]
+                self._expect(key, first.expected, first.got, exchange)
 
     def count(self, exchange: Exchange) -> None:
         """Counts the answer to a generated case."""
@@ -100,31 +97,36 @@ class Recorder:
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
         """Judges exchanges; returns False for a violation. Raises Falsified for it, unless the rule is
         settled or a violation of another one is being shrunk."""
-        judgement = ledger.judge(expectation, exchanges, self.run.target)
-        if judgement.outcome.good is None or operation not in RULES[rule].operations:
-            return judgement.outcome.good is not False
-        return self._take((rule, operation), judgement)
+        outcome = expectation.judge(exchanges, self.run.target)
+        if outcome.good is None or operation not in RULES[rule].operations:
+            return outcome.good is not False
+        proof = [exchanges[at] for at in outcome.shows] or exchanges
+        return self._expect(
+            (rule, operation), expectation.expected, outcome.got if not outcome.good else "", *proof
+        )
 
-    def _take(self, key: Key, judgement: Judgement) -> bool:
+    def _expect(self, key: Key, expected: str, got: str, *exchanges: Exchange) -> bool:
         """Counts a judgement, and raises Falsified as `judge` does."""
-        if self.entries.setdefault(key, Entry(*key, self.check, aside=True)).take(judgement):
+        entry = self.entries.setdefault(key, Entry(*key, self.check, aside=True))
+        if entry.expect(expected, got, *exchanges):
             return True
         example = [exchange.number for exchange in self._example]
-        self._add_failure(key, Counterexample(judgement, example, _size(self._example)))
+        violation = Violation(expected, got, tuple(exchange.number for exchange in exchanges))
+        self._add_failure(key, Counterexample(violation, example, _size(self._example)))
         if key in self.settled or self.focus not in (None, key):
             return False
         self.focus = key
         if self.on_violation is not None:
             self.on_violation()
-        raise Falsified(key, judgement)
+        raise Falsified(key, violation)
 
     def _add_failure(self, key: Key, new: Counterexample) -> None:
         old = self.failures.get(key)
         if old is None:
             self.failures[key] = new
             return
-        got = new.judgement.outcome.got
-        if got != old.judgement.outcome.got and len(old.further) < 5 and got not in old.further:
+        got = new.violation.got
+        if got != old.violation.got and len(old.further) < 5 and got not in old.further:
             old.further.append(got)
         if new.size < old.size:
             new.seen, new.runs, new.further = old.seen, old.runs, old.further
@@ -149,7 +151,7 @@ class Recorder:
         if failure is None:
             return entry.finding()
         # Reports the smallest example, not the first one.
-        entry.violations = [failure.judgement]
+        entry.violations = [failure.violation]
         finding = entry.finding()
         finding.exchanges += [number for number in self._rest(failure) if number not in finding.exchanges]
         finding.further = [f"also got {got}" for got in failure.further]
@@ -158,13 +160,20 @@ class Recorder:
         return finding
 
     def _rest(self, failure: Counterexample) -> list[int]:
-        """The exchanges of the example on which a failure depends."""
+        """The exchanges of the example whose resources or keys the judged requests name."""
         record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
-        decisive = [record[number] for number in failure.judgement.exchanges if number in record]
+        decisive = [record[number] for number in failure.violation.exchanges if number in record]
         if not decisive:
             return failure.exchanges
-        return [exchange.number for exchange in closure(decisive, example, self.run, "")]
+        names = " ".join(
+            f"{one.call.target} {one.call.body!r} {one.call.idempotency_key}" for one in decisive
+        )
+        return [
+            exchange.number
+            for exchange in example
+            if str(exchange.get("id")) in names or (exchange.call.idempotency_key or "none") in names
+        ]
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
+from conformance.wire.forms import percent_encoded
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, unknown_like
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
@@ -169,7 +169,7 @@ class OperationFixtures:
         own = str(getattr(self.fixture, name))
         if kind == UNKNOWN:
             return unknown_like(own)
-        return derive(own, "encoded.-1") if kind == ENCODED else own
+        return percent_encoded(own, -1) if kind == ENCODED else own
 
     # ------------------------------------------------------------------ side effects of refusals
 

@@ -1,4 +1,4 @@
-"""Expectations: frozen values that judge live, generated and replayed exchanges alike.
+"""Expectations: frozen values that judge exchanges.
 
 A check hands an expectation and the exchanges that it judges to `ctx.judge`:
 
@@ -24,8 +24,6 @@ plain parameters that returns what was got, "" if the expectation holds, or an `
         return "" if number not in str(shown) else "the full value"
 
     ctx.judge(rule, masked(f"{what}: not the whole number", number=number), answer)
-
-`to_plain` and `from_plain` convert to the form of replay files (spec/replay.schema.json).
 """
 
 from conformance.judge.expectations.common import (
@@ -43,23 +41,17 @@ from conformance.judge.expectations.common import (
     SameAnswer,
     Status,
     Unchanged,
-    difference,
-    unusable,
 )
 from conformance.judge.expectations.expectation import (
-    PREDICATES,
     At,
     CannotTell,
     Expectation,
-    ExpectationError,
     Outcome,
     Sent,
-    from_plain,
     predicate,
 )
 
 __all__ = [
-    "PREDICATES",
     "Accepted",
     "Answered",
     "At",
@@ -69,7 +61,6 @@ __all__ = [
     "Documented",
     "Equal",
     "Expectation",
-    "ExpectationError",
     "Later",
     "Member",
     "Outcome",
@@ -80,8 +71,5 @@ __all__ = [
     "Sent",
     "Status",
     "Unchanged",
-    "difference",
-    "from_plain",
     "predicate",
-    "unusable",
 ]

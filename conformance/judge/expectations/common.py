@@ -21,32 +21,15 @@ from conformance.judge.expectations.expectation import (
     predicate,
     read,
 )
+from conformance.judge.outcomes import NOTHING_SHOWN, difference, unusable
 from conformance.wire.messages import MISSING, Exchange
-
-#: Reason if no answer has a value that a rule is about.
-NOTHING_SHOWN = "no answer holds a value that the rule is about"
-
-
-def unusable(exchange: Exchange, *, documented: bool = True) -> CannotTell | None:
-    """Reason why an answer says nothing about a rule: throttled, lost, or 5xx; None if it does.
-
-    For undocumented paths and methods 501 is an answer (RFC 9110, 15.6.2)."""
-    probe = exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
-    if exchange.throttled:
-        return CannotTell(f"{probe} was still answered {exchange.status} after waiting")
-    if exchange.status == 501 and not documented:
-        return None
-    if exchange.status is None or exchange.status >= 500:
-        cause = "" if exchange.unsent else "http.no-server-error"
-        return CannotTell(f"{probe} was answered {exchange.described()}", cause)
-    return None
 
 
 def _usable(exchanges: Sequence[Exchange]) -> Exchange:
     """The first exchange. Raises CannotTell if it says nothing about a rule."""
     exchange = exchanges[0]
     if reason := unusable(exchange):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     return exchange
 
 
@@ -56,7 +39,7 @@ def _refusal(what: str, status: int, type: str, code: str) -> str:
     return f"{what}: {status or 'any 4xx'} " + (f"{type}/{code}" if code else type)
 
 
-@predicate(name="refused", sentence=_refusal)
+@predicate(sentence=_refusal)
 def Refused(exchanges: Sequence[Exchange], status: int = 0, type: str = "", code: str = "") -> Outcome:
     """Refused with a status (0: any 4xx), and an error type and code if given."""
     exchange = _usable(exchanges)
@@ -65,7 +48,7 @@ def Refused(exchanges: Sequence[Exchange], status: int = 0, type: str = "", code
     return by_answer(good, exchange)
 
 
-@predicate(name="refused-or-ignored", sentence="{what}: ignored, or refused (4xx)")
+@predicate(sentence="{what}: ignored, or refused (4xx)")
 def RefusedOrIgnored(exchanges: Sequence[Exchange]) -> Outcome:
     """Refused or accepted; whether the request was ignored is judged elsewhere."""
     exchange = _usable(exchanges)
@@ -76,14 +59,14 @@ def _statuses(what: str, statuses: Sequence[int]) -> str:
     return f"{what}: status {' or '.join(map(str, statuses))}"
 
 
-@predicate(name="status", sentence=_statuses)
+@predicate(sentence=_statuses)
 def Status(exchanges: Sequence[Exchange], statuses: Sequence[int] = ()) -> Outcome:
     """Answered with one of these statuses."""
     exchange = _usable(exchanges)
     return by_answer(exchange.status in statuses, exchange)
 
 
-@predicate(name="authenticated", sentence="{what}: accepted by authentication")
+@predicate(sentence="{what}: accepted by authentication")
 def Authenticated(exchanges: Sequence[Exchange]) -> Outcome:
     """Passed authentication, whatever the answer; a 401 of another error type cannot be told."""
     exchange = _usable(exchanges)
@@ -92,14 +75,14 @@ def Authenticated(exchanges: Sequence[Exchange]) -> Outcome:
     return by_answer(not exchange.refused_authentication, exchange)
 
 
-@predicate(name="accepted", sentence="{what}: accepted (2xx)")
+@predicate(sentence="{what}: accepted (2xx)")
 def Accepted(exchanges: Sequence[Exchange]) -> Outcome:
     """Answered 2xx."""
     exchange = _usable(exchanges)
     return by_answer(exchange.succeeded, exchange)
 
 
-@predicate(name="documented")
+@predicate
 def Documented(exchanges: Sequence[Exchange], rule: str, operation: str) -> Outcome:
     """The bodies of 2xx answers satisfy the parts of their schema that belong to a rule.
 
@@ -121,7 +104,7 @@ def _answer(what: str, documented: bool, also: Sequence[int]) -> str:
     return f"{what}: " + ("a 2xx or 4xx answer" if documented else "an answer with a status below 500")
 
 
-@predicate(name="answered", sentence=_answer)
+@predicate(sentence=_answer)
 def Answered(exchanges: Sequence[Exchange], documented: bool = False, also: Sequence[int] = ()) -> Outcome:
     """Answered with a status below 500 or in `also`; if `documented`, with 2xx or 4xx."""
     exchange = exchanges[0]
@@ -169,7 +152,7 @@ def _equality(what: str, got: Any, to: Any, by: str, otherwise: Any) -> str:
     return what if isinstance(to, (At, Sent)) else f"{what} {shown(to)}"
 
 
-@predicate(name="equal", sentence=_equality)
+@predicate(sentence=_equality)
 def Equal(
     exchanges: Sequence[Exchange], got: Any = None, to: Any = None, by: str = "json", otherwise: Any = MISSING
 ) -> str:
@@ -191,7 +174,7 @@ def _membership(what: str, name: str, to: Any, otherwise: Any) -> str:
     return f"{what}: {name}" + ("" if isinstance(to, (At, Sent)) else f" {shown(to)}")
 
 
-@predicate(name="member", sentence=_membership)
+@predicate(sentence=_membership)
 def Member(exchanges: Sequence[Exchange], name: str = "", to: Any = None, otherwise: Any = MISSING) -> str:
     """A documented member of an answer is equivalent to a value, or to `otherwise` (section 2).
 
@@ -213,7 +196,7 @@ def _lateness(what: str, got: Any, than: Any) -> str:
     return f"{what} after " + ("before" if isinstance(than, (At, Sent)) else shown(than))
 
 
-@predicate(name="later", sentence=_lateness)
+@predicate(sentence=_lateness)
 def Later(exchanges: Sequence[Exchange], got: Any = None, than: Any = None) -> str:
     """A timestamp is later than another."""
     text, before = read(got, exchanges), read(than, exchanges)
@@ -230,38 +213,19 @@ def Later(exchanges: Sequence[Exchange], got: Any = None, than: Any = None) -> s
 # ---------------------------------------------------------------------- several answers
 
 
-def difference(first: Exchange, answer: Exchange) -> str:
-    """Describes how an answer differs from an earlier one to the same request; "" if status and documented
-    members are equal."""
-    if answer.status != first.status:
-        return answer.described()
-    different = differences(first.operation or "", answer.document, first.document)
-    if not different:
-        return ""
-    names = [name for name, _, _ in different[:3]]
-    if names == [""]:
-        return f"{answer.described()}, another one"
-    return f"{answer.status} with another {', '.join(names)}: {shown(different[0][1])}"
-
-
-@predicate(
-    name="same-answer",
-    sentence="{what}: the original response, with the same status and JSON body",
-    effects=True,
-)
+@predicate(sentence="{what}: the original response, with the same status and JSON body")
 def SameAnswer(exchanges: Sequence[Exchange]) -> Outcome:
     """The second exchange has the status and JSON body of the first."""
     first, answer = exchanges[0], exchanges[1]
     if not first.succeeded:
         raise CannotTell(f"the first request was answered {first.described()}")
     if reason := unusable(answer):
-        raise reason
+        raise CannotTell(reason.reason, reason.cause)
     got = difference(first, answer)
-    whole = answer if answer.status != first.status else None
-    return Outcome(False, got, answer=whole) if got else HOLDS
+    return Outcome(False, got, shows=(1, 0)) if got else HOLDS
 
 
-@predicate(name="same-among-accepted", sentence="{what}: the same response for each")
+@predicate(sentence="{what}: the same response for each")
 def SameAmongAccepted(exchanges: Sequence[Exchange]) -> Outcome:
     """All 2xx answers to simultaneous requests with one key and body are equal."""
     accepted = [at for at, exchange in enumerate(exchanges) if exchange.succeeded]
@@ -274,7 +238,7 @@ def SameAmongAccepted(exchanges: Sequence[Exchange]) -> Outcome:
     return HOLDS
 
 
-@predicate(name="unchanged", sentence="{what}: nothing changed", effects=True)
+@predicate(sentence="{what}: nothing changed")
 def Unchanged(exchanges: Sequence[Exchange], but: Sequence[str] = ()) -> str:
     """Two reads of a resource, the earlier first, show the same documented members, except those of `but`.
 
@@ -294,7 +258,7 @@ def _single(what: str, through: str) -> str:
     return f"{what}: at most one {done}"
 
 
-@predicate(name="at-most-one", sentence=_single)
+@predicate(sentence=_single)
 def AtMostOne(exchanges: Sequence[Exchange], through: str = "acceptance") -> Outcome:
     """At most one of the exchanges passes "authentication", or "acceptance" (2xx).
 

@@ -1,4 +1,4 @@
-"""Expectations, predicates, and their form in replay files."""
+"""Expectations, and the predicates that they are made of."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Generic, ParamSpec, cast, overload
+from typing import Any, Concatenate, Generic, ParamSpec, overload
 
+from conformance.judge.outcomes import Got, Unclear
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 
 P = ParamSpec("P")
-
-
-class ExpectationError(ValueError):
-    """Plain data is not an expectation."""
 
 
 class CannotTell(Exception):
@@ -32,15 +29,18 @@ class Outcome:
     """Result of a judgement. `good` True: it holds; False: it does not, and `got` says what was got instead;
     None: it cannot be told, `got` is the reason, `cause` the rule whose violation caused that.
 
-    `shows` are the positions of the exchanges that show it (empty: all). `answer` is the answer that `got`
-    describes, if it describes a whole one.
+    `shows` are the positions of the exchanges that show it (empty: all).
     """
 
     good: bool | None
     got: str = ""
     cause: str = ""
     shows: tuple[int, ...] = ()
-    answer: Exchange | None = None
+
+    @property
+    def answer(self) -> Got:
+        """The outcome as what was got: empty if it holds."""
+        return Unclear(self.got, self.cause) if self.good is None else "" if self.good else self.got
 
 
 HOLDS = Outcome(True)
@@ -56,27 +56,19 @@ def outcome(got: str, *shows: int) -> Outcome:
 
 def by_answer(good: bool, exchange: Exchange) -> Outcome:
     """Outcome of a judgement about a whole answer."""
-    return HOLDS if good else Outcome(False, exchange.described(), answer=exchange)
+    return HOLDS if good else Outcome(False, exchange.described())
 
 
 @dataclass(frozen=True, eq=False)
 class Predicate(Generic[P]):
-    """A registered judge: called with a sentence and parameters (JSON values, At or Sent) it makes an
+    """A judge: called with a sentence and parameters (JSON values, At or Sent) it makes an
     expectation.
 
-    `sentence` is a template, or a function of `what` and all parameters. `effects`: it compares reads of what
-    the requests between them may have changed. `walk`: the last exchanges are pages of a list, and a replay
-    may have more. `besides` are parameters with ids of other resources, which a replay drops if it does not
-    meet them. `times` is the parameter with the number of times that a replay sends the judged request.
+    `sentence` is a template, or a function of `what` and all parameters.
     """
 
-    name: str
     judge: Judge[P]
     sentence: str | Callable[..., str] = "{what}"
-    effects: bool = False
-    walk: bool = False
-    besides: tuple[str, ...] = ()
-    times: str = ""
 
     def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
         """Makes an expectation. Raises TypeError for parameters that do not fit the judge."""
@@ -86,7 +78,7 @@ class Predicate(Generic[P]):
         }
         bound.apply_defaults()
         compose = self.sentence.format if isinstance(self.sentence, str) else self.sentence
-        return Expectation(self.name, compose(what=what, **bound.arguments), given)
+        return Expectation(self, compose(what=what, **bound.arguments), given)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
@@ -104,41 +96,17 @@ def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-#: Name -> predicate, in order of definition.
-PREDICATES: dict[str, Predicate[Any]] = {}
-
-
 @overload
 def predicate(judge: Judge[P]) -> Predicate[P]: ...
 
 
 @overload
-def predicate(
-    *,
-    name: str = "",
-    sentence: str | Callable[..., str] = "{what}",
-    effects: bool = False,
-    walk: bool = False,
-    besides: tuple[str, ...] = (),
-    times: str = "",
-) -> Callable[[Judge[P]], Predicate[P]]: ...
+def predicate(*, sentence: str | Callable[..., str]) -> Callable[[Judge[P]], Predicate[P]]: ...
 
 
-def predicate(judge: Any = None, *, name: str = "", **options: Any) -> Any:
-    """Registers a function as a predicate, with the options of `Predicate`.
-
-    The default name is that of module and function. A parameter `target` receives the target of the run.
-    Raises KeyError if the name is taken."""
-
-    def register(judge: Any) -> Predicate[Any]:
-        module = judge.__module__.rpartition(".")[2].removeprefix("test_")
-        registered = Predicate[Any](name or f"{module}.{judge.__name__.strip('_')}", judge, **options)
-        if registered.name in PREDICATES:
-            raise KeyError(f"two predicates are called {registered.name}")
-        PREDICATES[registered.name] = registered
-        return registered
-
-    return register if judge is None else register(judge)
+def predicate(judge: Any = None, *, sentence: str | Callable[..., str] = "{what}") -> Any:
+    """Makes a function a predicate. A parameter `target` receives the target of the run."""
+    return functools.partial(Predicate, sentence=sentence) if judge is None else Predicate(judge, sentence)
 
 
 @dataclass(frozen=True)
@@ -147,28 +115,12 @@ class Expectation:
 
     `expected` completes the sentence "expected …" in reports."""
 
-    name: str
+    predicate: Predicate[Any]
     expected: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def predicate(self) -> Predicate[Any]:
-        """The predicate. Raises ExpectationError for an unknown name."""
-        if self.name not in PREDICATES:
-            raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
-        return PREDICATES[self.name]
-
-    @property
-    def times(self) -> int:
-        """Number of times that a replay sends the judged request: 1 unless the predicate has `times`."""
-        return int(self.value(self.predicate.times)) if self.predicate.times else 1
-
-    def value(self, parameter: str) -> Any:
-        """Value of a parameter, or its default."""
-        return self.parameters.get(parameter, self.predicate.signature.parameters[parameter].default)
-
     def judge(self, exchanges: Sequence[Exchange], target: Target | None = None) -> Outcome:
-        """Judges exchanges; never raises because of an answer, but ExpectationError for an unknown name."""
+        """Judges exchanges; never raises because of an answer."""
         judged = self.predicate
         more = {"target": target} if judged.wants_target else {}
         try:
@@ -178,23 +130,6 @@ class Expectation:
         except IndexError:
             return Outcome(None, "an exchange that the judgement is about was not sent")
         return got if isinstance(got, Outcome) else outcome(got)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Converts the expectation to JSON data."""
-        parameters = {name: _plain(value) for name, value in self.parameters.items()}
-        return {"predicate": self.name, "expected": self.expected, "parameters": parameters}
-
-
-def from_plain(plain: Mapping[str, Any]) -> Expectation:
-    """The inverse of `to_plain`. Raises ExpectationError for parameters that do not fit the predicate; one
-    that is unknown, such as a user's own, raises when it judges."""
-    expectation = Expectation(plain["predicate"], plain["expected"], _value(plain["parameters"]))
-    if expectation.name in PREDICATES:
-        try:
-            expectation.predicate.signature.bind(**expectation.parameters)
-        except TypeError as error:
-            raise ExpectationError(f"an expectation by {expectation.name[:60]}: {error}") from None
-    return expectation
 
 
 @dataclass(frozen=True)
@@ -231,35 +166,3 @@ class Sent:
 def read(operand: Any, exchanges: Sequence[Exchange]) -> Any:
     """Value of an operand: a literal, or a member of an answer or a request."""
     return operand.read(exchanges) if isinstance(operand, (At, Sent)) else operand
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case At():
-            return {"$answer": [value.of, *value.path]}
-        case Sent():
-            return {"$request": [value.of, value.name]}
-        case tuple() | list() | set() | frozenset():
-            return [_plain(member) for member in value]
-        case Mapping():
-            return {str(name): _plain(member) for name, member in value.items()}
-    return value
-
-
-def _value(plain: Any) -> Any:
-    if isinstance(plain, dict):
-        if plain.keys() == {"$answer"}:
-            of, *path = _place(plain["$answer"])
-            return At(*path, of=cast(int, of))
-        if plain.keys() == {"$request"}:
-            of, *path = _place(plain["$request"])
-            return Sent(str(path[0]) if path else "", cast(int, of))
-        return {name: _value(member) for name, member in plain.items()}
-    return [_value(member) for member in plain] if isinstance(plain, list) else plain
-
-
-def _place(plain: Any) -> list[str | int]:
-    place = plain if isinstance(plain, list) else []
-    if not place or type(place[0]) is not int or any(type(step) not in (str, int) for step in place):
-        raise ExpectationError("a place in an answer is the number of an exchange and a path")
-    return place

@@ -1,0 +1,224 @@
+"""Judgements of answers: what is expected in words, and what was got instead.
+
+Each function returns the two as a pair, for `expect`:
+
+    at.expect(rule, *same_answer("the key again", first, again), again, first)
+
+What was got is empty if the expectation holds, and Unclear if the answers do not show it: a request was
+throttled, lost or answered 5xx. The exchanges behind it are the evidence, the decisive one first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from conformance.contract import timestamps
+from conformance.contract.operations import response_problems, response_rules
+from conformance.judge import comparison
+from conformance.judge.comparison import differences, show, shown
+from conformance.wire.messages import MISSING, Exchange
+
+#: Reason if no answer has a value that a rule is about.
+NOTHING_SHOWN = "no answer holds a value that the rule is about"
+
+
+@dataclass(frozen=True)
+class Unclear:
+    """Reason why answers do not show whether an expectation holds, the rule whose violation may have caused
+    that, and what the user can do."""
+
+    reason: str
+    cause: str = ""
+    remedy: str = ""
+
+
+#: What was got: empty if the expectation holds.
+Got = str | Unclear
+
+#: What is expected, and what was got.
+Judgement = tuple[str, Got]
+
+
+def unusable(exchange: Exchange, *, documented: bool = True) -> Unclear | None:
+    """Reason why an answer says nothing about a rule: throttled, lost, or 5xx; None if it does.
+
+    For undocumented paths and methods 501 is an answer (RFC 9110, 15.6.2)."""
+    probe = exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
+    if exchange.throttled:
+        return Unclear(f"{probe} was still answered {exchange.status} after waiting")
+    if exchange.status == 501 and not documented:
+        return None
+    if exchange.status is None or exchange.status >= 500:
+        cause = "" if exchange.unsent else "http.no-server-error"
+        return Unclear(f"{probe} was answered {exchange.described()}", cause)
+    return None
+
+
+def _answer(good: bool, exchange: Exchange) -> Got:
+    """The answer as what was got, where it is not good."""
+    return unusable(exchange) or ("" if good else exchange.described())
+
+
+def refused(what: str, exchange: Exchange, status: int = 0, type: str = "", code: str = "") -> Judgement:
+    """Refused with a status (0: any 4xx), and an error type and code if given."""
+    if type:
+        expected = f"{what}: {status or 'any 4xx'} " + (f"{type}/{code}" if code else type)
+    else:
+        expected = f"{what}: " + (str(status) if status else "a refusal (4xx)")
+    good = exchange.status == status if status else exchange.refused
+    good = good and type in ("", exchange.error_type) and code in ("", exchange.error_code)
+    return expected, _answer(good, exchange)
+
+
+def accepted(what: str, exchange: Exchange) -> Judgement:
+    """Answered 2xx."""
+    return f"{what}: accepted (2xx)", _answer(exchange.succeeded, exchange)
+
+
+def refused_or_ignored(what: str, exchange: Exchange) -> Judgement:
+    """Refused or accepted; whether the request was ignored is judged elsewhere."""
+    return f"{what}: ignored, or refused (4xx)", _answer(exchange.refused or exchange.succeeded, exchange)
+
+
+def with_status(what: str, exchange: Exchange, statuses: Sequence[int]) -> Judgement:
+    """Answered with one of these statuses."""
+    expected = f"{what}: status {' or '.join(map(str, statuses))}"
+    return expected, _answer(exchange.status in statuses, exchange)
+
+
+def authenticated(what: str, exchange: Exchange) -> Judgement:
+    """Passed authentication, whatever the answer; a 401 of another error type is unclear."""
+    expected = f"{what}: accepted by authentication"
+    if exchange.refused_otherwise and not unusable(exchange):
+        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}")
+    return expected, _answer(not exchange.refused_authentication, exchange)
+
+
+def answered(
+    what: str, exchange: Exchange, *, documented: bool = False, also: Sequence[int] = ()
+) -> Judgement:
+    """Answered with a status below 500 or in `also`; if `documented`, with 2xx or 4xx."""
+    expected = f"{what}: " + ("a 2xx or 4xx answer" if documented else "an answer with a status below 500")
+    if exchange.throttled:
+        return expected, Unclear(f"{exchange.purpose} was still answered {exchange.status} after waiting")
+    if exchange.unsent:
+        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}")
+    below = exchange.status is not None and (exchange.status < 500 or exchange.status in also)
+    good = exchange.succeeded or exchange.refused if documented else below
+    return expected, "" if good else exchange.described()
+
+
+def documented(what: str, rule: str, operation: str, exchanges: Sequence[Exchange]) -> Judgement:
+    """The bodies of 2xx answers satisfy the parts of their schema that belong to a rule; unclear if none of
+    them has a value there."""
+    for exchange in exchanges:
+        if not exchange.succeeded:
+            return what, Unclear(f"{exchange.purpose} was answered {exchange.described()}")
+        problems = response_problems(operation, exchange.document)
+        if broken := [problem for problem in problems if problem.rule == rule]:
+            return what, "; ".join(f"{each.pointer or 'the body'} {each.message}" for each in broken[:5])
+    if not any(rule in response_rules(operation, exchange.document) for exchange in exchanges):
+        return what, Unclear(NOTHING_SHOWN)
+    return what, ""
+
+
+# ---------------------------------------------------------------------- single values
+
+
+def equal(
+    what: str, value: Any, expected: Any, alike: Callable[[Any, Any], bool] = comparison.same
+) -> Judgement:
+    """A value equals another one by a comparison."""
+    return f"{what} {shown(expected)}", "" if alike(value, expected) else shown(value)
+
+
+def member(what: str, exchange: Exchange, name: str, *values: Any) -> Judgement:
+    """A documented member of an answer is equivalent to one of the values (section 2).
+
+    Null and a missing member are equivalent. Malformed values are judged by the format's own rule.
+    """
+    expected = f"{what}: {name} {shown(values[0])}"
+    if reason := unusable(exchange):
+        return expected, reason
+    value = exchange.get(name)
+    wanted = [None if each is MISSING else each for each in values]
+    if (value is MISSING and None in wanted) or any(
+        comparison.alike(exchange.operation or "", name, value, each) for each in wanted
+    ):
+        return expected, ""
+    if broken := comparison.broken_form(exchange, name):
+        return expected, Unclear(f"{exchange.purpose}: {name} {broken.message}", broken.rule)
+    return expected, shown(value)
+
+
+def later(what: str, text: Any, before: Any) -> Judgement:
+    """A timestamp is later than another."""
+    expected, new, old = f"{what} after {shown(before)}", timestamps.parse(text), timestamps.parse(before)
+    if new is None or old is None:
+        return expected, Unclear("an answer shows no timestamp", "format.timestamp")
+    places = timestamps.places(text)
+    if places < timestamps.places(before) and 0 < old - new < Fraction(1, 10**places):
+        # A later time truncated to fewer decimal places looks the same.
+        return expected, Unclear("a timestamp in fewer digits than before, which show no difference")
+    return expected, "" if new > old else shown(text)
+
+
+# ---------------------------------------------------------------------- several answers
+
+
+def difference(first: Exchange, answer: Exchange) -> str:
+    """Describes how an answer differs from an earlier one to the same request; "" if status and documented
+    members are equal."""
+    if answer.status != first.status:
+        return answer.described()
+    different = differences(first.operation or "", answer.document, first.document)
+    if not different:
+        return ""
+    names = [name for name, _, _ in different[:3]]
+    if names == [""]:
+        return f"{answer.described()}, another one"
+    return f"{answer.status} with another {', '.join(names)}: {shown(different[0][1])}"
+
+
+def same_answer(what: str, first: Exchange, again: Exchange) -> Judgement:
+    """An answer has the status and JSON body of an earlier one."""
+    expected = f"{what}: the original response, with the same status and JSON body"
+    if not first.succeeded:
+        return expected, Unclear(f"the first request was answered {first.described()}")
+    return expected, unusable(again) or difference(first, again)
+
+
+def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] = ()) -> Judgement:
+    """Two reads of a resource show the same documented members, except those of `but`."""
+    expected = f"{what}: nothing changed"
+    for look in (before, after):
+        if not look.succeeded:
+            return expected, Unclear(f"{look.operation} was answered {look.described()}")
+    changed = differences(after.operation or "", after.document, before.document, but=but)
+    return expected, "; ".join(
+        f"{name or 'the answer'} {show(was)} is now {shown(now)}" for name, now, was in changed
+    )
+
+
+def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: bool = False) -> Judgement:
+    """At most one of the exchanges is answered 2xx, or passes authentication.
+
+    Unusable answers do not count; with fewer than two usable ones it is unclear.
+    """
+    expected = f"{what}: at most one {'passes authentication' if authentication else 'is answered 2xx'}"
+    usable = [exchange for exchange in exchanges if not unusable(exchange)]
+    if len(usable) < 2:
+        return expected, Unclear("fewer than two of the requests were answered")
+    # 425: a request with the same nonce is in progress.
+    passed = [
+        exchange
+        for exchange in usable
+        if (
+            not exchange.refused_authentication and exchange.status != 425
+            if authentication
+            else exchange.succeeded
+        )
+    ]
+    return expected, f"{len(passed)} did" if len(passed) > 1 else ""

@@ -1,1 +1,0 @@
-"""Replay files: written from failures, and sent again."""

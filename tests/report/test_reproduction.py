@@ -1,0 +1,111 @@
+"""The command below each failure shows the same violation again, alone, and none on a conforming server."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.checks import load_checks
+from conformance.checks.check import Check
+from conformance.contract.rules import RULES, Level
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS
+from conformance.judge.findings import EVERY_RESPONSE, Finding, Verdict
+from conformance.judge.ledger import grouped
+from conformance.plugin.selection import Scope
+from conformance.reference.behaviour import Behaviour
+from conformance.report.commands import reproduction
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import catch, judge
+from tests.support.mistakes import NoNonces
+from tests.support.running import run_against
+
+#: Every so many faults of an area, one is tried: two to four of each.
+PARTS = 3
+
+
+def sample() -> Iterator[Fault]:
+    """Yields faults of different kinds and operations from each area of rules."""
+    for number, faults in enumerate(grouped((fault.area, fault) for fault in load()).values()):
+        kinds = {fault.kind: fault for fault in faults if RULES[fault.rule].level is not Level.OPEN}
+        some = list(kinds.values())
+        for part in range(min(PARTS, len(some))):
+            yield some[(part * len(some)) // PARTS + number % max(1, len(some) // PARTS)]
+
+
+def parsed(command: str) -> argparse.Namespace:
+    """The options in a command."""
+    words = shlex.split(command)
+    assert words[:3] == ["pytest", "--pyargs", "conformance"]
+    parser = argparse.ArgumentParser()
+    for name in ("--rule", "--operation", "--effort", "--seed", "--target", "--base-url", "--fuzz-examples"):
+        parser.add_argument(name)
+    return parser.parse_args(words[3:])
+
+
+def selected(command: str) -> list[tuple[Check, str]]:
+    """The checks that a command runs, with their operations."""
+    given = parsed(command)
+    scope = Scope.parse([given.rule], [given.operation])
+    return [
+        (check, operation)
+        for check in load_checks().values()
+        for operation in check.operations
+        if scope.wants(check.function, operation) and (given.effort == "deep" or not check.deep)
+    ]
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("fault", list(sample()), ids=lambda fault: fault.id[:80])
+def test_a_failure_comes_again_on_the_faulty_server_only(fault: Fault) -> None:
+    [case] = [case for case in catch(fault).ledger.cells if case.key == (fault.rule, fault.operation)]
+    command = reproduction(case.decisive, {"target": "target.toml"}, 7)
+    checks = selected(command)
+    for _ in range(3 if fault.rule.endswith("race") else 1):
+        # Scheduling on a busy machine decides if the requests of a race meet.
+        again = judge(fault.make(), checks).broken
+        if case.key in again:
+            break
+    assert case.key in again, command
+    assert judge(Behaviour(), checks).broken == {}
+
+
+def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
+    finding = Finding(
+        "auth.nonce-replay", "listAccounts", Verdict.FAILED, "test_nonces.test_nonces_are_used_once"
+    )
+    command = reproduction(finding, {}, 7)
+    assert command == "pytest --pyargs conformance --rule auth.nonce-replay --operation listAccounts --seed 7"
+    options = command.removeprefix("pytest --pyargs conformance ")
+    for behaviour, status in ((NoNonces(), 1), (Behaviour(), 0)):
+        folder = tmp_path / str(status)
+        folder.mkdir()
+        outcome = run_against(folder, options, behaviour)
+        assert outcome.status == status, outcome.output
+        cells = [cell for cell in outcome.results["cells"] if cell["verdict"] == "failed"]
+        assert [cell["rule"] for cell in cells] == ["auth.nonce-replay"] * status
+
+
+def test_a_generated_failure_is_drawn_again() -> None:
+    load_tests()
+    finding = Finding("fields.amount", "createPayin", Verdict.FAILED, next(iter(EXPLORATIONS)))
+    assert "--fuzz-examples 25 --seed 7" in reproduction(finding, {}, 7)
+    assert "--fuzz-examples 99 --seed 7" in reproduction(finding, {"fuzz-examples": "99"}, 7)
+    response = Finding("error.shape", "createPayin", Verdict.FAILED, EVERY_RESPONSE)
+    assert "--fuzz-examples" not in reproduction(response, {}, 7)
+
+
+def test_a_deep_check_runs_in_a_deep_run() -> None:
+    deep = next(check for check in load_checks().values() if check.deep)
+    finding = Finding(deep.rules[0], deep.operations[0], Verdict.FAILED, deep.name)
+    assert " --effort deep " in reproduction(finding, {}, 7)
+
+
+def test_the_target_is_named_as_it_was() -> None:
+    finding = Finding("list.walk", "listWallets", Verdict.FAILED, "a check")
+    command = reproduction(finding, {"target": "my server.toml", "base-url": "http://x"}, None)
+    assert command.endswith("--operation listWallets --target 'my server.toml' --base-url http://x")

@@ -20,7 +20,8 @@ _PLAIN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5
 #: The same with an optional fraction, as answers show it.
 _SHOWN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](?:\.([0-9]{1,9}))?Z")
 
-_INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
+#: A positive integer in its canonical form: a server may refuse `01`.
+_INTEGER = re.compile(r"[1-9][0-9]{0,8}")
 
 #: Maximum values that a server must read exactly; larger pages might overflow.
 _HIGHEST = {"page": 1000, "size": MAX_SIZE}
@@ -59,9 +60,9 @@ class Query:
     def number(self, name: str) -> int | None:
         """The requested page or size, if every server must read it alike; None otherwise."""
         value = self.single(name)
-        if value is None or not _INTEGER.fullmatch(value) or str(int(value)) != value:
+        if value is None or not _INTEGER.fullmatch(value):
             return None
-        return int(value) if 1 <= int(value) <= _HIGHEST[name] else None
+        return int(value) if int(value) <= _HIGHEST[name] else None
 
 
 def read(raw: str) -> Query:
@@ -98,7 +99,7 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
             return ""
         if name in ("page", "size"):
             # A page beyond the last may be refused (list.page-beyond).
-            if not _INTEGER.fullmatch(value) or not 1 <= int(value) <= (1 if name == "page" else MAX_SIZE):
+            if not _INTEGER.fullmatch(value) or int(value) > (1 if name == "page" else MAX_SIZE):
                 return ""
             rule = "list.echo"
         elif name in ("status", "statuses"):

@@ -247,6 +247,12 @@ def test_an_open_request_judges_no_rule() -> None:
         ("start_date=2025-12-31T23:59:60Z", ""),
         ("currency=EUR", ""),
         ("size=05&x", ""),
+        ("size=01", ""),
+        ("page=01&size=010", ""),
+        ("size=%D9%A5", ""),
+        ("start_date=2025-01-01T24:00:00Z", ""),
+        ("start_date=2025-01-01T00:00:00.0Z", ""),
+        ("statuses=active", ""),
     ],
 )
 def test_plain_queries(raw: str, rule: str) -> None:

@@ -82,6 +82,7 @@ VARIANTS: tuple[Variant, ...] = (
             resources.DisabledOnce,
             resources.FundsDemanded,
             lists.PagesBeyondRefused,
+            lists.CanonicalIntegers,
             lists.OneStatusOnly,
             resources.WholeSeconds,
             oddities.SmallBodies,

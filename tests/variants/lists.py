@@ -43,6 +43,16 @@ class BroughtIntoRange(Behaviour):
 
 
 @choice("list.out-of-range")
+class CanonicalIntegers(Behaviour):
+    """Refuses a page or size with a leading zero."""
+
+    def number(self, ctx: Context, query: Mapping[str, list[str]], name: str, *bounds: Any) -> int:
+        if (self.parameter(ctx, query, name) or "").startswith("0"):
+            raise self.invalid_parameter(ctx, name, "is not in its canonical form")
+        return super().number(ctx, query, name, *bounds)
+
+
+@choice("list.out-of-range")
 class PagesBeyondRefused(Behaviour):
     """Refuses a page beyond the last."""
 

@@ -18,7 +18,7 @@ from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Ver
 from conformance.judge.ledger import Entry, Gap
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
-from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, race, simultaneous
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import purpose_of
@@ -89,11 +89,10 @@ class CheckContext:
     def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
         """Sends calls simultaneously, those of several organizations by turns. A check of whose races none
         overlapped cannot pass."""
-        self.run.answering()
         clients = itertools.cycle([self.run.client(name) for name in organizations or ("primary",)])
-        racers = [[(client, call, purpose)] for client, call in zip(clients, calls, strict=False)]
-        exchanges = [exchange for [exchange] in race(racers)]
-        self.run.sent_all(exchanges)
+        exchanges = self.run.race(
+            [(client, call, purpose) for client, call in zip(clients, calls, strict=False)]
+        )
         self.exchanges += [exchange.number for exchange in exchanges]
         self._races.append(simultaneous(exchanges) > 1)
         return exchanges

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from conformance.checks.check_context import CheckContext
 from conformance.wire.client import simultaneous
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import Auth, Call, Exchange
+from conformance.world.account import renewed
 
 #: Maximum number of spoilt rounds that another one follows.
 MOST_SPOILT = 8
@@ -16,8 +17,8 @@ class Rounds:
     """Rounds of a race, each a probe of its own that `race` sends.
 
     A round is spoilt, and another one follows, where a request was rate limited (429, or 503 with
-    Retry-After; after the wait, as such a request may have used its nonce), or where no two requests
-    overlapped. Answers of a spoilt round may be judged all the same.
+    Retry-After; after the wait, as such a request may have used its nonce), where what it names was too new
+    to be found, or where no two requests overlapped. Answers of a spoilt round may be judged all the same.
 
         for number in rounds:
             answers = rounds.race(calls, "simultaneous ...")
@@ -47,7 +48,11 @@ class Rounds:
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
         """Sends the calls of this round simultaneously; returns their exchanges in order."""
-        answers = self.ctx.race(calls, purpose)
+        answers, run = self.ctx.race(calls, purpose), self.ctx.run
         self._limited = next((answer for answer in answers if answer.throttled), None)
         self.spoilt = self._limited is not None or simultaneous(answers) < 2
+        if late := [answer for answer in answers if run.too_new(answer)]:
+            # Until it is found, a request without effect shows how old what it names must be.
+            run.shown(run.client(), renewed(late[0].call.but(body=b"{}", auth=Auth())), "is it found now?")
+            self.spoilt = True
         return answers

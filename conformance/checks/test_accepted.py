@@ -103,11 +103,11 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             # A new beneficiary, as a second default may be refused.
             fixture = AccountFixture(ctx.run, account_id=fixture.account_id)
         ids = fixture.ids(operation)
-        answer = ctx.send(call(operation, ids, body), f"{what}, which is valid")
+        answer = ctx.shown(call(operation, ids, body), f"{what}, which is valid")
         if operation in LIMITED and "account_id" in ids and answer.refused:
             # A quota of the account or the beneficiary may be reached.
             fresh = ctx.account(fresh=True).ids(operation)
-            answer = ctx.send(call(operation, fresh, body), f"{what}, which is valid, in a new account")
+            answer = ctx.shown(call(operation, fresh, body), f"{what}, which is valid, in a new account")
         if TRAITS[operation].unique_pair and not answer.succeeded:
             # Where a pair is unique in all accounts, other labels are refused as well.
             labels = [fixture.body(operation)["label"], f"Savings {samples.marker()}"]
@@ -158,7 +158,7 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
     judge_all(
         ctx,
         [
-            (what, ctx.send(call(ctx.operation.id, ids, body), f"{what}, which is valid"))
+            (what, ctx.shown(call(ctx.operation.id, ids, body), f"{what}, which is valid"))
             for what, body in patches.items()
         ],
     )

@@ -108,8 +108,8 @@ def eventually(
 
 
 def found(exchange: Exchange) -> bool:
-    """False for a GET that is answered 404: under eventual consistency a new resource may show later."""
-    return exchange.method != "GET" or exchange.status != 404
+    """False for an answer 404: under eventual consistency a new resource may show later."""
+    return exchange.status != 404
 
 
 def delay(cache: RunCache, operation: str) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import httpx
 
 from conformance.contract.operations import request_problems
+from conformance.contract.traits import traits_of
 from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive, InternalError, NotApplicable
 from conformance.judge.invariants import Invariants
@@ -18,12 +19,12 @@ from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
-from conformance.wire.client import SLOWER, Client
+from conformance.wire.client import SLOWER, Client, Racer, race
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
+from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture, call, renewed
 from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
 from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, found, within
@@ -48,6 +49,9 @@ _BANK = Key[int]("which bank details the server accepts")
 
 #: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
+
+#: Statuses of a refusal of a body for an id that is not known yet.
+_UNKNOWN_IN_BODY = (400, 409, 422)
 
 #: Consecutive refused connections, or timeouts, after which the run sends nothing more.
 LOST_AFTER_REFUSED = 3
@@ -84,7 +88,10 @@ class RunContext:
         self.retry = Retry(self.budget, limits.retry_seconds)
         self.timeouts = TimeoutPolicy(limits.request_timeout)
         self.invariants = Invariants(target)
-        self.made = MadeList(self.budget)
+        named = target.primary
+        self.made = MadeList(
+            self.budget, {named.funded_account_id, named.beneficiary_id, named.payout_destination_id}
+        )
         self.clock = ServerClock()
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
@@ -197,24 +204,67 @@ class RunContext:
     # ------------------------------------------------------------------ sending
 
     def send(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call. Raises Inconclusive if the server is lost, the budget spent or the call withheld."""
+        """Sends a call; again, with back-off, while it is answered 404 and names what is too new to show.
+        Raises Inconclusive if the server is lost, the budget spent or the call withheld."""
+        first = self.once(client, call, purpose)
+        if not self.too_new(first) or call.auth != Auth():
+            return first
+        return self._until(found, first, lambda: self.once(client, call, purpose))
+
+    def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a sound call as `send` does, but each time with a new Idempotency-Key, as a server may repeat
+        a refusal, and whatever the refusal of a body that names a new resource."""
+
+        def sound(exchange: Exchange) -> bool:
+            body = traits_of(call.operation).draws_on_funds and exchange.status in _UNKNOWN_IN_BODY
+            return found(exchange) and not body
+
+        first = self.once(client, call, purpose)
+        if sound(first):
+            return first
+        return self._until(sound, first, lambda: self.once(client, renewed(call), purpose))
+
+    def too_new(self, exchange: Exchange) -> bool:
+        """True if what an unsuccessful request names may be too new to be found."""
+        return (
+            not found(exchange)
+            and self.made.newest(exchange.call, exchange.organization) + within(self.cache) > time.time()
+        )
+
+    def race(self, racers: Sequence[Racer]) -> list[Exchange]:
+        """Sends calls simultaneously. Raises Inconclusive as `send` does."""
         self.answering()
+        self.made.rest((call, client.organization.name) for client, call, _ in racers)
+        exchanges = [exchange for [exchange] in race([[racer] for racer in racers])]
+        self.sent_all(exchanges)
+        return exchanges
+
+    def once(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a call once, whatever its answer. Raises Inconclusive as `send` does."""
+        self.answering()
+        self.made.rest([(call, client.organization.name)])
         exchange = client.send(call, purpose)
         self.sent_all([exchange])
         return exchange
 
-    def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call; repeats a GET that is answered 404, for eventual consistency. An operation that never
+    def _until(
+        self, good: Callable[[Exchange], bool], first: Exchange, again: Callable[[], Exchange]
+    ) -> Exchange:
+        """Repeats a call until its answer is good, or what it names must show. An operation that never
         succeeded is waited for once."""
-        known = str(call.operation) in self.succeeded
-        return eventually(
+        operation, newest = str(first.operation), self.made.newest(first.call, first.organization)
+        looks = itertools.chain([first], iter(again, None))
+        last = eventually(
             self.cache,
-            str(call.operation),
-            lambda: self.send(client, call, purpose),
-            found,
-            in_vain=MOST_IN_VAIN if known else 1,
-            until=self.made.latest(call.path) + within(self.cache),
+            operation,
+            lambda: next(looks),
+            good,
+            in_vain=MOST_IN_VAIN if operation in self.succeeded else 1,
+            until=newest + within(self.cache),
         )
+        if newest and good(last) and last.method != "GET":
+            self.made.lag = max(self.made.lag, last.started - newest)
+        return last
 
     def accept(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a valid call. Raises Inconclusive unless it is answered with 2xx and a JSON object,

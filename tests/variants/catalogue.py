@@ -267,6 +267,8 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("gets from a replica", (replicas.GetsFromReplica,)),
     Variant("destinations from a replica", (replicas.DestinationsFromReplica,)),
     Variant("destinations from two replicas in turn", (replicas.DestinationsInTurn,)),
+    Variant("commits late", (replicas.CommitsLate,)),
+    Variant("commits late, refusals remembered", (replicas.CommitsLate, auth.RefusalsRemembered)),
     Variant("gets uneven", (replicas.GetsUneven,)),
     Variant("destinations uneven", (replicas.DestinationsUneven, resources.WholeSeconds)),
     Variant(

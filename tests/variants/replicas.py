@@ -274,6 +274,19 @@ class GetsUneven(GetsFromReplica):
 
 
 @choice("read.delay")
+class CommitsLate(Behaviour):
+    """Commits a create 30 ms after its answer: until then every request that names the resource finds none."""
+
+    #: In microseconds.
+    commits_behind = 30_000
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        record = super().find(ctx, kind, identifier)
+        late = record is not None and record["created"] > ctx.now - self.commits_behind
+        return None if late and kind != "customer" else record
+
+
+@choice("read.delay")
 class DestinationsFromReplica(Behaviour):
     """Reads the destinations of a beneficiary, in answers to changes too, from a replica with a lag of 1.5
     seconds."""

@@ -275,7 +275,7 @@ class GetsUneven(GetsFromReplica):
 
 @choice("read.delay")
 class CommitsLate(Behaviour):
-    """Commits a create 30 ms after its answer: until then every request that names the resource finds none."""
+    """Commits a create 30 ms after its answer; until then no request finds the resource."""
 
     #: In microseconds.
     commits_behind = 30_000

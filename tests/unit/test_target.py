@@ -119,7 +119,11 @@ def test_secrets_do_not_show_in_representations() -> None:
         ("primary.api_key", 5, "primary.api_key: it should hold a non-empty string"),
         ("primary.api_key", "a\nb", "primary.api_key: it should hold a non-empty string of printable"),
         ("primary.secret", "", "primary.secret: it should hold a non-empty string, not an empty string."),
-        ("primary.secret", 12, "non-empty string, not a number without quotation marks."),
+        (
+            "primary.secret",
+            12,
+            "primary.secret: it should hold a non-empty string, not a number without quotation",
+        ),
         ("primary.customer_id", "customer", "primary.customer_id: it should hold a customer id"),
         ("primary.other_customer_id", "cus_1", "primary.other_customer_id: it should be another customer"),
         ("secondary.api_key", "key_1", "secondary.api_key: it should be the key of another organization"),

@@ -28,6 +28,9 @@ _AGED = Key[Exchange]("a nonce beside an old timestamp")
 #: Seconds for which nonces are remembered and timestamps accepted (section 8), less a margin.
 REMEMBERED = 240
 
+#: Remedy where answers came too slowly for that.
+SOONER = "Run it with --lanes 1, and on a machine with processors to spare for the server."
+
 #: Offset of an old timestamp that is still accepted, in seconds. A server that expires the nonce 300 seconds
 #: after the timestamp, not after its use, forgets it FORGOTTEN seconds after the request.
 _AGE, FORGOTTEN = -295, 7
@@ -150,7 +153,8 @@ class AuthProbes(Engine):
         place = self if used.organization == "primary" else self.second
         answer = place.send(call.signed(nonce=used.nonce), what)
         if answer.arrived - used.started > within:
-            self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)
+            reason = f"{what} came too late for the nonce to be remembered"
+            self.ctx.skip_judgement(rule, reason, answer, remedy=SOONER)
             return
         self.ctx.judge(rule, replayed(what), answer)
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from conformance.fuzz.exploration import Exploration
     from conformance.plugin.options import Options
 
+#: The rule whose violation is told of each operation that a run sends, selected or not.
+CRASH = "http.no-server-error"
+
 PACKAGE = Path(__file__).parents[1]
 
 #: Folders of installed packages in an environment.
@@ -197,6 +200,12 @@ class Scope:
     def covers(self, rule: str, operation: str) -> bool:
         """True if a case is selected."""
         return self.cases is None or (rule, operation) in self.cases
+
+    def reports(self, rule: str, operation: str, broken: bool) -> bool:
+        """True if a rule of every response is reported: of what others need, too, if it was answered 5xx."""
+        if self.covers(rule, operation):
+            return True
+        return broken and rule == CRASH and any(rule == CRASH for rule, _ in self.cases or ())
 
     def wants(self, function: Any, parameter: str) -> bool:
         """True if a test judges a selected case: a check of its rule and operation; for a rule of every

@@ -172,7 +172,9 @@ class Worker:
         ledger; at the end all, less what was sent before."""
         tallies = self.run.invariants.tallies
         asked = self._absent.keys()
-        while unasked := [key for key in self.run.invariants.broken - asked if self.scope.covers(*key)]:
+        while unasked := [
+            key for key in self.run.invariants.broken - asked if self.scope.reports(*key, True)
+        ]:
             # Asking sends a request, which is judged like any other: before the tallies are read.
             for key in unasked:
                 violations = tallies[key].violations
@@ -183,7 +185,7 @@ class Worker:
             known, broken = self._reported.get(key), entry.broken > 0
             # A rate of lost requests can only be judged at the end.
             news = key[0] != LOST and (known is None or (broken and not known.violations))
-            if not (last or news) or not self.scope.covers(*key):
+            if not (last or news) or not self.scope.reports(*key, broken):
                 continue
             if broken and self._absent[key]:
                 # The first violation only shows that an operation does not exist.

@@ -80,10 +80,13 @@ class ListFixture:
         if len(self.created) >= count:
             return None
         stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
+        # A pair that is taken is refused with another status than what is not there, or not yet.
+        pairs = TRAITS[self.create].unique_pair and not stop.cause
+        pairs = pairs and (self.refusal is None or self.refusal.status != 404)
         return Inconclusive(
             f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
             + (f": {stop.reason}" if stop.reason else ""),
-            MORE_PAIRS if TRAITS[self.create].unique_pair else stop.remedy,
+            MORE_PAIRS if pairs else stop.remedy,
             stop.cause,
         )
 

@@ -350,10 +350,14 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
         cause = "http.success-json"
     elif exchange.status in (405, 501):
         remedy = f"If the server does not have {operation} yet, write it first."
+    elif exchange.status == 404:
+        remedy = (
+            "If what it names takes longer to be found, say so in the target file: [limits] shows_within."
+        )
     elif operation in SAMPLE_REMEDIES:
         remedy = (
-            "If the server is right to refuse it, say in the target file what it accepts: "
-            f"{SAMPLE_REMEDIES[operation]}. If it takes only so many, or so much a day, raise that limit, or "
-            "judge it with --lanes 1 and without -n: lanes and processes share nothing that they make."
+            "If the server takes only so many, raise that limit, or judge a part at a time (--operation). If "
+            "it is right to refuse this one, say in the target file what it accepts: "
+            f"{SAMPLE_REMEDIES[operation]}."
         )
     return Inconclusive(f"the valid {operation} was answered {exchange.explained()}", remedy, cause)

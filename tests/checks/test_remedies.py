@@ -1,0 +1,201 @@
+"""What an inconclusive verdict advises: each remedy, followed, lets the rule be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from conformance.checks import auth_probes, plan
+from conformance.checks.check import run_check
+from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.in_process import InProcessTransport
+from conformance.target.file import build
+from conformance.world.run_context import RunContext
+from tests.support.running import cells, run_against
+from tests.variants.choice import compose
+from tests.variants.demands import BritainOnly
+from tests.variants.hurry import hurried
+from tests.variants.payments import FewAccounts
+from tests.variants.policies import VettedPayees
+from tests.variants.resources import FundsDemanded
+from tests.variants.surroundings import vetted_payee
+from tests.variants.target_files import british, payee
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def unchanged(tables: dict[str, Any]) -> dict[str, Any]:
+    return tables
+
+
+def verdict(
+    behaviour: Behaviour | None, rule: str, operation: str, change: Change = unchanged, filled: bool = False
+) -> tuple[Verdict, str]:
+    """The verdict on a case by the rule's checks, and the remedy."""
+    server, seeded = new_server(behaviour)
+    if filled:
+        vetted_payee(server.store, seeded)
+    tables = target_tables(seeded, "http://remedies.test")
+    tables = change(tables) or tables
+    with hurried():
+        run = RunContext(build(tables, "target.toml"), InProcessTransport(server))
+        results = Ledger.of_catalogue(run.target)
+        for check, where in plan({rule}):
+            for finding in run_check(check, where, run)[0] if where == operation else ():
+                results.add(finding)
+    cell = next(cell for cell in results.cells if cell.key == (rule, operation))
+    return cell.verdict, cell.decisive.remedy
+
+
+class Named(Behaviour):
+    """Takes accounts of one name only."""
+
+    def act(self, ctx: Context) -> None:
+        if ctx.operation == "createAccount" and ctx.values.get("name") != "Operating":
+            raise Refusal("invalid_field", "The name is not Operating.", "name")
+        super().act(ctx)
+
+
+class MoreAccounts(FewAccounts):
+    """The quota of accounts raised."""
+
+    def quotas(self) -> dict[str, tuple[int, int]]:
+        return {"account": (500, 422)}
+
+
+def of_britain(*kinds: str) -> Change:
+    """Says what a server in Britain accepts, but for some kinds of resources."""
+
+    def change(tables: dict[str, Any]) -> dict[str, Any]:
+        changed = british(tables)
+        samples = {kind: sample for kind, sample in changed["samples"].items() if kind not in kinds}
+        return {**changed, "samples": samples}
+
+    return change
+
+
+class Advice(NamedTuple):
+    """A case that is inconclusive on a server with some words in its remedy, and what follows it: another
+    target file, or another server."""
+
+    words: str
+    server: Any
+    rule: str
+    operation: str
+    before: Change = unchanged
+    after: Change = unchanged
+    mended: Any = None
+    filled: bool = False
+
+
+BRITAIN, FUNDS = partial(compose, BritainOnly), partial(compose, FundsDemanded)
+VETTED, FEW = partial(compose, VettedPayees), partial(compose, FewAccounts)
+
+#: Part of a British server's target file -> an operation that needs it.
+BRITISH = {
+    "beneficiary": "createBeneficiary",
+    "payout_destination": "createPayoutDestination",
+    "payout": "createPayout",
+    "virtual_account": "createVirtualAccount",
+    "wallet": "createWallet",
+    "payin": "createPayin",
+}
+
+
+def unfunded(tables: dict[str, Any]) -> None:
+    del tables["primary"]["funded_account_id"]
+
+
+def without_other_customer(tables: dict[str, Any]) -> None:
+    del tables["primary"]["other_customer_id"]
+
+
+def without_secondary(tables: dict[str, Any]) -> None:
+    del tables["secondary"]
+
+
+def one_name(tables: dict[str, Any]) -> dict[str, Any]:
+    return {**tables, "samples": {"account": {"name": "Operating"}}}
+
+
+OTHER = "[primary] other_customer_id"
+PAYEE = "beneficiary_id with payout_destination_id"
+ADVICE = [
+    Advice("[secondary]", Behaviour, "tenancy.foreign-parent", "getVirtualAccount", without_secondary),
+    Advice(OTHER, Behaviour, "tenancy.other-customer-account", "getAccountBalances", without_other_customer),
+    Advice("[primary] funded_account_id", FUNDS, "format.timestamp", "getAccountBalances", unfunded),
+    Advice("[primary] funded_account_id", FUNDS, "create.echo", "createPayout", unfunded),
+    Advice(PAYEE, VETTED, "create.echo", "createPayout", after=payee, filled=True),
+    Advice("[samples.account]", Named, "create.echo", "createAccount", after=one_name),
+    *(
+        Advice(f"[samples.{kind}", BRITAIN, "create.echo", operation, of_britain(kind), of_britain())
+        for kind, operation in BRITISH.items()
+    ),
+    Advice("] pairs", BRITAIN, "list.walk", "listWallets", of_britain("wallet"), of_britain()),
+    Advice("raise that limit", FEW, "refusal.changes-nothing", "createWallet", mended=MoreAccounts),
+]
+
+
+@pytest.mark.parametrize("advice", ADVICE, ids=lambda advice: f"{advice.words} {advice.operation}")
+def test_a_remedy_that_is_followed_helps(advice: Advice) -> None:
+    words, server, rule, operation, before, after, mended, filled = advice
+    found, remedy = verdict(server(), rule, operation, before, filled)
+    assert found is Verdict.INCONCLUSIVE and words in remedy
+    found, remedy = verdict((mended or server)(), rule, operation, after, filled)
+    assert found is Verdict.PASSED, remedy
+
+
+class Crashes(Behaviour):
+    """Answers 500 to createWallet."""
+
+    def act(self, ctx: Context) -> None:
+        if ctx.operation == "createWallet":
+            raise ZeroDivisionError
+        super().act(ctx)
+
+
+class Misses(Behaviour):
+    """Does not find the beneficiary of a new destination."""
+
+    def act(self, ctx: Context) -> None:
+        if ctx.operation == "createPayoutDestination":
+            raise Refusal("missing_child")
+        super().act(ctx)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "rule", "operation", "remedy"),
+    [
+        (Crashes(), "list.walk", "listWallets", ""),
+        (Misses(), "create.echo", "createPayout", "[limits] shows_within"),
+    ],
+    ids=["500", "404"],
+)
+def test_no_other_sample_is_asked_for_where_none_would_help(
+    behaviour: Behaviour, rule: str, operation: str, remedy: str
+) -> None:
+    found, said = verdict(behaviour, rule, operation)
+    assert found is Verdict.INCONCLUSIVE and remedy in said and "[samples" not in said
+
+
+def test_a_crash_of_what_is_only_needed_is_a_violation(tmp_path: Path) -> None:
+    outcome = run_against(tmp_path, "--operation listWallets -m 'not fuzz'", Crashes())
+    assert outcome.status == 1, outcome.output
+    assert cells(outcome, "failed") == {("http.no-server-error", "createWallet")}
+
+
+def test_late_nonces_have_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = ("auth.nonce-replay", "listAccounts")
+    monkeypatch.setattr(auth_probes.AuthProbes.nonce_replay, "__kwdefaults__", {"within": -1})
+    assert "--lanes 1" in verdict(None, *case)[1]
+    monkeypatch.undo()
+    assert verdict(None, *case)[0] is Verdict.PASSED

@@ -1,1 +1,1 @@
-"""The contract in third-party tools: the bundled OpenAPI document, linters, generators, mock servers."""
+"""The contract in tools of others, and the wheel."""

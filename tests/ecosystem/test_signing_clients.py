@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ecosystem.bundle import SPEC
+from conformance.contract.rules import SPEC
 from tests.ecosystem.tools import credentials, run
 from tests.support.running import sandbox
 from tests.support.vectors import VECTORS, content

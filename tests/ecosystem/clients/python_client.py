@@ -40,6 +40,7 @@ def client(secret: str) -> Client:
 
 
 api, customer = client(os.environ["API_SECRET"]), os.environ["CUSTOMER_ID"]
+# As text: the generated client writes a UUID into the header as it is, which httpx refuses.
 made = create_account.sync(
     customer, client=api, body=AccountCreate(name="Generated in Python"), idempotency_key=str(uuid.uuid4())
 )

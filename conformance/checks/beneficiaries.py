@@ -9,8 +9,8 @@ from typing import Any
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.contract.new_resources import NULLABLE, stated
+from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document
-from conformance.judge.expectations import At, Later, Member
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
@@ -121,7 +121,7 @@ def judge_beneficiary(
     for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
         shown = not mismatches(answer, {name: expected[name]})
         if shown or (act is not None and moved_by(ctx, act, name)):
-            ctx.judge(rule, Member(what, name, expected[name]), answer)
+            ctx.member(rule, what, answer, name, expected[name])
 
 
 def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
@@ -144,4 +144,4 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
 
 def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:
     """Judges that `updated` of an answer is later than `before`."""
-    ctx.judge(rule, Later(f"{what}: an updated", At("updated"), before), answer)
+    ctx.expect(rule, *outcomes.later(f"{what}: an updated", answer.get("updated"), before), answer)

@@ -13,7 +13,6 @@ from conformance.checks.side_effects import judge_pair
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of
-from conformance.judge.expectations import SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import difference
 from conformance.wire.forms import decimal, new_key
@@ -92,7 +91,7 @@ class IdempotentRequest:
             new = own_place(self.ctx).call(self.operation).but(**beside)
             if not self.ctx.send(new, "a new request with those headers").succeeded:
                 answer = self.ctx.send(self.call, what)
-        self.ctx.judge(rule, SameAnswer(what), self.exchange, answer)
+        self.ctx.same(rule, what, self.exchange, answer)
         return answer
 
     def brings(self, answer: Exchange) -> bool:

@@ -34,7 +34,7 @@ def judge_members(
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
         if shown_by is None:
-            ctx.judge(rule, Member(what, name, expected[name], other), exchange)
+            ctx.member(rule, what, exchange, name, expected[name], other)
         else:
             told = f"{what} as {show(expected[name])}"
             ctx.judge(rule, Member(told, name, At(name, of=1), other), exchange, shown_by)

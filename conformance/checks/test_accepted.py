@@ -11,7 +11,6 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
-from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
@@ -169,4 +168,4 @@ def judge_all(ctx: CheckContext, answers: list[tuple[str, Exchange]]) -> None:
     if answers and not any(answer.succeeded for _, answer in answers):
         raise refusal_of_valid(answers[0][1])
     for what, answer in answers:
-        ctx.judge(RULE, Accepted(what), answer)
+        ctx.accepted(RULE, what, answer)

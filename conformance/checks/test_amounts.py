@@ -16,7 +16,7 @@ from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, show
 from conformance.judge.effects import EXACT
-from conformance.judge.expectations import Member, SameAnswer, predicate
+from conformance.judge.expectations import Member, predicate
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -107,7 +107,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
         reason = "no amount but the sample's was accepted, so that none of unusual digits was seen"
         raise Inconclusive(reason, SAMPLE_REMEDIES.get(ctx.operation.id, ""))
     what = f"the amount {odd[-1].call.document['amount']} again, with its key"
-    ctx.judge("idempotency.replay", SameAnswer(what), odd[-1], ctx.send(odd[-1].call, what))
+    ctx.same("idempotency.replay", what, odd[-1], ctx.send(odd[-1].call, what))
 
 
 def _texts_to_send(ctx: CheckContext) -> Iterator[Mapping[Place, str]]:
@@ -138,7 +138,7 @@ def _send_with_text(
 def _judge_sent(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
     """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
     body, operation = answer.call.document, ctx.operation.id
-    ctx.judge("create.amount-exact", Member("of the value that was sent", "amount", body["amount"]), answer)
+    ctx.member("create.amount-exact", "of the value that was sent", answer, "amount", body["amount"])
     what = f"newly created of {body['amount']}"
     judge_members(ctx, "create.initial-state", answer, initial_state(operation, body), what)
     expected = {**sent(operation, body), "account_id": fixture.account_id}
@@ -152,7 +152,7 @@ def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) 
     if "payout.amount-in-usd" in ctx.rules:
         if body["currency"] == "USD":
             what = "a payout in US dollars"
-            ctx.judge("payout.amount-in-usd", Member(what, "amount_in_usd", body["amount"]), answer)
+            ctx.member("payout.amount-in-usd", what, answer, "amount_in_usd", body["amount"])
         elif any(
             "currency" in ctx.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):

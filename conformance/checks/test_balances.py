@@ -10,7 +10,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
-from conformance.judge.expectations import CannotTell, Member, predicate
+from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
@@ -43,7 +43,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
         organization = fixture.client.organization.name
         what = f"balances of {name}"
         answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
-        ctx.judge("balances.of-account", Member(what, "id", fixture.account_id), answer)
+        ctx.member("balances.of-account", what, answer, "id", fixture.account_id)
         ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
     if pays:
         neighbours = [

@@ -22,8 +22,9 @@ from conformance.checks.races import Rounds
 from conformance.checks.repetition import ROUNDS
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import NULLABLE, stated
+from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
-from conformance.judge.expectations import Accepted, At, Equal, Member, predicate
+from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
@@ -69,7 +70,7 @@ def test_empty_fields_stay_null(ctx: CheckContext) -> None:
         answer = person.read("a beneficiary without optional values is read")
     if ctx.usable("format.nullable", answer) and answer.succeeded:
         for name in NULLABLE["createBeneficiary"]:
-            ctx.judge("format.nullable", Equal(f"{answer.purpose}: {name}", At(name), None), answer)
+            ctx.equal("format.nullable", f"{answer.purpose}: {name}", answer.get(name), None, answer)
 
 
 # ---------------------------------------------------------------------- disable
@@ -97,9 +98,7 @@ def test_disable(ctx: CheckContext) -> None:
     for other, whose in ((bystander, "of the account"), (latest, "made last"), (elsewhere, "elsewhere")):
         spared = other.read(f"another beneficiary, {whose}, after all of that")
         if spared.succeeded and spared.get("status") == "disabled" and _disables_others(ctx):
-            ctx.judge(
-                "beneficiary.disable", Member("another beneficiary was disabled", "status", "active"), spared
-            )
+            ctx.member("beneficiary.disable", "another beneficiary was disabled", spared, "status", "active")
     if _PLAIN in people:
         _judge_second(ctx, people[_PLAIN], aside)
 
@@ -144,7 +143,7 @@ def _judge_disable(
         )
         before = person.created
     answer = person.disable(f"{name} is disabled")
-    if not ctx.judge(rule, Accepted(f"{name} is disabled"), answer):
+    if not ctx.accepted(rule, f"{name} is disabled", answer):
         return
     expected = {**document(before), "status": "disabled"}
     # beneficiary.destinations judges which destinations the answer shows.
@@ -154,13 +153,13 @@ def _judge_disable(
     def disable(other: Beneficiary) -> Exchange:
         return other.disable("another beneficiary is disabled")
 
-    ctx.judge(rule, Member(what, "status", "disabled"), answer)
+    ctx.member(rule, what, answer, "status", "disabled")
     judge_beneficiary(ctx, rule, answer, expected, what, act=disable, but=but, otherwise=known)
     judge_moved(ctx, "beneficiary.disable-moves-updated", before.get("updated"), answer, what)
     unsure, what = MOVING.union(aside) - {"status"}, f"{name}, disabled, is read"
     looks = STEADY if name == _PLAIN else 1
     later = person.read_until(what, expected, unsure, since=answer, looks=looks)
-    if not ctx.judge(rule, Accepted(what), later):
+    if not ctx.accepted(rule, what, later):
         return
     judge_members(ctx, rule, later, expected, what, but=unsure)
     judge_not_back(ctx, rule, later, answer, what)
@@ -175,7 +174,7 @@ def _judge_second(ctx: CheckContext, person: Beneficiary, aside: list[str]) -> N
     if again.succeeded:
         rule, what = "beneficiary.disable", "disabled a second time"
         unsure = MOVING.union(("payout_destinations", *aside))
-        ctx.judge(rule, Member(what, "status", "disabled"), again)
+        ctx.member(rule, what, again, "status", "disabled")
         judge_members(ctx, rule, again, document(person.created), what, but=unsure, otherwise=person.stated)
 
 
@@ -324,7 +323,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
                 holds = holds_destinations(f"{what}: all destinations that were made", ids=sorted(made))
                 ctx.judge("beneficiary.destinations", holds, answer, changed, *made.values())
             for name, value in expected.items():
-                ctx.judge(rule, Member(what, name, value), answer, changed, aside)
+                ctx.expect(rule, *outcomes.member(what, answer, name, value), answer, changed, aside)
     if not any(entry.judged for entry in ctx.entries.values()):
         raise Inconclusive("no destination was made while its beneficiary was changed")
 

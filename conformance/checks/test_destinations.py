@@ -11,7 +11,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defaults import defaults, same_defaults
 from conformance.judge.comparison import document, objects, shown
-from conformance.judge.expectations import At, Equal, Member, predicate
+from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
@@ -181,7 +181,7 @@ def test_first_destination_is_no_default(ctx: CheckContext) -> None:
     body = {name: value for name, value in ctx.run.bank_account(fixture).items() if name != "is_default"}
     answer = ctx.send(call("createPayoutDestination", owner.ids, body), what)
     if answer.succeeded:
-        ctx.judge(rule, Member(what, "is_default", False), answer)
+        ctx.member(rule, what, answer, "is_default", False)
     else:
         ctx.not_exercised(rule, f"{what}, was answered {answer.described()}")
 

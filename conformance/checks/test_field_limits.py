@@ -9,7 +9,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table
 from conformance.contract.fields import Field, request_fields
-from conformance.judge.expectations import Accepted, Sent, predicate
+from conformance.judge.expectations import Sent, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
 from conformance.world.corpora.wrong_values import (
@@ -84,8 +84,8 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
             what = f"{field.name} of {len(value)} characters, its maximum,"
             answer = ctx.send(_call(ctx, invalid, {field.name: plain(field)}), what)
     elif answer.succeeded and not value.isascii():
-        ctx.judge("fields.other-scripts", Accepted(what), answer)
-    if ctx.judge(rule, Accepted(what), answer):
+        ctx.accepted("fields.other-scripts", what, answer)
+    if ctx.accepted(rule, what, answer):
         ctx.judge(rule, comes_back_whole(f"{what} to come back whole", name=field.name), answer)
 
 
@@ -95,7 +95,7 @@ def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Fie
     answer = ctx.send(_call(ctx, invalid, {field.name: letters(SHORT)}), what)
     if not ctx.usable("fields.other-scripts", answer):
         return True
-    return ctx.judge("fields.other-scripts", Accepted(what), answer)
+    return ctx.accepted("fields.other-scripts", what, answer)
 
 
 @predicate

@@ -14,7 +14,7 @@ from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Accepted, Answered
+from conformance.judge import outcomes
 from conformance.judge.oracle import RAW
 from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Auth, Call, Exchange, Failure
@@ -39,7 +39,7 @@ def _probe(
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return exchange
     also = [501] if ctx.operation.traits.under_development or not documented else []
-    ctx.judge(SURVIVES, Answered(what, also=also), exchange)
+    ctx.expect(SURVIVES, *outcomes.answered(what, exchange, also=also), exchange)
     return exchange
 
 
@@ -209,7 +209,7 @@ def test_sound_answers(ctx: CheckContext) -> None:
         # At a quota, an idempotent replay still succeeds.
         answer = ctx.send(first.call, "a valid request that was accepted before, again")
     if answer.status is not None and answer.status < 400:
-        ctx.judge("http.success-json", Accepted("a valid request"), answer)
+        ctx.accepted("http.success-json", "a valid request", answer)
     if not answer.succeeded or not isinstance(answer.document, dict):
         raise refusal_of_valid(answer)
     ctx.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)

@@ -32,7 +32,7 @@ from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.checks.usual_form import control, judge_as_usual
 from conformance.contract.signing import NAME_CASES
 from conformance.judge.comparison import document
-from conformance.judge.expectations import Accepted, Refused, SameAnswer
+from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
@@ -61,7 +61,7 @@ def test_missing_key(ctx: CheckContext) -> None:
     answer = ctx.send(bare, "no Idempotency-Key")
     for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
         if rule in ctx.rules:
-            ctx.judge(rule, Refused("a POST without Idempotency-Key"), answer)
+            ctx.refused(rule, "a POST without Idempotency-Key", answer)
     if answer.succeeded:
         # The rule is implied, and without a refusal there is no effect to judge.
         ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
@@ -114,7 +114,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
         answers.append((rule, ctx.send(valid, what), usual_form))
     for rule, answer, usual_form in answers:
         if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
-            ctx.judge(rule, Accepted(answer.purpose), answer)
+            ctx.accepted(rule, answer.purpose, answer)
         else:
             # A server may have quotas, such as one wallet of a pair in all accounts, or one payout of an
             # amount a day.
@@ -298,7 +298,7 @@ def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
     for difference, body in equivalent_bodies(ctx.operation.id, original.call.document):
         what = f"a used key, but {difference}"
         answer = ctx.send(original.call.but(body=to_json(body)), what)
-        ctx.judge("idempotency.conflict-equivalent", Refused(what), answer)
+        ctx.refused("idempotency.conflict-equivalent", what, answer)
 
 
 def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
@@ -315,7 +315,7 @@ def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[
                 ctx.skip_judgement(rule, reason, answer, alone)
                 continue
             answers.append(alone)
-        ctx.judge(rule, Refused(answer.purpose, 0, CONFLICT[0], CONFLICT[1]), answer)
+        ctx.refused(rule, answer.purpose, answer, 0, CONFLICT[0], CONFLICT[1])
     return answers
 
 
@@ -329,7 +329,7 @@ def test_conflict_without_body(ctx: CheckContext) -> None:
     original = IdempotentRequest(ctx)
     what = "a key used without a body, now with one"
     answer = ctx.send(original.call.but(body=b'{"note":"another request"}'), what)
-    ctx.judge(rule, Refused(what), answer)
+    ctx.refused(rule, what, answer)
     original.replay("idempotency.replay", "the original request without a body, afterwards")
 
 
@@ -355,9 +355,9 @@ def test_equivalent_body(ctx: CheckContext) -> None:
         ctx.record(rule, what, answer, original.relation(answer))
     for what, different in unlike_bodies(document, ctx.operation.traits.free_text):
         answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
-        ctx.judge("idempotency.conflict", Refused(what), answer)
+        ctx.refused("idempotency.conflict", what, answer)
     what = "a used key, but no body"
-    ctx.judge("idempotency.conflict", Refused(what), ctx.send(original.call.but(body=None), what))
+    ctx.refused("idempotency.conflict", what, ctx.send(original.call.but(body=None), what))
 
 
 @check("idempotency.other-path", "idempotency.replay")
@@ -395,4 +395,4 @@ def test_after_refusal(ctx: CheckContext) -> None:
     ctx.record(rule, "the key of a refused request with a valid body", answer, _outcome(answer))
     what = "a request again whose key had been refused before"
     if answer.succeeded:
-        ctx.judge("idempotency.replay", SameAnswer(what), answer, ctx.send(valid, what))
+        ctx.same("idempotency.replay", what, answer, ctx.send(valid, what))

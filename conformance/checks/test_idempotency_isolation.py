@@ -8,7 +8,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.idempotent_requests import IdempotentRequest, own_place
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
+from conformance.judge.expectations import Outcome, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, renewed
 
@@ -89,7 +89,7 @@ def _judge_new(
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
         if ctx.operation.traits.disables:
-            ctx.judge(RULE, Equal(expected, At("id"), fixture.beneficiary_id), answer, original.exchange)
+            ctx.equal(RULE, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
         else:
             ctx.judge(RULE, of_its_own(expected), original.exchange, answer)
         return
@@ -104,7 +104,7 @@ def _judge_replay(ctx: CheckContext, own: Call, answer: Exchange) -> None:
     if not answer.succeeded:
         ctx.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
     else:
-        ctx.judge(REPLAY, SameAnswer(what), answer, ctx.send(own, what, "secondary"))
+        ctx.same(REPLAY, what, answer, ctx.send(own, what, "secondary"))
 
 
 @predicate
@@ -139,7 +139,7 @@ def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
     answer = ctx.send(original.call, what, "secondary")
     if not ctx.usable(RULE, answer):
         return
-    ctx.judge(RULE, Refused(what), answer)
+    ctx.refused(RULE, what, answer)
     ctx.judge(RULE, repeats_nothing(f"{what}: nothing of the original response"), original.exchange, answer)
 
 
@@ -155,7 +155,7 @@ def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
             reason = "no used key brings the original response"
             ctx.skip_judgement(RULE, reason, answer, cause="idempotency.replay")
             return
-    ctx.judge(RULE, SameAnswer(what), original.exchange, answer)
+    ctx.same(RULE, what, original.exchange, answer)
 
 
 @predicate

@@ -18,7 +18,6 @@ from conformance.contract.new_resources import stated
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import MOVING, document
-from conformance.judge.expectations import Accepted
 from conformance.judge.paging import Listed
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
@@ -77,7 +76,7 @@ def test_reads_after_a_while(ctx: CheckContext) -> None:
     truth = stated(create, made.call.document, ids)
     what = "one of several reads, long after it was created"
     for answer in _looks(ctx, call(ctx.operation.id, ids), what):
-        if ctx.judge(rule, Accepted(what), answer):
+        if ctx.accepted(rule, what, answer):
             created = document(made)
             judge_members(ctx, rule, answer, created, what, but=_OTHERS_MOVE, otherwise=truth, shown_by=made)
 
@@ -108,7 +107,7 @@ def test_updates_after_a_while(ctx: CheckContext) -> None:
     _settled(ctx, changed)
     what = "one of several reads, long after a PATCH"
     for answer in _looks(ctx, Call("getBeneficiary", "GET", changed.call.path), what):
-        if ctx.judge(rule, Accepted(what), answer):
+        if ctx.accepted(rule, what, answer):
             judge_members(ctx, rule, answer, document(changed), what, but=_OTHERS_MOVE, shown_by=changed)
 
 
@@ -147,7 +146,7 @@ def test_lists_after_a_while(ctx: CheckContext) -> None:
     _settled(ctx, *made.values())
     what = "one of several reads of a list, long after its last element was created"
     for answer in _looks(ctx, request, what):
-        if ctx.judge("list.complete", Accepted(what), answer):
+        if ctx.accepted("list.complete", what, answer):
             ctx.judge("list.complete", Listed(what, list(made)), answer)
 
 

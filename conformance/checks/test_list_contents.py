@@ -20,8 +20,8 @@ from conformance.checks.list_judging import (
 )
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.judge import outcomes
 from conformance.judge.comparison import objects
-from conformance.judge.expectations import At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
     Listed,
@@ -83,7 +83,9 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     ctx.judge("list.complete", list_fixture.expectation("the list", shown), *exchanges)
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
-        ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)
+        ctx.expect(
+            rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges), *exchanges
+        )
     ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
 
 
@@ -290,7 +292,7 @@ def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) ->
     found = usable_page(ctx, "list.empty", exchange, what)
     if found is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
-            ctx.judge("list.empty", Equal(f"{what}: items", At("items"), []), exchange)
+            ctx.equal("list.empty", f"{what}: items", exchange.get("items"), [], exchange)
         return
     ctx.judge("list.empty", no_items(f"{what}: no items"), exchange)
     ctx.judge("list.empty", number_is(what, "total", 0), exchange)

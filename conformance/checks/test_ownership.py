@@ -12,6 +12,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_members
 from conformance.contract.new_resources import PARENTS, initial_state
 from conformance.contract.traits import TRAITS
+from conformance.judge import outcomes
 from conformance.judge.comparison import (
     MOVING,
     alike,
@@ -23,7 +24,7 @@ from conformance.judge.comparison import (
     show,
     shown,
 )
-from conformance.judge.expectations import Accepted, CannotTell, Member, RefusedOrIgnored, predicate
+from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
@@ -167,13 +168,13 @@ def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: s
     if not ctx.usable(RULE, answer):
         return answer
     if not answer.succeeded:
-        ctx.judge(RULE, RefusedOrIgnored(what), answer)
+        ctx.expect(RULE, *outcomes.refused_or_ignored(what, answer), answer)
         return answer
     expected = initial_state(operation, body)
     for name, value in owned.items():
         usual = without.created.get(name)
         if name in expected and alike(operation, name, usual, expected[name]):
-            ctx.judge(RULE, Member(what, name, expected[name]), answer)
+            ctx.member(RULE, what, answer, name, expected[name])
         elif not alike(operation, name, usual, value):
             judge_ignored(ctx, RULE, answer, name, value, what)
     _judge_later(ctx, fixture, answer, without, what)
@@ -222,7 +223,7 @@ def _judge_later(
     read, parameter = _later(operation)
     if not later.succeeded:
         if without.later is not None and without.later.succeeded:
-            ctx.judge(RULE, Accepted(f"{what}, read by {read}"), later, created)
+            ctx.accepted(RULE, f"{what}, read by {read}", later, created)
     elif TRAITS[operation].creates == "account":
         expected = f"{what}: no balance of the client's own"
         ctx.judge(RULE, no_balance_of(expected, amount=_AMOUNT), later, created)
@@ -245,7 +246,7 @@ def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, w
     value = owned_fields(ctx.operation.id, "").get(name)
     kept = alike(ctx.operation.id, name, look.get(name), expected)
     if kept or (same(look.get(name), value) and _comes_of_it(ctx, name, value)):
-        ctx.judge(RULE, Member(what, name, expected), look)
+        ctx.member(RULE, what, look, name, expected)
 
 
 def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
@@ -350,7 +351,7 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
         if not ctx.usable(rule, answer):
             return answer
         if not answer.succeeded:
-            ctx.judge(rule, RefusedOrIgnored(what), answer)
+            ctx.expect(rule, *outcomes.refused_or_ignored(what, answer), answer)
         after = once_shown("getBeneficiary", lambda: ctx.send(reading, f"the beneficiary after {what}"))
         # Compare answers of the same operation: a defect in both is not caused by these fields.
         for later, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
@@ -382,4 +383,4 @@ def _judge_obeyed(
             shown_then = person.read("the beneficiary after it") if seen.method == "GET" else answer
             if not answer.succeeded or same(shown_then.get(name), value) is not wanted:
                 return
-    ctx.judge(rule, Member(what, name, earlier.get(name)), seen)
+    ctx.member(rule, what, seen, name, earlier.get(name))

@@ -12,6 +12,7 @@ from conformance.checks.list_judging import compared, judge_single_page, shows_a
 from conformance.checks.members import its_own, judge_members, look_for
 from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
+from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.conservation import (
     LOST,
@@ -23,7 +24,7 @@ from conformance.judge.conservation import (
     taken,
 )
 from conformance.judge.effects import sent_amount
-from conformance.judge.expectations import Accepted, CannotTell, Documented
+from conformance.judge.expectations import CannotTell
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
@@ -54,7 +55,9 @@ def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
         answer = ctx.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
         if answer.succeeded:
             what = f"an amount of {amount}: shown as a plain decimal"
-            ctx.judge("format.money", Documented(what, "format.money", operation), answer)
+            ctx.expect(
+                "format.money", *outcomes.documented(what, "format.money", operation, [answer]), answer
+            )
 
 
 @check("payout.disabled-beneficiary")
@@ -101,7 +104,7 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
         return
     created, but = document(person), (*MOVING, "payout_destinations")
     seen = look_for(ctx, looking, f"the beneficiary, {what}", created, but=but)
-    if ctx.judge(rule, Accepted(f"read {what}"), seen):
+    if ctx.accepted(rule, f"read {what}", seen):
         judge_members(ctx, rule, seen, created, f"read {what}", but=but, shown_by=person)
 
 

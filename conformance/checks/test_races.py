@@ -15,10 +15,10 @@ from conformance.checks.idempotent_requests import own_place
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
 from conformance.contract.rules import RULES
+from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
 from conformance.judge.expectations import (
-    Answered,
     AtMostOne,
     CannotTell,
     SameAmongAccepted,
@@ -172,7 +172,7 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
         ctx.judge(rule, SameAmongAccepted(f"{what}: those that are answered 2xx"), *answers)
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
-            ctx.judge(rule, Answered(what, documented=True), answer)
+            ctx.expect(rule, *outcomes.answered(what, answer, documented=True), answer)
     later = ctx.send(request, "the same key and body after the simultaneous requests")
     if later.status in (409, *_BUSY):
         # The first response may not be stored yet.
@@ -242,7 +242,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
             _judge_none(ctx, rule, index, answers)
             continue
         if succeeded:
-            ctx.judge(rule, AtMostOne(what), *answers)
+            ctx.expect(rule, *outcomes.at_most_one(what, answers), *answers)
         if found is None:
             ctx.skip_judgement(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not found:

@@ -15,6 +15,7 @@ from conformance.contract.new_resources import NULLABLE, PARENTS, initial_state,
 from conformance.contract.operations import response_rules
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
+from conformance.judge import outcomes
 from conformance.judge.comparison import (
     MOVING,
     document,
@@ -24,13 +25,7 @@ from conformance.judge.comparison import (
     same,
 )
 from conformance.judge.expectations import (
-    Accepted,
-    At,
     CannotTell,
-    Documented,
-    Equal,
-    Member,
-    SameAnswer,
     predicate,
 )
 from conformance.judge.findings import Inconclusive
@@ -71,7 +66,7 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
         shown = sent(operation, made.body)
         judge_members(ctx, "create.echo", made.exchange, shown, what, otherwise=normalized(made.body))
         parent = PARENTS[operation]
-        ctx.judge("create.echo", Member(what, parent, made.fixture.ids(operation)[parent]), made.exchange)
+        ctx.member("create.echo", what, made.exchange, parent, made.fixture.ids(operation)[parent])
 
 
 @check("create.text-exact", "create.echo")
@@ -166,7 +161,7 @@ def test_fields_left_out_are_null(ctx: CheckContext) -> None:
         for name in NULLABLE[operation]:
             if name not in made.body:
                 what = f"created with {made.kind}, {name} not sent: {name}"
-                ctx.judge("format.nullable", Equal(what, At(name), None), made.exchange)
+                ctx.equal("format.nullable", what, made.exchange.get(name), None, made.exchange)
 
 
 @check("format.id-unique")
@@ -234,7 +229,7 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
     create = made.exchange.operation or ""
     created, truth = document(made.exchange), stated(create, made.body, made.fixture.ids(create))
     answer = look_for(ctx, call(ctx.operation.id, ids), what, created, but=MOVING, otherwise=truth)
-    if ctx.judge("read.equals-create", Accepted(what), answer) and isinstance(answer.document, dict):
+    if ctx.accepted("read.equals-create", what, answer) and isinstance(answer.document, dict):
         judge_members(
             ctx,
             "read.equals-create",
@@ -252,7 +247,7 @@ def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
     """An idempotent replay of the create with the longest answer returns the original response."""
     made = max(creations(ctx.run, ctx.operation.id), key=lambda made: len(made.exchange.response_body))
     what = f"the key and body of one created with {made.kind} again"
-    ctx.judge("idempotency.replay", SameAnswer(what), made.exchange, ctx.send(made.exchange.call, what))
+    ctx.same("idempotency.replay", what, made.exchange, ctx.send(made.exchange.call, what))
 
 
 # ---------------------------------------------------------------------- formats
@@ -277,4 +272,4 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
                 # A client cannot make a server show optional members.
                 ctx.not_applicable(rule.id, NOTHING_SHOWN)
             what = f"an answer as documented ({rule.statement.rstrip('.')})"
-            ctx.judge(rule.id, Documented(what, rule.id, operation), answer)
+            ctx.expect(rule.id, *outcomes.documented(what, rule.id, operation, [answer]), answer)

@@ -11,7 +11,6 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_last_words, judge_members, send_with_texts
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Member
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.corpora.kept_texts import PRECISE
@@ -115,4 +114,4 @@ def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -
 
 def _judge_text(ctx: CheckContext, created: Exchange, name: str) -> None:
     text = created.call.document[name]
-    ctx.judge("create.echo", Member("an element of a list", name, text), created)
+    ctx.member("create.echo", "an element of a list", created, name, text)

@@ -14,7 +14,6 @@ from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import CONFLICT, own_place
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
-from conformance.judge.expectations import Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.wire.messages import Auth, Exchange
@@ -138,13 +137,13 @@ def test_keys_stay_used(ctx: CheckContext) -> None:
         ctx.not_exercised(rule, f"the first request was answered {first.described()}")
         return
     _use_keys(ctx, first)
-    ctx.judge(rule, SameAnswer(what), first, ctx.send(first.call, what))
+    ctx.same(rule, what, first, ctx.send(first.call, what))
     what = "the key of the first request with another body, many requests later"
     if "idempotency.conflict" in ctx.rules:
         text = ctx.operation.traits.free_text
         # Of the same length, which may be the maximum.
         other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
-        ctx.judge("idempotency.conflict", Refused(what, 0, *CONFLICT), ctx.send(other, what))
+        ctx.refused("idempotency.conflict", what, ctx.send(other, what), 0, *CONFLICT)
 
 
 def _use_keys(ctx: CheckContext, since: Exchange) -> None:

@@ -21,8 +21,9 @@ from conformance.checks.side_effects import SideEffects
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import response_schema
 from conformance.contract.schemas import nullable
+from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, normalized
-from conformance.judge.expectations import Accepted, Member, predicate
+from conformance.judge.expectations import Member, predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
@@ -178,7 +179,7 @@ def _judge_change(ctx: CheckContext, change: _Change, aside: list[str], *, stead
     body, answer = change.patched(what)
     if change.refusable and not answer.succeeded:
         return
-    if not ctx.judge(rule, Accepted(what), answer):
+    if not ctx.accepted(rule, what, answer):
         return
     if change.furnished:
         aside = [*aside, "payout_destinations"]
@@ -191,7 +192,7 @@ def _judge_change(ctx: CheckContext, change: _Change, aside: list[str], *, stead
 
     judge_beneficiary(ctx, rule, answer, expected, what, act=patch, but=others, otherwise=known)
     for name in normalized(body):
-        ctx.judge("beneficiary.update-text-exact", Member(what, name, body[name]), answer)
+        ctx.member("beneficiary.update-text-exact", what, answer, name, body[name])
     if any(before.get(name) != value for name, value in body.items()):
         judge_moved(ctx, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
     later = person.read_until(
@@ -223,7 +224,7 @@ def test_updates_build_on_one_another(ctx: CheckContext) -> None:
         what = f"a PATCH of {' and '.join(body)}, one of three in a row"
         wait_past(last.get("updated"), last.arrived)
         answer = person.patch(body, what)
-        if ctx.judge("beneficiary.update", Accepted(what), answer):
+        if ctx.accepted("beneficiary.update", what, answer):
             judge_moved(ctx, "beneficiary.update-moves-updated", last.get("updated"), answer, what)
             expected, last = {**expected, **body}, answer
             person.stated |= body
@@ -297,8 +298,8 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
     what, note = "a valid PATCH after refused ones", samples.marker()
     valid = person.patch({"note": note}, what)
     names = {name for body in probes.values() for name in body} - {"note"}
-    if ctx.judge("beneficiary.update", Accepted(what), valid):
-        ctx.judge("beneficiary.update", Member(what, "note", note), valid)
+    if ctx.accepted("beneficiary.update", what, valid):
+        ctx.member("beneficiary.update", what, valid, "note", note)
         if len(refused) == len(probes):
             # What a refused request has changed in memory may be stored with the next one.
             for name, value in document(person.created).items():
@@ -318,7 +319,7 @@ def test_empty_update(ctx: CheckContext) -> None:
         raise refusal_of_valid(before)
     what = "a PATCH with an empty object"
     answer = ctx.send(fixture.call("updateBeneficiary", {}), what)
-    if not ctx.judge(rule, Accepted(what), answer):
+    if not ctx.accepted(rule, what, answer):
         return
     expected, created = document(before), document(fixture.beneficiary)
 
@@ -364,7 +365,9 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
         mine = [answer for answer in refused if answer.call.path == later.call.path]
         if ctx.usable("refusal.changes-nothing", later) and later.succeeded:
             for member, value in told.items():
-                ctx.judge("refusal.changes-nothing", Member(what, member, value), later, *mine)
+                ctx.expect(
+                    "refusal.changes-nothing", *outcomes.member(what, later, member, value), later, *mine
+                )
 
 
 @predicate

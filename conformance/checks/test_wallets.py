@@ -10,7 +10,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, show, shown
 from conformance.judge.effects import by_id
-from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate
+from conformance.judge.expectations import Accepted, CannotTell, predicate
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, renewed
@@ -63,14 +63,14 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         for how, duplicate in probes.items():
             what = f"a second wallet of {pair} {how}"
             answer = ctx.send(renewed(duplicate), what)
-            if ctx.judge(rule, Refused(what), answer):
+            if ctx.refused(rule, what, answer):
                 refused.append(answer)
     made += _other_spellings(ctx, sample)
     _judge_list(ctx, sample.fixture, [creation.exchange for creation in made])
     for creation in made:
         what = f"the key of the first wallet of {_pair(creation.body)}, after refused duplicates"
         replay = ctx.send(creation.exchange.call, what)
-        ctx.judge(rule, SameAnswer(what), creation.exchange, replay)
+        ctx.same(rule, what, creation.exchange, replay)
     # Another network makes another pair, if the server supports it.
     fixture, body = ctx.run.account(fresh=True), sample.body
     if ctx.send(fixture.call("createWallet", body), f"a wallet of {_pair(body)}").succeeded:

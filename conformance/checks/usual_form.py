@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from conformance.checks.auth_probes import earliest
 from conformance.checks.check_context import CheckContext
-from conformance.judge.expectations import Accepted, predicate
+from conformance.judge.expectations import predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import renewed
 from conformance.world.run_context import refusal_of_valid
@@ -33,11 +33,11 @@ def judge_as_usual(ctx: CheckContext, rule: str, answer: Exchange, usual: Call, 
     what = answer.purpose
     if answer.succeeded or not ctx.usable(rule, answer):
         if answer.succeeded:
-            ctx.judge(rule, Accepted(what), answer)
+            ctx.accepted(rule, what, answer)
         return
     control = ctx.send(renewed(usual), "the same request in its usual form")
     if control.succeeded:
-        ctx.judge(rule, Accepted(what), answer)
+        ctx.accepted(rule, what, answer)
         return
     if control.refused and control.described() == answer.described() and earliest(ctx) is not None:
         other = ctx.send(defective, "the same request with a defect")

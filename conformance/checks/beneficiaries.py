@@ -144,4 +144,4 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
 
 def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:
     """Judges that `updated` of an answer is later than `before`."""
-    ctx.expect(rule, *outcomes.later(f"{what}: an updated", answer.get("updated"), before), answer)
+    ctx.expect(rule, *outcomes.later(f"{what}: an updated", answer, "updated", before))

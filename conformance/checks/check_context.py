@@ -19,7 +19,7 @@ from conformance.judge.ledger import Entry, Gap
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import purpose_of
 from conformance.world.habits import describe_delay, eventually
@@ -111,24 +111,25 @@ class CheckContext:
         self, rule: str, what: str, exchange: Exchange, status: int = 0, type: str = "", code: str = ""
     ) -> bool:
         """Judges that a request was refused with a status (0: any 4xx), error type and code."""
-        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code), exchange)
+        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code))
 
     def accepted(self, rule: str, what: str, exchange: Exchange, *beside: Exchange) -> bool:
         """Judges that a request was accepted (2xx); further exchanges are evidence."""
-        return self.expect(rule, *outcomes.accepted(what, exchange), exchange, *beside)
+        return self.expect(rule, *outcomes.accepted(what, exchange), *beside)
 
     def same(self, rule: str, what: str, first: Exchange, again: Exchange) -> bool:
         """Judges that an answer has the status and JSON body of an earlier one."""
-        return self.expect(rule, *outcomes.same_answer(what, first, again), again, first)
+        return self.expect(rule, *outcomes.same_answer(what, first, again))
 
     def equal(self, rule: str, what: str, value: Any, expected: Any, *exchanges: Exchange) -> bool:
         """Judges that a JSON value of the first exchange's answer equals another one."""
-        sentence, got = outcomes.equal(what, value, expected)
-        return self.expect(rule, sentence, unusable(exchanges[0]) or got, *exchanges)
+        return self.expect(rule, *outcomes.equal(what, value, expected, *exchanges))
 
-    def member(self, rule: str, what: str, exchange: Exchange, name: str, *values: Any) -> bool:
-        """Judges that a documented member of an answer is equivalent to one of the values (section 2)."""
-        return self.expect(rule, *outcomes.member(what, exchange, name, *values), exchange)
+    def member(
+        self, rule: str, what: str, exchange: Exchange, name: str, value: Any, otherwise: Any = MISSING
+    ) -> bool:
+        """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
+        return self.expect(rule, *outcomes.member(what, exchange, name, value, otherwise))
 
     def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
         """Judges exchanges by an expectation, which knows them by position; True if it holds. Notes the

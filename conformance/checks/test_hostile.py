@@ -39,7 +39,7 @@ def _probe(
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return exchange
     also = [501] if ctx.operation.traits.under_development or not documented else []
-    ctx.expect(SURVIVES, *outcomes.answered(what, exchange, also=also), exchange)
+    ctx.expect(SURVIVES, *outcomes.answered(what, exchange, also=also))
     return exchange
 
 

@@ -83,9 +83,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     ctx.judge("list.complete", list_fixture.expectation("the list", shown), *exchanges)
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
-        ctx.expect(
-            rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges), *exchanges
-        )
+        ctx.expect(rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges))
     ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
 
 

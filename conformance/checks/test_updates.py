@@ -365,9 +365,7 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
         mine = [answer for answer in refused if answer.call.path == later.call.path]
         if ctx.usable("refusal.changes-nothing", later) and later.succeeded:
             for member, value in told.items():
-                ctx.expect(
-                    "refusal.changes-nothing", *outcomes.member(what, later, member, value), later, *mine
-                )
+                ctx.expect("refusal.changes-nothing", *outcomes.member(what, later, member, value), *mine)
 
 
 @predicate

@@ -94,7 +94,7 @@ class Entry:
     def expect(self, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
         """Counts a judgement; True if it holds: what was got is empty. An unclear one is noted as a gap. The
         exchanges show it, the decisive one first."""
-        numbers = tuple(exchange.number for exchange in exchanges)
+        numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
         if isinstance(got, Unclear):
             self.gaps.append(Gap(got.reason, got.cause, got.remedy, numbers[:1]))
             return False

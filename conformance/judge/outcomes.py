@@ -1,11 +1,11 @@
-"""Judgements of answers: what is expected in words, and what was got instead.
+"""Judgements of answers: what is expected in words, what was got instead, and the exchanges that show it.
 
-Each function returns the two as a pair, for `expect`:
+Each function returns them for `expect`:
 
-    at.expect(rule, *same_answer("the key again", first, again), again, first)
+    at.expect(rule, *same_answer("the key again", first, again))
 
 What was got is empty if the expectation holds, and Unclear if the answers do not show it: a request was
-throttled, lost or answered 5xx. The exchanges behind it are the evidence, the decisive one first."""
+throttled, lost or answered 5xx. The decisive exchange comes first."""
 
 from __future__ import annotations
 
@@ -37,8 +37,13 @@ class Unclear:
 #: What was got: empty if the expectation holds.
 Got = str | Unclear
 
-#: What is expected, and what was got.
-Judgement = tuple[str, Got]
+#: What is expected, what was got, and the exchanges that show it.
+Judgement = tuple[str, Got, *tuple[Exchange, ...]]
+
+
+def good(judgement: Judgement) -> bool:
+    """True if a judgement holds, or is unclear."""
+    return not isinstance(judgement[1], str) or not judgement[1]
 
 
 def unusable(exchange: Exchange, *, documented: bool = True) -> Unclear | None:
@@ -69,31 +74,32 @@ def refused(what: str, exchange: Exchange, status: int = 0, type: str = "", code
         expected = f"{what}: " + (str(status) if status else "a refusal (4xx)")
     good = exchange.status == status if status else exchange.refused
     good = good and type in ("", exchange.error_type) and code in ("", exchange.error_code)
-    return expected, _answer(good, exchange)
+    return expected, _answer(good, exchange), exchange
 
 
 def accepted(what: str, exchange: Exchange) -> Judgement:
     """Answered 2xx."""
-    return f"{what}: accepted (2xx)", _answer(exchange.succeeded, exchange)
+    return f"{what}: accepted (2xx)", _answer(exchange.succeeded, exchange), exchange
 
 
 def refused_or_ignored(what: str, exchange: Exchange) -> Judgement:
     """Refused or accepted; whether the request was ignored is judged elsewhere."""
-    return f"{what}: ignored, or refused (4xx)", _answer(exchange.refused or exchange.succeeded, exchange)
+    expected = f"{what}: ignored, or refused (4xx)"
+    return expected, _answer(exchange.refused or exchange.succeeded, exchange), exchange
 
 
 def with_status(what: str, exchange: Exchange, statuses: Sequence[int]) -> Judgement:
     """Answered with one of these statuses."""
     expected = f"{what}: status {' or '.join(map(str, statuses))}"
-    return expected, _answer(exchange.status in statuses, exchange)
+    return expected, _answer(exchange.status in statuses, exchange), exchange
 
 
 def authenticated(what: str, exchange: Exchange) -> Judgement:
     """Passed authentication, whatever the answer; a 401 of another error type is unclear."""
     expected = f"{what}: accepted by authentication"
     if exchange.refused_otherwise and not unusable(exchange):
-        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}")
-    return expected, _answer(not exchange.refused_authentication, exchange)
+        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}"), exchange
+    return expected, _answer(not exchange.refused_authentication, exchange), exchange
 
 
 def answered(
@@ -102,12 +108,16 @@ def answered(
     """Answered with a status below 500 or in `also`; if `documented`, with 2xx or 4xx."""
     expected = f"{what}: " + ("a 2xx or 4xx answer" if documented else "an answer with a status below 500")
     if exchange.throttled:
-        return expected, Unclear(f"{exchange.purpose} was still answered {exchange.status} after waiting")
+        return (
+            expected,
+            Unclear(f"{exchange.purpose} was still answered {exchange.status} after waiting"),
+            exchange,
+        )
     if exchange.unsent:
-        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}")
+        return expected, Unclear(f"{exchange.purpose} was answered {exchange.described()}"), exchange
     below = exchange.status is not None and (exchange.status < 500 or exchange.status in also)
     good = exchange.succeeded or exchange.refused if documented else below
-    return expected, "" if good else exchange.described()
+    return expected, "" if good else exchange.described(), exchange
 
 
 def documented(what: str, rule: str, operation: str, exchanges: Sequence[Exchange]) -> Judgement:
@@ -115,54 +125,61 @@ def documented(what: str, rule: str, operation: str, exchanges: Sequence[Exchang
     them has a value there."""
     for exchange in exchanges:
         if not exchange.succeeded:
-            return what, Unclear(f"{exchange.purpose} was answered {exchange.described()}")
+            return what, Unclear(f"{exchange.purpose} was answered {exchange.described()}"), exchange
         problems = response_problems(operation, exchange.document)
         if broken := [problem for problem in problems if problem.rule == rule]:
-            return what, "; ".join(f"{each.pointer or 'the body'} {each.message}" for each in broken[:5])
+            got = "; ".join(f"{each.pointer or 'the body'} {each.message}" for each in broken[:5])
+            return what, got, exchange
     if not any(rule in response_rules(operation, exchange.document) for exchange in exchanges):
-        return what, Unclear(NOTHING_SHOWN)
-    return what, ""
+        return what, Unclear(NOTHING_SHOWN), *exchanges
+    return what, "", *exchanges
 
 
 # ---------------------------------------------------------------------- single values
 
 
 def equal(
-    what: str, value: Any, expected: Any, alike: Callable[[Any, Any], bool] = comparison.same
+    what: str,
+    value: Any,
+    expected: Any,
+    *exchanges: Exchange,
+    alike: Callable[[Any, Any], bool] = comparison.same,
 ) -> Judgement:
-    """A value equals another one by a comparison."""
-    return f"{what} {shown(expected)}", "" if alike(value, expected) else shown(value)
+    """A value in the first exchange's answer equals another one, by a comparison."""
+    got = unusable(exchanges[0]) or ("" if alike(value, expected) else shown(value))
+    return f"{what} {shown(expected)}", got, *exchanges
 
 
-def member(what: str, exchange: Exchange, name: str, *values: Any) -> Judgement:
-    """A documented member of an answer is equivalent to one of the values (section 2).
+def member(what: str, exchange: Exchange, name: str, value: Any, otherwise: Any = MISSING) -> Judgement:
+    """A documented member of an answer is equivalent to a value, or to `otherwise` (section 2).
 
     Null and a missing member are equivalent. Malformed values are judged by the format's own rule.
     """
-    expected = f"{what}: {name} {shown(values[0])}"
+    expected, shows = f"{what}: {name} {shown(value)}", exchange.get(name)
+    wanted = [None if value is MISSING else value, *([] if otherwise is MISSING else [otherwise])]
     if reason := unusable(exchange):
-        return expected, reason
-    value = exchange.get(name)
-    wanted = [None if each is MISSING else each for each in values]
-    if (value is MISSING and None in wanted) or any(
-        comparison.alike(exchange.operation or "", name, value, each) for each in wanted
+        return expected, reason, exchange
+    if (shows is MISSING and None in wanted) or any(
+        comparison.alike(exchange.operation or "", name, shows, each) for each in wanted
     ):
-        return expected, ""
+        return expected, "", exchange
     if broken := comparison.broken_form(exchange, name):
-        return expected, Unclear(f"{exchange.purpose}: {name} {broken.message}", broken.rule)
-    return expected, shown(value)
+        return expected, Unclear(f"{exchange.purpose}: {name} {broken.message}", broken.rule), exchange
+    return expected, shown(shows), exchange
 
 
-def later(what: str, text: Any, before: Any) -> Judgement:
-    """A timestamp is later than another."""
+def later(what: str, exchange: Exchange, name: str, before: Any) -> Judgement:
+    """A timestamp in an answer is later than another."""
+    text = exchange.get(name)
     expected, new, old = f"{what} after {shown(before)}", timestamps.parse(text), timestamps.parse(before)
     if new is None or old is None:
-        return expected, Unclear("an answer shows no timestamp", "format.timestamp")
+        return expected, Unclear("an answer shows no timestamp", "format.timestamp"), exchange
     places = timestamps.places(text)
     if places < timestamps.places(before) and 0 < old - new < Fraction(1, 10**places):
         # A later time truncated to fewer decimal places looks the same.
-        return expected, Unclear("a timestamp in fewer digits than before, which show no difference")
-    return expected, "" if new > old else shown(text)
+        reason = "a timestamp in fewer digits than before, which show no difference"
+        return expected, Unclear(reason), exchange
+    return expected, "" if new > old else shown(text), exchange
 
 
 # ---------------------------------------------------------------------- several answers
@@ -186,8 +203,20 @@ def same_answer(what: str, first: Exchange, again: Exchange) -> Judgement:
     """An answer has the status and JSON body of an earlier one."""
     expected = f"{what}: the original response, with the same status and JSON body"
     if not first.succeeded:
-        return expected, Unclear(f"the first request was answered {first.described()}")
-    return expected, unusable(again) or difference(first, again)
+        return expected, Unclear(f"the first request was answered {first.described()}"), first
+    return expected, unusable(again) or difference(first, again), again, first
+
+
+def same_among_accepted(what: str, exchanges: Sequence[Exchange]) -> Judgement:
+    """All 2xx answers to simultaneous requests with one key are equal."""
+    expected = f"{what}: the same response for each"
+    accepted = [exchange for exchange in exchanges if exchange.succeeded]
+    if not accepted:
+        return expected, Unclear("none of the requests was accepted"), *exchanges
+    for other in accepted[1:]:
+        if got := difference(accepted[0], other):
+            return expected, f"{accepted[0].described()} and {got}", accepted[0], other
+    return expected, "", *exchanges
 
 
 def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] = ()) -> Judgement:
@@ -195,11 +224,10 @@ def unchanged(what: str, before: Exchange, after: Exchange, but: Sequence[str] =
     expected = f"{what}: nothing changed"
     for look in (before, after):
         if not look.succeeded:
-            return expected, Unclear(f"{look.operation} was answered {look.described()}")
+            return expected, Unclear(f"{look.operation} was answered {look.described()}"), look
     changed = differences(after.operation or "", after.document, before.document, but=but)
-    return expected, "; ".join(
-        f"{name or 'the answer'} {show(was)} is now {shown(now)}" for name, now, was in changed
-    )
+    got = (f"{name or 'the answer'} {show(was)} is now {shown(now)}" for name, now, was in changed)
+    return expected, "; ".join(got), after, before
 
 
 def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: bool = False) -> Judgement:
@@ -210,15 +238,13 @@ def at_most_one(what: str, exchanges: Sequence[Exchange], *, authentication: boo
     expected = f"{what}: at most one {'passes authentication' if authentication else 'is answered 2xx'}"
     usable = [exchange for exchange in exchanges if not unusable(exchange)]
     if len(usable) < 2:
-        return expected, Unclear("fewer than two of the requests were answered")
+        return expected, Unclear("fewer than two of the requests were answered"), *exchanges
     # 425: a request with the same nonce is in progress.
     passed = [
-        exchange
-        for exchange in usable
-        if (
-            not exchange.refused_authentication and exchange.status != 425
-            if authentication
-            else exchange.succeeded
-        )
+        each
+        for each in usable
+        if (not each.refused_authentication and each.status != 425 if authentication else each.succeeded)
     ]
-    return expected, f"{len(passed)} did" if len(passed) > 1 else ""
+    if len(passed) > 1:
+        return expected, f"{len(passed)} did", *passed[:3]
+    return expected, "", *exchanges

@@ -175,7 +175,6 @@ def test_generated_requests_stay_in_few_processes() -> None:
         (2, generated_time(0.001), 1),
         (4, 5.5, 2),
         (2, 20.0, 2),
-        (3, None, 3),
     ):
         parts = [set(share(nodes, process, processes, generated)) for process in range(processes)]
         assert sorted(index for part in parts for index in part) == list(range(len(nodes)))

@@ -204,17 +204,10 @@ class Values:
         "the seed of all generated cases (default: another one each run, printed)", "N", int, recorded=False
     )
     fuzz_examples: int | None = _option(
-        "generated cases for each part of the property-based tests", "N", _positive, page="fuzz-longer.md"
+        "generated examples for each part of the property-based tests", "N", _positive, page="fuzz-longer.md"
     )
     fuzz_time: float | None = _option(
         "keep generating cases for so many seconds in all, beside what the checks take", "SECONDS", _seconds
-    )
-    fuzz_database: str | None = _option(
-        "Hypothesis's examples: a folder, redis://HOST/, github:OWNER/REPOSITORY, or none (default: in the "
-        "report's folder)",
-        "WHERE",
-        path=True,
-        recorded=False,
     )
     report_dir: Path = _option(
         "where the report goes (default: reports/)",

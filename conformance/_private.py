@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import contextvars
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,72 +117,6 @@ def serialize_parsing() -> None:
 
 
 # ---------------------------------------------------------------------- hypothesis
-
-#: First and last code points of the characters before and after the surrogates.
-_UTF_8 = ((0, 0xD7FF), (0xE000, 0x10FFFF))
-
-
-def set_database_key(test: Callable[..., Any], name: str) -> None:
-    """Gives a test of hypothesis.given its own key in hypothesis' database. Assumes
-    _hypothesis_internal_database_key; without it several tests share one key and run each other's examples
-    first."""
-    test._hypothesis_internal_database_key = name.encode()  # type: ignore[attr-defined]
-
-
-def preset_utf_8_intervals() -> None:
-    """Tells hypothesis which characters UTF-8 can encode: all but surrogates. Otherwise it tries all
-    1,114,112 code points in each process without a cache, for seconds and in 180 MB. Assumes that
-    intervals_from_codec returns two IntervalSets, the encodable characters and those that do not round-trip;
-    without them hypothesis tries."""
-    try:
-        from hypothesis.internal import charmap
-        from hypothesis.internal.intervalsets import IntervalSet
-
-        tried, known = charmap.intervals_from_codec, (IntervalSet(_UTF_8), IntervalSet([]))
-    except (ImportError, AttributeError, TypeError):
-        return
-
-    @functools.wraps(tried)
-    def intervals_from_codec(codec_name: str) -> Any:
-        return known if codec_name == "utf-8" else tried(codec_name)
-
-    charmap.intervals_from_codec = intervals_from_codec  # type: ignore[assignment]
-
-
-def disable_collection_timing() -> None:
-    """Keeps hypothesis from timing garbage collections for deadlines, which the suite does not set: its
-    callback runs on top of a deep stack, and before Python 3.12 that overflows. Assumes the flag
-    _gc_initialized; without it collections are timed."""
-    with contextlib.suppress(ImportError):
-        from hypothesis.internal.conjecture import junkdrawer
-
-        if hasattr(junkdrawer, "_gc_initialized"):
-            junkdrawer._gc_initialized = True
-
-
-def without_source_constants() -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """Returns a context manager in which hypothesis does not draw constants from the source of local modules:
-    the suite is local in a checkout but not when installed, so one seed would draw different cases. Assumes
-    _get_local_constants and Constants; without them constants are drawn."""
-    try:
-        from hypothesis.internal.conjecture import providers
-        from hypothesis.internal.constants_ast import Constants
-
-        ask, none = providers._get_local_constants, Constants()
-    except (ImportError, AttributeError, TypeError):
-        return contextlib.nullcontext
-    left_out = contextvars.ContextVar("words of source are left out", default=False)
-
-    @contextlib.contextmanager
-    def excluded() -> Iterator[None]:
-        before = left_out.set(True)
-        try:
-            yield
-        finally:
-            left_out.reset(before)
-
-    providers._get_local_constants = lambda: none if left_out.get() else ask()
-    return excluded
 
 
 def has_hypothesis_output(reporter: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,10 @@ from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.ledger import Entry
 from conformance.target.applicability import absent
 from conformance.world.run_context import RunContext
+
+#: Held while a test imports what it calls: Hypothesis and schemathesis import parts of themselves in cycles,
+#: and a concurrent thread would see partially initialized modules.
+LOADING = threading.Lock()
 
 #: Runs one part of an exploration, by its name, and returns the findings.
 ExplorationFunction = Callable[[RunContext, str, "FuzzSettings"], list[Finding]]
@@ -69,17 +74,18 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
     return mark
 
 
-#: Generated cases of a part, unless --fuzz-examples is given.
-DEFAULT_EXAMPLES = 25
+#: Examples of a part, unless --fuzz-examples is given.
+DEFAULT_EXAMPLES = 50
 
 
 @dataclass(frozen=True)
 class FuzzSettings:
     """Budget and seed of the property-based tests.
 
-    `examples` limits the generated cases of each part, `seconds` the time of all parts together (None: no
+    `examples` limits the examples of each part, `seconds` the time of all parts together (None: no
     limit); with `seconds` and the default `examples`, only time counts. `seed` determines what each part
-    draws, on any worker. `database` names Hypothesis's example database. Workers are numbered from 0."""
+    draws, on any worker. `database` is the folder of Hypothesis's examples that failed. Workers are numbered
+    from 0."""
 
     seed: int
     examples: int = DEFAULT_EXAMPLES
@@ -90,7 +96,7 @@ class FuzzSettings:
 
     @property
     def cases(self) -> int:
-        """Maximum of cases that a part generates."""
+        """Maximum of examples of a part."""
         return 1_000_000 if self.seconds is not None and self.examples == DEFAULT_EXAMPLES else self.examples
 
     def share(self) -> float | None:

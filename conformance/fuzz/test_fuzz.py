@@ -6,13 +6,14 @@ The function imports what it calls: collecting tests must not load Hypothesis.
 from __future__ import annotations
 
 from conformance.contract.operations import OPERATIONS
-from conformance.fuzz.exploration import FuzzSettings, exploration
+from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
 from conformance.judge.findings import Finding
 from conformance.world.run_context import RunContext
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})
 def test_schema_fuzzing(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
-    from conformance.fuzz.schema.schema_fuzzing import fuzz
+    with LOADING:
+        from conformance.fuzz.generated_requests import fuzz
 
     return fuzz(run, part, settings, name)

@@ -8,7 +8,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.schema.operation_fixtures import OperationFixtures, pairs_are_free
+from conformance.fuzz.fixtures import OperationFixtures, pairs_are_free
 from conformance.judge.comparison import alike, objects, same, shown
 from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judge.findings import Inconclusive, NotApplicable

@@ -18,7 +18,7 @@ import msgspec
 
 from conformance._text import clean
 from conformance.contract.traits import traits_of
-from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.fixtures import pairs_are_free
 from conformance.judge.conservation import Suspicions
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive, NotApplicable

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS, match
 from conformance.contract.rules import RULES
-from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.fixtures import pairs_are_free
 from conformance.judge import paging
 from conformance.judge.comparison import same
 from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer

@@ -20,7 +20,6 @@ from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import latency, preflight, rate_limit
-from conformance.fuzz.engine.database import open_database
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
@@ -57,7 +56,6 @@ class Controller:
         self.known = KnownFailures.load(known) if known else None
         self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
-        open_database(options.fuzz_database)
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
         #: Latency and clock offset of the server in seconds, as measured before the first check.

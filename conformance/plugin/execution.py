@@ -178,7 +178,7 @@ class Executor:
                 lambda worker, other: worker.leaves(other),
             )
             for nodeid in known.for_lanes(others, self.lanes):
-                self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], _load))
+                self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid]))
 
     def run(self, nodeid: str, test: Test) -> Executed:
         """The result of a test, run now or ahead of time."""
@@ -248,19 +248,7 @@ def wait(over: threading.Event, seconds: float) -> bool:
     return over.wait(seconds)
 
 
-_LOADING = threading.Lock()
-
-
-def _load() -> None:
-    """Imports the generators in one thread while others wait, so that none sees a partial module."""
-    with _LOADING:
-        # Takes a second, so only if needed.
-        from conformance.fuzz import load_generators
-
-        load_generators()
-
-
-def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Worker], Executed]:
+def _job(test: Test) -> Callable[[Worker], Executed]:
     judged, parameter = test
 
     def run(worker: Worker) -> Executed:
@@ -270,7 +258,6 @@ def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Wo
             if isinstance(judged, Check):
                 findings, _ = worker.run_check(judged, parameter)
             else:
-                prepare()
                 findings = worker.explore(judged, parameter)
         except Exception as mistake:
             # The ledger counts what was sent; pytest reports the error with the test.

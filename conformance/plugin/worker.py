@@ -39,7 +39,7 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
         seed=options.seed,
         examples=options.examples or DEFAULT_EXAMPLES,
         seconds=options.fuzz_time,
-        database=options.fuzz_database or str(folder / "examples"),
+        database=str(folder / "examples"),
         worker=worker,
         workers=workers,
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.fuzz.engine.recorder import Recorder
+from conformance.fuzz.engine import Examples
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
@@ -39,7 +39,7 @@ def test_lost_requests_have_a_correctly_signed_witness(run: RunContext) -> None:
 
 
 def test_a_rate_of_lost_requests_ends_no_example(run: RunContext) -> None:
-    fixture, recorder = run.account(), Recorder(run, "test")
+    fixture, examples = run.account(), Examples(run, "test")
     answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
 
     def inspect(requests: int, lost: int) -> None:
@@ -47,12 +47,11 @@ def test_a_rate_of_lost_requests_ends_no_example(run: RunContext) -> None:
             run.invariants.inspect(replace(answer, repeated=number < lost))
 
     inspect(2 * ENOUGH, ENOUGH // 2)
-    recorder.begin()
     inspect(ENOUGH, 1)
-    recorder.inspect(answer)
+    examples.inspect(answer)
     inspect(100 * ENOUGH, 0)
-    recorder.inspect(answer)
-    assert LOST not in {rule for rule, _ in recorder.entries}
+    examples.inspect(answer)
+    assert LOST not in {rule for rule, _ in examples.entries}
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_only_deep_runs_have_the_checks_that_wait(tmp_path: Path) -> None:
 
 def test_deep_runs_generate_more_unless_a_number_or_a_time_is_given(tmp_path: Path) -> None:
     def examples(level: Effort, **options: Any) -> int:
-        usual = {"fuzz_database": None, "fuzz_examples": None, "fuzz_time": None, "seed": 1, "effort": level}
+        usual = {"fuzz_examples": None, "fuzz_time": None, "seed": 1, "effort": level}
         given = Mock(spec=Options, **(usual | options))
         given.examples = Options.examples.fget(given)  # type: ignore[attr-defined]
         return worker.fuzz_settings(given, tmp_path, 0, 1).examples

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -179,35 +177,3 @@ def test_generated_requests_stay_in_few_processes() -> None:
         parts = [set(share(nodes, process, processes, generated)) for process in range(processes)]
         assert sorted(index for part in parts for index in part) == list(range(len(nodes)))
         assert sum(bool(part & explorations) for part in parts) == several
-
-
-_LOADED = """
-import sys
-from conformance.plugin.execution import Executor
-
-seen = []
-
-class Explored:
-    name = "explored"
-
-class Worker:
-    def explore(self, exploration, part):
-        seen.append((part, {"schemathesis.specs.openapi.schemas", "hypothesis.stateful"} <= set(sys.modules)))
-        return []
-    def ledger(self, findings):
-        return {}
-    def leaves(self, other):
-        return False
-
-executor = Executor(lambda number: Worker(), 2)
-tests = [(part, (Explored(), part)) for part in ("one", "two")]
-executor.begin(dict(tests))
-for nodeid, test in tests:
-    assert executor.run(nodeid, test).error is None
-print(sorted(seen))
-"""
-
-
-def test_lanes_import_what_they_share_before_they_use_it() -> None:
-    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
-    assert done.stdout == "[('one', True), ('two', True)]\n"

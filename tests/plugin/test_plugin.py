@@ -152,7 +152,6 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
         (["--rule", "auth.nonsense"], "--rule"),
         (["--rule", "wallet.duplicate@listAccounts"], "wallet.duplicate"),
         (["--fail-on", "open"], "--fail-on"),
-        (["--fuzz-database", "ftp://example.com"], "unknown kind of example database"),
         (["--fuzz-examples", "0"], "whole number from 1"),
         (["--wait", "soon"], "number of seconds"),
         (["--max-requests", "0"], "a whole number from 1"),

@@ -13,14 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 from _pytest.assertion import AssertionState
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.database import InMemoryExampleDatabase
-from hypothesis.internal import charmap
-from hypothesis.internal.conjecture import providers
 
 from conformance import _private
-from tests.support import running
 from tests.support.sources import PACKAGE, trees
 
 
@@ -101,25 +95,6 @@ def test_missing_private_parts_have_a_fallback() -> None:
     assert _private.terminal_writer(object()).fullwidth > 0
 
 
-def test_hypothesis_keeps_the_examples_of_each_name_apart() -> None:
-    def places(name: str) -> set[bytes]:
-        database = InMemoryExampleDatabase()
-
-        @settings(database=database)
-        @given(st.integers())
-        def test(value: int) -> None:
-            raise ValueError
-
-        _private.set_database_key(test, name)
-        with pytest.raises(ValueError):
-            test()
-        return set(database.data)
-
-    first, second = places("one"), places("two")
-    assert first == places("one")
-    assert first and not first & second
-
-
 @pytest.mark.parametrize("name", ["STATS_KEY", "FAILING_EXAMPLES_KEY"])
 def test_hypothesis_leaves_its_words_in_reports(name: str) -> None:
     plugin = importlib.import_module("_hypothesis_pytestplugin")
@@ -127,52 +102,6 @@ def test_hypothesis_leaves_its_words_in_reports(name: str) -> None:
     assert not _private.has_hypothesis_output(None)
     assert not _private.has_hypothesis_output(SimpleNamespace(stats={"passed": [silent]}))
     assert _private.has_hypothesis_output(SimpleNamespace(stats={"passed": [silent], "": [speaking]}))
-
-
-def test_hypothesis_is_told_the_characters_of_utf_8(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tried(codec_name: str) -> None:
-        raise LookupError(codec_name)
-
-    monkeypatch.setattr(charmap, "intervals_from_codec", tried)
-    _private.preset_utf_8_intervals()
-    encodable, changed = charmap.intervals_from_codec("utf-8")
-    assert not list(changed)
-    assert all(ord(character) in encodable for character in "\0\ud7ff\ue000\U0010ffff")
-    assert not any(code in encodable for code in (0xD800, 0xDFFF))
-    st.characters(codec="utf-8").validate()
-    with pytest.raises(LookupError, match="koi8-r"):
-        st.characters(codec="koi8-r").validate()
-
-
-def test_hypothesis_draws_no_words_of_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = object()
-    monkeypatch.setattr(providers, "_get_local_constants", lambda: words)
-    without = _private.without_source_constants()
-
-    def drawn() -> bool:
-        return providers.HypothesisProvider(None)._local_constants is words
-
-    assert drawn()
-    with without():
-        assert not drawn()
-        assert not len(providers.HypothesisProvider(None)._local_constants)
-    assert drawn()
-
-
-def test_hypothesis_leaves_collections_alone() -> None:
-    script = """
-import gc
-from conformance import _private
-_private.disable_collection_timing()
-from hypothesis import given, strategies as st
-given(st.integers())(lambda value: None)()
-print(len(gc.callbacks))
-"""
-    without = script.replace("_private.disable_collection_timing()", "")
-    told = [
-        running.executed([sys.executable, "-c", text], PACKAGE.parent).stdout for text in (script, without)
-    ]
-    assert told == ["0\n", "1\n"]
 
 
 def test_nothing_else_uses_private_parts() -> None:

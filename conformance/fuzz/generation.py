@@ -3,16 +3,15 @@
 openapi.yaml describes every request; whether a server must accept it is not stated for all (sections 2.10 and
 4.8). The must-accept view narrows each field to values that every server must accept. The must-reject view
 keeps stated limits and fixes other fields to values that this server accepts, so that a mutation breaks a
-stated limit only. Path parameters and headers come from operation_fixtures and odd_requests.
-
-Functions import schemathesis, which takes 0.2 s: replays import this module and do not need it.
+stated limit only. Path parameters and headers come from fixtures and odd_requests.
 """
 
 from __future__ import annotations
 
+import functools
 import json
-import random
-import warnings
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import requests
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from conformance.contract import json_text
-from conformance.contract.fields import FREE_TEXT, Field, request_fields
+from conformance.contract.fields import FREE_TEXT, UNIQUE, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.traits import TRAITS
 from conformance.judge.field_values import PLAIN_LETTERS
@@ -30,8 +29,6 @@ from conformance.world.case import Case
 
 if TYPE_CHECKING:
     from schemathesis import Case as GeneratedCase
-    from schemathesis import GenerationMode
-    from schemathesis.schemas import APIOperation
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 
@@ -106,10 +103,9 @@ def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | 
     if field.name == "company_name" and field.name not in valid.body:
         return None  # A server may refuse that of an individual.
     if field.name in FREE_TEXT and field.name not in valid.pinned:
-        return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT))
+        text = valid.body.get(field.name) if field.name in UNIQUE else None
+        return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT)) if text is None else _before(text)
     match field.name:
-        case "email" if field.name not in valid.pinned:
-            return {"type": "string", "pattern": "^[a-z][a-z0-9]{0,20}@example\\.com$"}
         case "beneficiary_type" if (
             TRAITS[operation].creates == "beneficiary" and field.name not in valid.pinned
         ):
@@ -151,6 +147,12 @@ def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
     }
 
 
+def _before(text: str) -> dict[str, Any]:
+    """Texts that end in a unique one."""
+    escaped = re.sub(r"([^\w ])", r"\\\1", text)
+    return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]{{1,{_SHORT}}} {escaped}$"}
+
+
 def _text(longest: int) -> dict[str, Any]:
     return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]+$", "minLength": 1, "maxLength": longest}
 
@@ -159,93 +161,45 @@ def _text(longest: int) -> dict[str, Any]:
 
 
 #: Passed explicitly, so that a configuration file in the working directory has no effect.
-_CONFIGURATION: dict[str, Any] = {
-    "generation": {"with-security-parameters": False, "allow-x00": True},
-    "phases": {"coverage": {"unexpected-methods": []}},
-}
+_CONFIGURATION: dict[str, Any] = {"generation": {"with-security-parameters": False, "allow-x00": True}}
 
-#: A placeholder: only path and query of the requests that schemathesis prepares are used.
+#: A placeholder: only query and body of the requests that schemathesis prepares are used.
 _NOWHERE = "http://localhost"
 
 
-class Generator:
-    """The cases of one operation from both views."""
+def generated(operation: str, valid: ValidBody | None) -> Iterator[SearchStrategy[Case]]:
+    """Yields strategies: valid requests of the must-accept, mutated ones of the must-reject view."""
+    import schemathesis
+    from schemathesis import GenerationMode
 
-    def __init__(self, operation: str, valid: ValidBody | None) -> None:
-        self.operation = operation
-        self._views = {view: self._load(view, valid) for view in (ACCEPT, REJECT)}
-
-    def _load(self, view: str, valid: ValidBody | None) -> APIOperation[Any, Any, Any, Any] | None:
-        import schemathesis
-        from schemathesis.core.result import Ok
-
-        description = document(self.operation, view, valid)
-        if description is None:
-            return None
+    for view, mode in ((ACCEPT, GenerationMode.POSITIVE), (REJECT, GenerationMode.NEGATIVE)):
+        if (description := document(operation, view, valid)) is None:
+            continue
         schema = schemathesis.openapi.from_dict(
             description, config=schemathesis.Config.from_dict(_CONFIGURATION)
         )
-        found = next(iter(schema.get_all_operations()))
-        # A view that schemathesis cannot read is an error of the suite.
-        assert isinstance(found, Ok), found
-        return found.ok()
-
-    def strategies(self) -> dict[str, SearchStrategy[Case]]:
-        """Origin -> strategy: valid requests of the must-accept, mutated ones of the must-reject view."""
-        from schemathesis import GenerationMode
-
-        made = {}
-        for view, mode in ((ACCEPT, GenerationMode.POSITIVE), (REJECT, GenerationMode.NEGATIVE)):
-            if (operation := self._views[view]) is not None:
-                generated = operation.as_strategy(generation_mode=mode)
-                made[view] = st.builds(self._case, generated, st.booleans(), st.just(_origin(view, mode)))
-        return made
-
-    def coverage(self, source: random.Random, most: int) -> list[Case]:
-        """At most `most` boundary cases of both views, which schemathesis derives without drawing; those that
-        must be accepted first."""
-        from schemathesis import GenerationMode
-
-        found: list[tuple[str, GeneratedCase[Any]]] = []
-        for view, modes in (
-            (ACCEPT, [GenerationMode.POSITIVE]),
-            (REJECT, [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]),
-        ):
-            operation = self._views[view]
-            if operation is None:
-                continue
-            config = operation.schema.config.generation_for(operation=operation, phase="coverage")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for case in operation.schema.iter_coverage_cases(
-                    operation, generation_modes=modes, generation_config=config
-                ):
-                    mode = case.meta.generation.mode if case.meta else modes[0]
-                    found.append((f"{_origin(view, mode)}, boundary", case))
-        source.shuffle(found)
-        chosen = sorted(found[:most], key=lambda pair: pair[0], reverse=True)
-        return [self._case(case, number % 2 == 0, origin) for number, (origin, case) in enumerate(chosen)]
-
-    def _case(self, generated: GeneratedCase[Any], raw: bool, origin: str) -> Case:
-        query, body, content_type = _wire(generated)
-        if raw and body is not None:
-            body = _unescaped(body)
-        path = own_path(self.operation)
-        return Case(self.operation, origin, path=path, query=query, body=body, content_type=content_type)
+        # Without a codec, letters are all but surrogates; with one, Hypothesis tries every code point in each
+        # process without a cache, for a second and in 180 MB.
+        for each in (schema.config.generation, schema.config.phases.fuzzing.generation):
+            each.codec = None
+        described = schema["/probe"][OPERATIONS[operation].method]
+        cases = described.as_strategy(generation_mode=mode)
+        yield st.builds(functools.partial(_case, operation), cases, st.booleans())
 
 
-def _origin(view: str, mode: GenerationMode) -> str:
-    return f"schemathesis, {mode.value}, {view} view"
-
-
-def _wire(generated: GeneratedCase[Any]) -> tuple[str, bytes | None, str | None]:
-    """Raw query, body and Content-Type of a case, serialized by schemathesis and requests."""
+def _case(operation: str, generated: GeneratedCase[Any], raw: bool) -> Case:
+    """A case as serialized by schemathesis and requests; with `raw`, letters in JSON are not escaped."""
     prepared = requests.Request(**generated.as_transport_kwargs(base_url=_NOWHERE)).prepare()
     body = prepared.body.encode("utf-8", "surrogatepass") if isinstance(prepared.body, str) else prepared.body
-    content_type = prepared.headers.get("Content-Type")
-    if isinstance(content_type, bytes):
-        content_type = content_type.decode("latin-1")
-    return prepared.path_url.partition("?")[2], body if isinstance(body, bytes) else None, content_type
+    kind = prepared.headers.get("Content-Type")
+    return Case(
+        operation,
+        "",
+        path=own_path(operation),
+        query=prepared.path_url.partition("?")[2],
+        body=_unescaped(body) if raw and isinstance(body, bytes) else body,
+        content_type=kind.decode("latin-1") if isinstance(kind, bytes) else kind,
+    )
 
 
 def _unescaped(body: bytes) -> bytes:

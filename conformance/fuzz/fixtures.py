@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import functools
+import json
+from dataclasses import replace
 from typing import Any
 
 from conformance.checks.side_effects import Watch
 from conformance.checks.snapshots import NotSeen
+from conformance.contract.fields import UNIQUE
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
-from conformance.wire.forms import percent_encoded
+from conformance.judge.oracle.requests import Path
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, unknown_like
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
-from conformance.world.case import Case
 from conformance.world.known_lists import ListFixture
 from conformance.world.run_context import RunContext
 
@@ -27,21 +29,24 @@ PAIRS_REMEDY = "Judge an environment of the server in which each account may hav
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
 #: Owner of a payee -> member of a payout's body -> placeholder for its id in generated bodies.
-STAND_INS = {
+PAYEES = {
     whose: {"beneficiary_id": f"bene_{whose:0>24}", "payout_destination_id": f"dest_{whose:0>24}"}
     for whose in (OWN, SIBLING, FOREIGN, UNKNOWN)
 }
 
 
-def elsewhere(member: str) -> list[str]:
-    """The placeholders for payees that a payout must not reach."""
-    return [stand_ins[member] for whose, stand_ins in STAND_INS.items() if whose != OWN]
+def payee_of(body: bytes | None) -> str:
+    """Owner of the payee in a body with placeholders: OWN, or UNKNOWN if it is not the caller's."""
+    others = (each for whose, ids in PAYEES.items() if whose != OWN for each in ids.values())
+    return UNKNOWN if body is not None and any(other.encode() in body for other in others) else OWN
 
 
-def payees_of(body: bytes | None) -> str:
-    """Owner of the payees in a body with placeholders: OWN, or UNKNOWN if one is not the caller's."""
-    others = (stand_in.encode() for member in STAND_INS[OWN] for stand_in in elsewhere(member))
-    return UNKNOWN if body is not None and any(other in body for other in others) else OWN
+def _exchanged(body: bytes, old: str, new: str) -> bytes:
+    """Replaces a text in JSON, whether its letters are escaped or not."""
+    for escaped in (True, False):
+        before, after = (json.dumps(text, ensure_ascii=escaped)[1:-1] for text in (old, new))
+        body = body.replace(before.encode(), after.encode())
+    return body
 
 
 class OperationFixtures:
@@ -60,8 +65,6 @@ class OperationFixtures:
         self.known: Exchange | None = None
         #: Snapshot that a refusal must not change; None if it is outdated.
         self._watch: Watch | None = None
-        #: Refused requests since that snapshot.
-        self._refusals: list[Exchange] = []
 
     @property
     def fixture(self) -> AccountFixture:
@@ -93,7 +96,7 @@ class OperationFixtures:
 
     def forget_snapshot(self) -> None:
         """Discards the snapshot, as a request was accepted."""
-        self._watch, self._refusals = None, []
+        self._watch = None
 
     def renew(self) -> None:
         """Discards the fixture: the next request gets a new one."""
@@ -125,7 +128,7 @@ class OperationFixtures:
             return None
         operation, body = TRAITS[self.operation].subset_of or self.operation, self.fresh_body()
         if TRAITS[operation].draws_on_funds:
-            body = {**body, **STAND_INS[OWN]}
+            body = {**body, **PAYEES[OWN]}
         pinned: set[str] = set()
         if TRAITS[operation].creates == "payout_destination":
             # The required bank details are not shown (section 2.10): all accepted ones stay.
@@ -139,15 +142,25 @@ class OperationFixtures:
         """Another body that the server accepts, with new unique values."""
         return self.fixture.body(TRAITS[self.operation].subset_of or self.operation)
 
-    def body_of(self, case: Case) -> bytes | None:
-        """The body of a case, placeholders replaced by ids."""
-        body = case.body
-        if body and TRAITS[self.operation].draws_on_funds:
-            for whose, stand_ins in STAND_INS.items():
-                for member, stand_in in stand_ins.items():
-                    if stand_in.encode() in body:
-                        body = body.replace(stand_in.encode(), self._payee_id(member, whose).encode())
-        return body
+    def renewed(self, body: bytes | None) -> tuple[ValidBody | None, bytes | None]:
+        """The valid body and a generated one, both with new unique values in place of used ones, which a
+        server may refuse, and with ids in place of placeholders."""
+        valid = self.valid
+        if valid is None:
+            return None, body
+        fresh, changed = self.fresh_body(), {}
+        for name in sorted(UNIQUE & valid.body.keys() & fresh.keys()):
+            old, new = valid.body[name], fresh[name]
+            if isinstance(old, str) and isinstance(new, str) and old != new:
+                body, changed[name] = body and _exchanged(body, old, new), new
+        if TRAITS[self.operation].draws_on_funds:
+            for whose, placeholders in PAYEES.items():
+                for name, placeholder in placeholders.items():
+                    if whose == OWN:
+                        changed[name] = self._payee_id(name, whose)
+                    if body and placeholder.encode() in body:
+                        body = body.replace(placeholder.encode(), self._payee_id(name, whose).encode())
+        return replace(valid, body={**valid.body, **changed}), body
 
     def _payee_id(self, member: str, whose: str) -> str:
         """Returns the id for a member of a payout's body; the caller's own is that of a payee who is paid."""
@@ -156,9 +169,9 @@ class OperationFixtures:
             return beneficiary_id if member == "beneficiary_id" else destination_id
         return self._id(member.removeprefix("payout_"), whose)
 
-    def ids(self, case: Case) -> dict[str, str]:
-        """The path parameters of a case."""
-        return {name: self._id(name, kind) for name, kind in case.path}
+    def ids(self, path: Path) -> dict[str, str]:
+        """The path parameters for owners of resources."""
+        return {name: self._id(name, kind) for name, kind in path}
 
     def _id(self, name: str, kind: str) -> str:
         if kind.startswith(RAW):
@@ -169,12 +182,12 @@ class OperationFixtures:
         own = str(getattr(self.fixture, name))
         if kind == UNKNOWN:
             return unknown_like(own)
-        return percent_encoded(own, -1) if kind == ENCODED else own
+        return f"{own[:-1]}%{ord(own[-1]):02X}" if kind == ENCODED else own
 
     # ------------------------------------------------------------------ side effects of refusals
 
     def before(self) -> list[Exchange]:
-        """Takes the snapshot that refusals must not change, unless there is one; returns the exchanges."""
+        """Takes the snapshot that a refusal must not change, unless there is one; returns the exchanges."""
         traits = TRAITS[self.operation]
         if self._watch is not None or traits.shared or not (traits.listed_by or traits.changes):
             return []
@@ -187,23 +200,19 @@ class OperationFixtures:
         self._watch.start()
         return list(self._watch.before.looks) if self._watch.before is not None else []
 
-    def refused(self, exchange: Exchange) -> None:
-        """Adds a refusal, which must have changed nothing since `before`."""
-        self._refusals.append(exchange)
-
-    def changed(self) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
-        """The expectation that the refusals changed nothing, the exchanges that it judges, and the second
-        snapshot; None where that cannot be observed."""
-        refusals, self._refusals = self._refusals, []
-        if self._watch is None or not refusals:
+    def after(
+        self, refusal: Exchange, what: str
+    ) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
+        """The expectation that a refusal of `what` changed nothing, the exchanges that it judges, and the
+        second snapshot; None where that cannot be observed."""
+        if self._watch is None:
             return None
         try:
-            self._watch.effect([refusal.call for refusal in refusals])
+            self._watch.effect([refusal.call])
         except NotSeen:
             return None
-        evidence = self._watch.evidence(refusals)
-        what = "a refusal" if len(refusals) == 1 else f"{len(refusals)} refusals"
-        expectation, exchanges = self._watch.expectation(what, evidence, confirmed=False)
+        evidence = self._watch.evidence([refusal])
+        expectation, exchanges = self._watch.expectation(f"a refusal of {what}", evidence, confirmed=False)
         return expectation, exchanges, list(evidence.after.looks)
 
 

@@ -1,0 +1,181 @@
+"""Runs tests by Hypothesis and records their judgements by rule and operation.
+
+Hypothesis draws, shrinks and stores examples. It shrinks failures of each exception type apart, so that each
+rule on each operation has a type of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+from hypothesis.database import DirectoryBasedExampleDatabase
+from hypothesis.errors import Flaky
+
+from conformance.contract.rules import RULES
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import Finding, Inconclusive
+from conformance.judge.invariants import Invariants
+from conformance.judge.ledger import Entry
+from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
+
+#: A rule on an operation.
+Key = tuple[str, str]
+
+
+#: Held while Hypothesis and schemathesis run, but not while an example is performed: lanes take turns in
+#: them, as parts of schemathesis, and of Python before 3.12.2, are not safe in several threads.
+_TURN = threading.Lock()
+
+
+class Broken(AssertionError):
+    """A rule was broken in the running example."""
+
+
+@functools.cache
+def broken(rule: str, operation: str) -> type[Broken]:
+    """The exception type of a rule on an operation."""
+    return type(f"Broken {rule} on {operation}", (Broken,), {})
+
+
+class Stop(BaseException):
+    """Ends a run of Hypothesis at once, for its cause if it has one: Hypothesis would shrink an Exception."""
+
+
+class Examples:
+    """The judgements of the examples of one part, and its end: `seconds` after the start (None: no limit).
+
+    Of several violations of a rule, the last one counts: Hypothesis runs the smallest example last."""
+
+    def __init__(self, run: RunContext, check: str, seconds: float | None = None) -> None:
+        self.run = run
+        self.check = check
+        self.entries: dict[Key, Entry] = {}
+        #: Answers to generated requests by operation and status.
+        self.statuses: Counter[tuple[str, int | None]] = Counter()
+        self._end = None if seconds is None else time.monotonic() + seconds
+        #: Rule and operation -> exchanges of the last example that broke it.
+        self._failed: dict[Key, list[Exchange]] = {}
+        self._example: list[Exchange] = []
+
+    # ------------------------------------------------------------------ the running example
+
+    @contextlib.contextmanager
+    def example(self) -> Iterator[None]:
+        """Runs an example within it. Raises Stop when time is up, and for any exception but a violation."""
+        if self._end is not None and time.monotonic() > self._end and self.statuses:
+            raise Stop
+        self._example = []
+        _TURN.release()
+        try:
+            yield
+        except Broken:
+            raise
+        except Exception as error:
+            raise Stop from error
+        finally:
+            _TURN.acquire()
+
+    def keep(self, *exchanges: Exchange) -> None:
+        """Adds exchanges to the running example."""
+        self._example += exchanges
+
+    def count(self, exchange: Exchange) -> None:
+        """Counts the answer to a generated request."""
+        self.statuses[exchange.operation or "", exchange.status] += 1
+
+    # ------------------------------------------------------------------ judging
+
+    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> None:
+        """Judges exchanges. Raises Broken for a violation."""
+        outcome = expectation.judge(exchanges, self.run.target)
+        if outcome.good is not None and operation in RULES[rule].operations:
+            decisive = [exchanges[at] for at in outcome.shows] or exchanges
+            got = "" if outcome.good else outcome.got
+            self._expect((rule, operation), expectation.expected, got, *decisive)
+
+    def inspect(self, *exchanges: Exchange) -> None:
+        """Judges exchanges by the rules of every response. Raises Broken for a violation."""
+        for exchange in exchanges:
+            # Of its own: the run's has judged the exchange already, among all others.
+            judged = Invariants(self.run.target)
+            judged.inspect(exchange)
+            for key in sorted(judged.broken):
+                violation = judged.tallies[key].violations[0]
+                self._expect(key, violation.expected, violation.got, exchange)
+
+    def _expect(self, key: Key, expected: str, got: str, *exchanges: Exchange) -> None:
+        entry = self.entries.setdefault(key, Entry(*key, self.check, aside=True))
+        if got:
+            entry.violations.clear()
+            self._failed[key] = self._example
+        if not entry.expect(expected, got, *exchanges):
+            raise broken(*key)(entry.violations[0].sentence)
+
+    def findings(self) -> list[Finding]:
+        """One finding for each rule and operation that was judged."""
+        return [self._finding(key, entry) for key, entry in self.entries.items()]
+
+    def _finding(self, key: Key, entry: Entry) -> Finding:
+        finding = entry.finding()
+        numbers = [exchange.number for exchange in self._failed.get(key, ())]
+        finding.exchanges = list(dict.fromkeys([*finding.exchanges, *numbers]))
+        if entry.broken == 1:
+            finding.further.append("it was seen once and did not come again")
+        return finding
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """Runs Hypothesis within it, in turn with other threads; suppresses what it raises for violations.
+
+        Raises Inconclusive, with the findings so far, and errors of the suite.
+        """
+        try:
+            with _TURN:
+                yield
+        except Stop as stop:
+            if isinstance(stop.__cause__, Inconclusive):
+                stop.__cause__.findings += self.findings()
+            if stop.__cause__ is not None:
+                raise stop.__cause__ from None
+        except Exception as error:
+            if not (self._failed and _of_violations(error)):
+                raise
+
+
+def _of_violations(error: BaseException) -> bool:
+    """True for violations: bare, in groups, or as Flaky if they were not reproduced."""
+    if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
+        return all(map(_of_violations, error.exceptions))
+    return isinstance(error, (Broken, Flaky))
+
+
+def seed_of(settings: FuzzSettings, part: str) -> str:
+    """Hypothesis's seed for a part."""
+    return f"{settings.seed} {part}"
+
+
+def settings_of(settings: FuzzSettings, part: str, **more: Any) -> hypothesis.settings:
+    """Hypothesis's settings for a part, independent of profiles."""
+    folder = settings.database
+    return hypothesis.settings(
+        max_examples=settings.cases,
+        deadline=None,
+        database=None if folder is None else DirectoryBasedExampleDatabase(Path(folder) / part),
+        phases=[hypothesis.Phase.reuse, hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        derandomize=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        print_blob=False,
+        report_multiple_bugs=True,
+        verbosity=hypothesis.Verbosity.quiet,
+        **more,
+    )

@@ -1,1 +1,0 @@
-"""Runs Hypothesis within a budget: seeds, example database, shrinking, recorder. Knows no operation."""

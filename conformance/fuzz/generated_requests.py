@@ -1,0 +1,276 @@
+"""Generated requests of one operation, judged by the oracle from the bytes that were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import hypothesis
+from hypothesis import strategies as st
+
+from conformance.contract import json_text
+from conformance.contract.fields import UNIQUE, documented
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
+from conformance.fuzz.engine import Examples, seed_of, settings_of
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free, payee_of
+from conformance.fuzz.generation import generated
+from conformance.fuzz.odd_requests import odd_requests
+from conformance.judge import paging
+from conformance.judge.comparison import MOVING, same, show, shown, was_changed
+from conformance.judge.expectations import Answered, At, Equal, Member
+from conformance.judge.field_values import plain_amount
+from conformance.judge.findings import Finding, Inconclusive
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.ledger import Entry
+from conformance.judge.oracle import OWN, RAW, BodyVerdict, ExpectedAnswer, Known, ValidBody, expect
+from conformance.judge.oracle.keys import accepted_by
+from conformance.wire.grammar import is_odd
+from conformance.wire.messages import Call, Exchange
+from conformance.world.case import FRESH, Case, call_of
+from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
+
+KEY_ACCEPTED = "idempotency.key-accepted"
+
+#: Maximum length of a description.
+LONGEST = 200
+
+
+class Fuzzer:
+    """Sends cases of one operation and judges their answers."""
+
+    def __init__(self, run: RunContext, operation: str, examples: Examples) -> None:
+        self.run = run
+        self.operation = operation
+        self.examples = examples
+        self.fixtures = OperationFixtures(run, operation)
+
+    def perform(self, case: Case) -> None:
+        """Sends a case and judges its answer and, if it must be refused, its side effects. Raises Broken."""
+        call, expected, what = self._request(case)
+        refusable = expected.refusals and Known(case.path).own_path
+        if refusable:
+            self.examples.keep(*self.fixtures.before())
+        exchange = self._send(case, call, what)
+        if exchange is None:
+            return
+        if not exchange.throttled and exchange.status is not None and exchange.status < 500:
+            self._judge(expected, exchange, what)
+            if refusable and exchange.refused:
+                self._judge_unchanged(exchange, what)
+        else:
+            self.fixtures.renew()
+        if not (expected.refusals and exchange.succeeded):
+            # A body that was accepted by mistake may break rules of the answer: one fault, one failure.
+            self.examples.inspect(exchange)
+
+    def _request(self, case: Case) -> tuple[Call, ExpectedAnswer, str]:
+        """The call of a case with new unique values, its expected answer and its description."""
+        valid, body = self.fixtures.renewed(case.body)
+        call = call_of(case, self.fixtures.ids(case.path), body)
+        expected = expect(call, self.run.target, Known(case.path, payee_of(case.body), valid))
+        document = expected.body.document
+        if valid is not None and document is not None and not _unique(valid, document):
+            expected.accepted = None
+        return call, expected, described(case, call, valid)
+
+    def _send(self, case: Case, call: Call, what: str) -> Exchange | None:
+        """Sends a call; None if a front end or router may not find the operation of its odd target."""
+        client = self.fixtures.fixture.client
+        odd = is_odd(call.target)
+        send = self.run.shown if case.there and not odd else self.run.send
+        exchange = send(client, call.but(operation=None) if odd else call, f"a generated request, {what}")
+        self.examples.keep(exchange)
+        if not odd:
+            self.examples.count(exchange)
+            return exchange
+        if not exchange.refused and exchange.method != "GET":
+            # It may have changed any resource.
+            self.fixtures.renew()
+        also = (501,) if TRAITS[self.operation].under_development else ()
+        self.examples.judge("http.no-server-error", self.operation, Answered(what, also=also), exchange)
+        return None
+
+    # ------------------------------------------------------------------ judging
+
+    def _judge(self, expected: ExpectedAnswer, exchange: Exchange, what: str) -> None:
+        judge, operation = self.examples.judge, self.operation
+        if exchange.succeeded:
+            self._update_fixtures(expected)
+        if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
+            passes = expected.passes[0]
+            judge(passes.rule, operation, replace(passes, what=what).expectation, exchange)
+        if (reason := expected.refusal) is not None:
+            judge(reason.rule, operation, reason.expectation, exchange)
+        elif expected.accepted is not None and not self._may_refuse(exchange):
+            key = exchange.call.idempotency_key or ""
+            rule = expected.accepted.rule
+            if exchange.error_code == "invalid_idempotency_key" and accepted_by(key) == KEY_ACCEPTED:
+                rule = KEY_ACCEPTED
+            judge(rule, operation, replace(expected.accepted, what=what).expectation, exchange)
+        if exchange.succeeded and not expected.refusals:
+            self._judge_accepted(expected.body, exchange)
+
+    def _may_refuse(self, exchange: Exchange) -> bool:
+        """True if a refusal may have another reason: a pair is taken, or the account has reached a quota,
+        which refuses the valid request as well."""
+        if TRAITS[self.operation].unique_pair and not pairs_are_free(self.run):
+            return True
+        if not exchange.refused or not TRAITS[self.operation].creates:
+            return False
+        fixture = self.fixtures.fixture
+        again = self.run.send(fixture.client, fixture.call(self.operation), "is the valid request accepted?")
+        self.examples.keep(again)
+        self.fixtures.renew()
+        return again.refused
+
+    def _update_fixtures(self, expected: ExpectedAnswer) -> None:
+        """Discards the snapshot after an accepted request, and the fixture where that is used up."""
+        self.fixtures.forget_snapshot()
+        if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
+            self.fixtures.renew()
+
+    def _judge_unchanged(self, refusal: Exchange, what: str) -> None:
+        seen = self.fixtures.after(refusal, what)
+        if seen is None:
+            return
+        expectation, exchanges, looks = seen
+        self.examples.keep(*looks)
+        if expectation.judge(exchanges).good is False:
+            self.fixtures.renew()
+        self.examples.judge("refusal.changes-nothing", self.operation, expectation, *exchanges)
+        self.examples.inspect(*looks)
+
+    # ------------------------------------------------------------------ answers to accepted requests
+
+    def _judge_accepted(self, verdict: BodyVerdict, exchange: Exchange) -> None:
+        if OPERATIONS[self.operation].is_list:
+            style = self.run.target.array_style
+            for rule, demanded in paging.demanded(self.operation, exchange.call.query, style):
+                self.examples.judge(rule, self.operation, demanded, exchange)
+        elif TRAITS[self.operation].subset_of:
+            self._judge_update(verdict, exchange)
+        elif verdict.document is not None:
+            self._judge_initial(verdict.document, exchange)
+            for name, value in verdict.document.items() if verdict.plain else ():
+                if name in documented(self.operation) and name not in (*HIDDEN_FIELDS, "amount"):
+                    echo = Equal(name, At(name), value, "sent")
+                    self.examples.judge("create.echo", self.operation, echo, exchange)
+
+    def _judge_initial(self, sent: dict[str, Any], exchange: Exchange) -> None:
+        """Judges that a created resource has its initial state and the exact amount."""
+        initial = {} if was_changed(exchange) else TRAITS[self.operation].initial
+        for name, value in initial.items():
+            rule = "create.server-owned" if name in sent else "create.initial-state"
+            self.examples.judge(rule, self.operation, Equal(name, At(name), value), exchange)
+        if plain_amount(amount := sent.get("amount")):
+            exact = Equal("amount", At("amount"), str(amount), "amount")
+            self.examples.judge("create.amount-exact", self.operation, exact, exchange)
+
+    def _judge_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
+        before, sent = self.fixtures.known, verdict.document
+        self.fixtures.learn(exchange)
+        if before is None or not isinstance(exchange.document, dict) or sent is None:
+            return
+        for name in documented(self.operation):
+            if name in sent:
+                if verdict.plain:
+                    changed = Equal(f"after the update: {name}", At(name), sent[name], "sent")
+                    self.examples.judge("beneficiary.update", self.operation, changed, exchange)
+            elif name not in MOVING:
+                stays = Member(f"as before the update ({shown(before.get(name))})", name, At(name, of=1))
+                self.examples.judge("beneficiary.update", self.operation, stays, exchange, before)
+
+
+def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:
+    """True if no unique value of a document can be in use: each has that of the valid body in it."""
+    return all(
+        isinstance(document[name], str) and str(valid.body.get(name, "\n")) in document[name]
+        for name in UNIQUE & document.keys()
+    )
+
+
+# ---------------------------------------------------------------------- descriptions
+
+
+def described(case: Case, call: Call, valid: ValidBody | None) -> str:
+    """Describes what a request changes in the valid one, with fields and values."""
+    changes = []
+    for name, kind in case.path:
+        if kind != OWN:
+            text = show(kind.removeprefix(RAW)) if kind.startswith(RAW) else f"({kind})"
+            changes.append(f"`{name}` {text}")
+    for parameter in call.query.split("&") if call.query else ():
+        name, _, value = parameter.partition("=")
+        changes.append(f"`{name}` {show(value)}")
+    if case.key is None:
+        changes.append("no Idempotency-Key")
+    elif case.key != FRESH:
+        changes.append(f"Idempotency-Key {show(case.key)}")
+    if valid is not None:
+        if call.content_type != "application/json":
+            changes.append(f"Content-Type {show(call.content_type)}")
+        changes += _of_body(call.body or b"", valid)
+    text = ", ".join(changes) or "the valid request"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _of_body(body: bytes, valid: ValidBody) -> Iterator[str]:
+    try:
+        document = json_text.load(body.decode("utf-8"))
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        yield f"body {show(body.decode('utf-8', 'backslashreplace')) if body else '(empty)'}"
+        return
+    for name, value in document.items():
+        if name not in valid.body or not same(value, valid.body[name]):
+            yield f"`{name}` {show(value)}"
+    for name in valid.body if not TRAITS[valid.operation].subset_of else ():
+        if name not in document:
+            yield f"without `{name}`"
+
+
+# ---------------------------------------------------------------------- the part
+
+
+def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
+    """Fuzzes one operation and returns a finding for each judged rule.
+
+    Raises Inconclusive when the server refuses to create the fixtures.
+    """
+    part = f"fuzz {operation}"
+    examples = Examples(run, check, settings.share())
+    fuzzer = Fuzzer(run, operation, examples)
+    valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
+    with examples.recording():
+        cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))
+
+        @settings_of(settings, part)
+        @hypothesis.seed(seed_of(settings, part))
+        @hypothesis.given(cases)
+        def answers_are_right(case: Case) -> None:
+            with examples.example():
+                fuzzer.perform(case)
+
+        answers_are_right()
+    return [*examples.findings(), *_unreached(examples, operation)]
+
+
+def _unreached(examples: Examples, operation: str) -> list[Finding]:
+    """An inconclusive finding if no generated request was accepted: then only validation was tested."""
+    statuses = examples.statuses
+    if any(status is not None and 200 <= status < 300 for _, status in statuses):
+        return []
+    answers = ", ".join(f"{count} x {status or 'no answer'}" for (_, status), count in statuses.most_common())
+    reason = (
+        f"no generated {operation} was accepted ({answers or 'none was sent'}), "
+        "so nothing behind its checks was tested"
+    )
+    remedy = SAMPLE_REMEDIES.get(operation, "")
+    if TRAITS[operation].unique_pair and not pairs_are_free(examples.run):
+        remedy = PAIRS_REMEDY
+    entry = Entry("http.success-json", operation, examples.check)
+    return [entry.finding(Inconclusive(reason, remedy))]

@@ -1,0 +1,199 @@
+"""Generated requests of one operation, on conforming and faulty servers in this process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.contract.operations import OPERATIONS
+from conformance.fuzz import load_tests
+from conformance.fuzz.engine import Examples
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.generated_requests import Fuzzer
+from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
+from conformance.judge.findings import Verdict
+from conformance.judge.oracle import own_path
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.refusals import Refusal
+from conformance.wire.messages import to_json
+from conformance.world.case import Case
+from conformance.world.run_context import RunContext
+from tests.support.mistakes import Closed
+from tests.support.runs import broken, run_on
+from tests.variants.catalogue import VARIANTS
+from tests.variants.choice import compose
+from tests.variants.demands import UniqueLabels, UniqueNames
+from tests.variants.judging import judge
+from tests.variants.replicas import ReadsBehind
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+
+def settings(seed: int = 1, **more: Any) -> FuzzSettings:
+    return FuzzSettings(seed=seed, **{"examples": 20, **more})
+
+
+def fuzzer(run: RunContext, operation: str) -> Fuzzer:
+    return Fuzzer(run, operation, Examples(run, "test"))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_false_alarm_and_every_operation_reached(run: RunContext, operation: str) -> None:
+    findings = schema_fuzzing(run, operation, settings())
+    assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
+    assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
+    assert not [exchange for exchange in run.record.values() if exchange.status == 401]
+    assert sum(finding.probes for finding in findings) > 10
+
+
+# ---------------------------------------------------------------------- faulty servers
+
+
+class LongTexts(Behaviour):
+    def length(self, ctx: Any, value: str) -> int:
+        return 0
+
+
+class NegativeAmounts(Behaviour):
+    def check_amount(self, ctx: Any, field: Any, value: str) -> None:
+        if not value.startswith("-"):
+            super().check_amount(ctx, field, value)
+
+
+class NoNul(Behaviour):
+    def check_characters(self, ctx: Any, field: Any, value: str) -> None:
+        if "\x00" in value:
+            raise MemoryError("a database that cannot store it")
+        super().check_characters(ctx, field, value)
+
+
+class WantsTitles(Behaviour):
+    def check_together(self, ctx: Any) -> None:
+        if ctx.operation == "createBeneficiary" and "title" not in ctx.values:
+            raise Refusal("invalid_field", "title is required.", "title", "missing_field")
+        super().check_together(ctx)
+
+
+class AlwaysTwice(Behaviour):
+    """Creates a resource before it refuses the request."""
+
+    def create(self, ctx: Any) -> None:
+        super().create(ctx)
+        if ctx.operation == "createVirtualAccount" and ctx.values.get("currency") is None:
+            raise Refusal("invalid_field", "currency is required.", "currency", "missing_field")
+
+    def check_present(self, ctx: Any, field: Any) -> None:
+        if not (ctx.operation == "createVirtualAccount" and field.name == "currency"):
+            super().check_present(ctx, field)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "operation", "rule", "words"),
+    [
+        (LongTexts, "createAccount", "fields.max-length", "name of 256 characters (at most 255)"),
+        (NegativeAmounts, "createPayin", "fields.payin-amount-positive", 'amount "-0": a refusal'),
+        (NoNul, "createVirtualAccount", "http.no-server-error", '`currency` "\\u0000"'),
+        (WantsTitles, "createBeneficiary", "fields.accepts-valid", "without `title`"),
+        (AlwaysTwice, "createVirtualAccount", "refusal.changes-nothing", 'a refusal of `label` "0"'),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_finds_and_tells_field_and_value(
+    behaviour: type[Behaviour], operation: str, rule: str, words: str
+) -> None:
+    run = run_on(behaviour())
+    finding = broken(schema_fuzzing(run, operation, settings(2, examples=200)))[rule]
+    assert words in finding.summary
+    assert len(finding.exchanges) <= 3, "the smallest example"
+
+
+def test_same_seed_same_example() -> None:
+    def told(seed: int) -> str:
+        return broken(schema_fuzzing(run_on(NoNul()), "createVirtualAccount", settings(seed, examples=200)))[
+            "http.no-server-error"
+        ].summary
+
+    assert told(2) == told(2)
+
+
+# ---------------------------------------------------------------------- conforming servers
+
+
+class ReadsSoon(ReadsBehind):
+    """Answers 404 to reads of a resource for 100 ms after its creation."""
+
+    reads_behind = 100_000
+
+
+@pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])
+def test_late_reads_are_waited_for(operation: str) -> None:
+    findings = schema_fuzzing(run_on(compose(ReadsSoon)), operation, settings())
+    assert not [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
+
+
+def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
+    vetted = next(variant for variant in VARIANTS if variant.name == "vetted payees")
+    judged = judge(vetted, explored=[("test_fuzz.test_schema_fuzzing", "createPayout")], settings=settings())
+    assert judged.inconclusive == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "behaviour"), [("createAccount", UniqueNames), ("createVirtualAccount", UniqueLabels)]
+)
+def test_a_server_may_refuse_a_value_that_comes_again(operation: str, behaviour: type[Behaviour]) -> None:
+    run = run_on(behaviour())
+    assert not broken(schema_fuzzing(run, operation, settings(examples=100)))
+    one = fuzzer(run, operation)
+    sample = one.fixtures.valid
+    assert sample is not None
+    twice = Case(operation, "", path=own_path(operation), body=to_json(sample.body))
+    one.perform(twice)
+    one.perform(twice)
+    sent = [each for each in run.record.values() if "the valid request" in each.purpose][-2:]
+    assert [exchange.succeeded for exchange in sent] == [True, True]
+    assert sent[0].request_body != sent[1].request_body
+
+
+def test_changes_through_an_odd_target_are_not_expected() -> None:
+    one = fuzzer(run_on(), "updateBeneficiary")
+    plain = Case("updateBeneficiary", "", path=own_path("updateBeneficiary"), body=b'{"title": "Dr"}')
+    one.perform(plain)
+    one.perform(replace(plain, query="x={}", body=b'{"email": "eve@example.com"}'))
+    one.perform(replace(plain, body=b'{"title": "Mr"}'))
+    assert list(one.run.record.values())[-1].succeeded
+
+
+# ---------------------------------------------------------------------- what is not judged
+
+
+def test_operation_that_is_never_accepted_is_inconclusive() -> None:
+    findings = schema_fuzzing(run_on(Closed("createPayin")), "createPayin", settings())
+    unreached = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
+    assert [finding.rule for finding in unreached] == ["http.success-json"]
+    assert "no generated createPayin was accepted" in unreached[0].summary
+
+
+def test_absent_operation_is_not_applicable() -> None:
+    run = run_on(payins=False)
+    findings = schema_fuzzing(run, "createPayin", settings())
+    assert {finding.verdict for finding in findings} == {Verdict.NOT_APPLICABLE}
+    assert run.sent == 0
+
+
+def test_server_without_accounts_is_inconclusive() -> None:
+    findings = schema_fuzzing(run_on(Closed("createAccount")), "createWallet", settings())
+    assert {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
+
+
+def test_time_is_shared_by_parts_and_workers_and_kept() -> None:
+    load_tests()
+    parts = sum(len(exploration.parts) for exploration in EXPLORATIONS.values())
+    assert settings().share() is None
+    assert settings(seconds=60.0, workers=2).share() == pytest.approx(120 / parts)
+    assert FuzzSettings(1, seconds=60.0).cases > 100_000
+    assert FuzzSettings(1, examples=5, seconds=60.0).cases == 5
+    run = run_on()
+    schema_fuzzing(run, "listWallets", FuzzSettings(1, seconds=0.0))
+    assert len(run.record) < 20

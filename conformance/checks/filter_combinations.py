@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import (
@@ -14,8 +14,7 @@ from conformance.checks.list_judging import (
     judge_whole,
     usable_page,
 )
-from conformance.judge.expectations import predicate
-from conformance.judge.paging import count_of_pages, echoes, keeps_what_fits, number_is, total_of_walk
+from conformance.judge.paging import count_of_pages, keeps_what_fits, number_is
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Page, Parameters, Walk, page_of, pages_of, query, walk
@@ -100,8 +99,9 @@ def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: st
     exchange = lists.looked(exchange, lambda answer: _total(answer) in (None, len(lists.kept(filters))))
     lists.judge(COMBINE, exchange, [], what, part=True)
     # Elements that the run does not know may have the status.
-    if page_of(exchange) is not None and _total(lists.unfiltered) == len(lists.ids):
-        ctx.judge(COMBINE, number_is(what, "total", len(lists.kept(filters))), exchange)
+    page = page_of(exchange)
+    if page is not None and _total(lists.unfiltered) == len(lists.ids):
+        ctx.expect(COMBINE, *number_is(what, page, "total", len(lists.kept(filters))))
 
 
 def _total(exchange: Exchange) -> int | None:
@@ -115,9 +115,8 @@ def past_the_last(ctx: CheckContext, done: Walk, filters: Parameters) -> None:
     what = "the page past the last between two dates"
     number = pages_of(len(set(done.ids)), done.size) + 1
     exchange = ctx.send(done.pages[0].exchange.call.with_query(query(number, done.size, filters)), what)
-    if usable_page(ctx, COMBINE, exchange, what, refusable=True) is not None:
-        total = total_of_walk(f"{what}: total {len(set(done.ids))}")
-        ctx.judge(COMBINE, total, exchange, *done.page_exchanges)
+    if page := usable_page(ctx, COMBINE, exchange, what, refusable=True):
+        ctx.expect(COMBINE, *number_is(what, page, "total", len(set(done.ids))), *done.page_exchanges)
         judge_by_query(ctx, exchange, "list.echo")
 
 
@@ -141,33 +140,28 @@ def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Wal
     if not kept or not judge_whole(ctx, COMBINE, done, kept, what):
         return None
     sentence = f"{what}: none but the {len(kept)} elements that fit"
-    fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
-    ctx.judge(COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
+    ctx.expect(
+        COMBINE,
+        *keeps_what_fits(sentence, lists.unfiltered, done.page_exchanges, lists.ids, only_leaves_out=True),
+    )
     shown = [item for page in done.pages for item in page.items]
     compared(ctx, shown, lists.list_fixture.created, done.page_exchanges)
     known = len(set(done.ids)) == len(kept)
     if known:
         judge_totals(ctx, COMBINE, done.pages, len(kept), what)
     for number, found in enumerate(done.pages, 1):
-        ctx.judge("list.echo", echoes(what, "page", number), found.exchange)
-        ctx.judge("list.echo", echoes(what, "size", size), found.exchange)
-        ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
+        ctx.expect("list.echo", *number_is(what, found, "page", number))
+        ctx.expect("list.echo", *number_is(what, found, "size", size))
+        ctx.expect("list.pages", *count_of_pages(what, found, size))
         # Only the number of pages without filters is surely a defect of the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
         if known and found.pages is not None and right != unfiltered:
             sentence = f"{what}: pages {right}, as many as the {len(kept)} elements fill"
-            ctx.judge(COMBINE, not_pages_of_all(sentence, pages=unfiltered), found.exchange)
+            own = found.size and pages_of(found.total or 0, found.size) == unfiltered
+            wrong = found.pages == unfiltered and not own
+            got = f"pages {unfiltered}, which is those of all elements" if wrong else ""
+            ctx.expect(COMBINE, sentence, got, found.exchange)
     return None if done.cut else done
-
-
-@predicate
-def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
-    """A filtered list does not have `pages`, the number of pages without its filters, unless its own total
-    fills them: on the server of a replay more elements may match."""
-    page = page_of(exchanges[0])
-    if page is None or page.pages != pages or (page.size and pages_of(page.total or 0, page.size) == pages):
-        return ""
-    return f"pages {pages}, which is those of all elements"
 
 
 def no_period(ctx: CheckContext, lists: Filtered) -> None:

@@ -13,11 +13,10 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import response_schema
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.contract.traits import traits_of
-from conformance.judge import paging
+from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, objects, same, same_instant, show
-from conformance.judge.expectations import Accepted, CannotTell, Expectation, RefusedOrIgnored, predicate
 from conformance.judge.findings import Inconclusive
-from conformance.judge.paging import Listed, keeps_what_fits
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.queries import keeps
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import (
@@ -94,23 +93,24 @@ def usable_page(
         reason = f"{what} was answered {exchange.described()}, not with a page"
         ctx.skip_judgement(rule, reason, exchange, cause="list.envelope")
     elif found is None:
-        ctx.judge(rule, RefusedOrIgnored(what) if refusable else Accepted(what), exchange)
+        judged = outcomes.refused_or_ignored if refusable else outcomes.accepted
+        ctx.expect(rule, *judged(what, exchange))
     return found
 
 
 def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool = True) -> None:
     """Judges list.size-range on the answer to a size out of it; `filled`: the page has elements to show."""
     rule, expected = "list.size-range", f"{what}: a refusal (4xx), or a page of a size from 1 to {MAX_SIZE}"
-    if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
-        ctx.judge(rule, paging.size_in_range(expected, filled=filled), exchange)
+    if page := usable_page(ctx, rule, exchange, what, refusable=True):
+        ctx.expect(rule, *paging.size_in_range(expected, page, filled=filled))
 
 
 def judge_by_query(ctx: CheckContext, exchange: Exchange, *rules: str) -> None:
     """Judges a page by those of these rules that follow from its query alone."""
     style = ctx.target.array_style
-    for rule, demanded in paging.demanded(ctx.operation.id, exchange.call.query, style):
+    for rule, judgement in paging.demanded(ctx.operation.id, exchange, style):
         if rule in rules:
-            ctx.judge(rule, demanded, exchange)
+            ctx.expect(rule, *judgement)
 
 
 # ---------------------------------------------------------------------- walks
@@ -126,22 +126,18 @@ def judge_whole(ctx: CheckContext, rule: str, done: Walk, expected: Collection[s
         return False
     missing = [identifier for identifier in expected if identifier not in set(done.ids)]
     ids = [identifier for identifier in expected if not done.cut or identifier not in missing]
-    good = ctx.judge(rule, Listed(what, ids, once=True), *done.page_exchanges)
+    good = ctx.expect(rule, *paging.listed(what, ids, done.page_exchanges, once=True))
     if good and not done.cut:
-        full = paging.full_pages(f"{what}: {done.size} elements on each page but the last", size=done.size)
-        good = ctx.judge(rule, full, *done.page_exchanges)
+        good = ctx.expect(rule, *paging.full_pages(what, done.pages, done.size))
     return good
 
 
 def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int, what: str) -> None:
     """Judges that every page shows a total of `count`, up to the first that does not."""
     walked = len({identifier for found in read for identifier in found.ids}) == count
-    expected = paging.number_is(what, "total", count)
-    if walked:
-        expected = paging.total_of_walk(f"{what}: total {count}, as many as there are")
     others = [found.exchange for found in read] if walked else []
     for found in read:
-        good = ctx.judge(rule, expected, found.exchange, *others)
+        good = ctx.expect(rule, *paging.number_is(what, found, "total", count), *others)
         if not good and found.total is not None:
             return
 
@@ -202,11 +198,10 @@ def compared(
     for name, answered, shown, origin in differences:
         if name not in seen:
             seen.add(name)
-            sentence = f"{name} of each element as its create answered it: {show(answered)}"
             page = next(
                 (exchange for exchange in exchanges if shown in _shown(exchange, origin, name)), exchanges[0]
             )
-            ctx.judge("list.complete", shown_as_created(sentence, name=name), page, origin)
+            ctx.expect("list.complete", *shown_as_created("each element", name, page, origin))
 
 
 def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
@@ -215,19 +210,15 @@ def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
     return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
 
 
-@predicate
-def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
-    """A page, first, or one of those that follow, shows a member of an element as its create, second,
-    answered or sent it."""
-    page, origin, *further = exchanges
-    shown = [value for each in (page, *further) for value in _shown(each, origin, name)]
-    if not shown:
-        raise CannotTell("the list does not show what was created")
-    alike = same(shown[0], origin.get(name)) or (
-        name == "created" and same_instant(shown[0], origin.get(name))
-    )
-    sent = origin.call.document
-    return "" if alike or (name in sent and same(shown[0], sent[name])) else show(shown[0])
+def shown_as_created(what: str, name: str, page: Exchange, origin: Exchange) -> Judgement:
+    """A page shows a member of an element as its create answered or sent it."""
+    answered, values, sent = origin.get(name), _shown(page, origin, name), origin.call.document
+    expected = f"{name} of {what} as its create answered it: {show(answered)}"
+    if not values:
+        return expected, Unclear("the list does not show what was created"), page, origin
+    good = same(values[0], answered) or (name == "created" and same_instant(values[0], answered))
+    good = good or (name in sent and same(values[0], sent[name]))
+    return expected, "" if good else show(values[0]), page, origin
 
 
 # ---------------------------------------------------------------------- filters
@@ -310,15 +301,17 @@ class Filtered:
         change; returns the judged page. `part`: it need not show all of them. list.complete judges others."""
         of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
         sentence = f"{what}: none but {of}" if part and expected else f"{what}: {of}"
-        fitting = keeps_what_fits(sentence, ids=sorted(self.ids), only_leaves_out=part)
-        exchange = self.looked(exchange, lambda answer: holds(fitting, self.unfiltered, answer))
+
+        def fitting(answer: Exchange) -> Judgement:
+            return paging.keeps_what_fits(sentence, self.unfiltered, [answer], self.ids, only_leaves_out=part)
+
+        exchange = self.looked(exchange, lambda answer: outcomes.good(fitting(answer)))
         found = usable_page(self.ctx, rule, exchange, what)
         if found is None:
             return None
-        self.ctx.judge(rule, fitting, self.unfiltered, exchange)
+        self.ctx.expect(rule, *fitting(exchange))
         if "list.complete" in self.ctx.rules:
-            own = self.list_fixture.expectation(what, found.ids)
-            self.ctx.judge("list.complete", own, exchange)
+            self.ctx.expect("list.complete", *self.list_fixture.only_own(what, [exchange]))
         return found
 
     def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
@@ -381,11 +374,6 @@ def _difference(*kept: set[str]) -> int:
     apart = sum(not left <= other for left, other in itertools.permutations(kept, 2))
     shared = sum(bool(left & other) for left, other in itertools.combinations(kept, 2))
     return 3 * apart + shared + bool(set.intersection(*kept))
-
-
-def holds(expectation: Expectation, *exchanges: Exchange) -> bool:
-    """True unless an expectation is known not to hold."""
-    return expectation.judge(exchanges).good is not False
 
 
 def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from conformance.contract.new_resources import stated
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import MOVING, document
-from conformance.judge.paging import Listed
+from conformance.judge.paging import listed
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
 from conformance.world.account import call, identifier
@@ -147,7 +147,7 @@ def test_lists_after_a_while(ctx: CheckContext) -> None:
     what = "one of several reads of a list, long after its last element was created"
     for answer in _looks(ctx, request, what):
         if ctx.accepted("list.complete", what, answer):
-            ctx.judge("list.complete", Listed(what, list(made)), answer)
+            ctx.expect("list.complete", *listed(what, list(made), [answer]))
 
 
 def _grown(ctx: CheckContext) -> tuple[Call, dict[str, Exchange]]:

@@ -24,8 +24,8 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
-    Listed,
     count_of_pages,
+    listed,
     no_items,
     no_repeats,
     none_in_common,
@@ -79,8 +79,8 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         )
     else:
         known = [*list_fixture.created, *list_fixture.known]
-        ctx.judge("list.complete", Listed("all that is known to be there", known), *exchanges)
-    ctx.judge("list.complete", list_fixture.expectation("the list", shown), *exchanges)
+        ctx.expect("list.complete", *listed("all that is known to be there", known, exchanges))
+    ctx.expect("list.complete", *list_fixture.only_own("the list", exchanges))
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.expect(rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges))
@@ -131,15 +131,11 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         ]
         shown |= {identifier for end in ends if (page := page_of(end)) for identifier in page.ids}
     else:
-        still = Listed(f"{what}: all that it showed before", before.ids)
-        ctx.judge("list.complete", still, *after.page_exchanges)
+        still = f"{what}: all that it showed before"
+        ctx.expect("list.complete", *listed(still, before.ids, after.page_exchanges))
     if created.get("id") in shown or not after.cut:
-        ctx.judge(
-            "list.complete",
-            Listed(f"{what}: that account in it", [identifier(created)]),
-            *after.page_exchanges,
-            *ends,
-        )
+        shows = f"{what}: that account in it"
+        ctx.expect("list.complete", *listed(shows, [identifier(created)], [*after.page_exchanges, *ends]))
     else:
         ctx.skip_judgement(
             "list.complete", "the new account is neither on the first pages nor on the last two", created
@@ -170,12 +166,12 @@ def test_accounts_in_use_are_listed(ctx: CheckContext) -> None:
         other = call("listAccounts", {"customer_id": primary.other_customer_id})
         _judge_other(ctx, other.with_query(read.pages[-1].exchange.call.query), read.pages[-1])
     for page in read.pages:
-        ctx.judge("list.walk", no_repeats("a page of the accounts: none of them twice"), page.exchange)
+        ctx.expect("list.walk", *no_repeats("a page of the accounts: none of them twice", page))
     if read.cut and not set(used) <= set(read.ids):
         reason = f"{len(read.pages)} pages of more were read; not all accounts in use were on them"
         ctx.skip_judgement("list.complete", reason, *read.exchanges[:1])
     else:
-        ctx.judge("list.complete", Listed("the accounts in use", used), *read.page_exchanges)
+        ctx.expect("list.complete", *listed("the accounts in use", used, read.page_exchanges))
 
 
 def _judge_other(ctx: CheckContext, request: Call, page: Page) -> None:
@@ -183,8 +179,8 @@ def _judge_other(ctx: CheckContext, request: Call, page: Page) -> None:
     pages by their queries alone."""
     what = "another customer's list, right after the first one's"
     exchange = ctx.send(request, what)
-    if page_of(exchange) is not None:
-        ctx.judge("list.complete", none_in_common(f"{what}: none of its accounts"), exchange, page.exchange)
+    if other := page_of(exchange):
+        ctx.expect("list.complete", *none_in_common(f"{what}: none of its accounts", other, page))
 
 
 @check(
@@ -238,11 +234,10 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             expected = list(made)
             if filters and not made.keys() <= set(found.ids):
                 expected = _active_ones(ctx, listing, made)
-            ctx.judge("list.complete", Listed(what, expected), exchange)
+            ctx.expect("list.complete", *listed(what, expected, [exchange]))
             judge_single_page(ctx, found, what)
             judge_by_query(ctx, exchange, "list.pages")
-            own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
-            ctx.judge("list.complete", own, exchange)
+            ctx.expect("list.complete", *only_own(ctx.run, ctx.operation.id, what, [exchange], made))
     ctx.observe_delay("when does a new element show?")
     if "beneficiary_id" in ctx.operation.path_parameters:
         _judge_changed(ctx, fixture, made, "updateBeneficiary", "changed")
@@ -276,7 +271,7 @@ def _judge_changed(
         functools.partial(shows_all, made),
     )
     if (page := page_of(exchange)) is not None:
-        ctx.judge("list.complete", Listed(what, list(made), once=True), exchange)
+        ctx.expect("list.complete", *listed(what, list(made), [exchange], once=True))
         judge_single_page(ctx, page, what)
     if TRAITS[operation].disables:
         # Destinations have a status of their own, which the filter must use.
@@ -292,10 +287,10 @@ def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) ->
         if exchange.succeeded and exchange.get("items") is not MISSING:
             ctx.equal("list.empty", f"{what}: items", exchange.get("items"), [], exchange)
         return
-    ctx.judge("list.empty", no_items(f"{what}: no items"), exchange)
-    ctx.judge("list.empty", number_is(what, "total", 0), exchange)
+    ctx.expect("list.empty", *no_items(f"{what}: no items", found))
+    ctx.expect("list.empty", *number_is(what, found, "total", 0))
     if not found.items:
-        ctx.judge("list.pages", count_of_pages(what, size, 0), exchange)
+        ctx.expect("list.pages", *count_of_pages(what, found, size, 0))
         ctx.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)
 
 

@@ -8,14 +8,14 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import (
     active,
-    holds,
     judge_by_query,
     judge_size,
     steady,
     stocked,
     usable_page,
 )
-from conformance.judge import paging, queries
+from conformance.judge import outcomes, paging, queries
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk
 
@@ -125,18 +125,18 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
 
     rule = "list.page-beyond"
     for what, exchange, done in steady(ctx, list_fixture.call, read):
-        if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
+        if page := usable_page(ctx, rule, exchange, what, refusable=True):
             if _grown_to(ctx, list_fixture.call, exchange):
                 continue
             # A number that overflows may be treated as invalid and answered as another page.
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
             expected = f"{what}: no items, or a refusal (4xx)"
-            ctx.judge(rule, paging.no_items(expected, numbers=numbers, refusable=True), exchange)
-            if exchange.succeeded and what in _NEAR:
+            ctx.expect(rule, *paging.no_items(expected, page, numbers))
+            if what in _NEAR:
                 _judge_numbers(ctx, exchange, what, done)
-            elif exchange.succeeded and what == _FAR:
+            elif what == _FAR:
                 # The only page of a size from 11 to 49 on which the size must be shown.
-                ctx.judge("list.echo", paging.echoes(what, "size", 16), exchange)
+                ctx.expect("list.echo", *paging.number_is(what, page, "size", 16))
         if what in ("page 1 past the last of size 10", "page=4294967297"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
             ctx.observe("list.out-of-range", what, answer, exchange)
@@ -148,18 +148,20 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
     judge_by_query(ctx, exchange, "list.echo")
     size = queries.read(exchange.call.query).number("size")
     if size is not None and done.pages:
-        known = pages_of(max(len(set(done.ids)), done.total or 0), size)
-        others_add = ctx.operation.traits.others_add
-        sentence = f"{what}: pages {known}" + (" or more" if others_add else "")
-        fitting = paging.pages_of_walk(sentence, size=size, growing=others_add)
+        growing = ctx.operation.traits.others_add
+
+        def fitting(answer: Exchange) -> Judgement:
+            page = page_of(answer)
+            if page is None:
+                return what, Unclear(f"{what} was answered {answer.described()}"), answer
+            return paging.pages_of_walk(what, page, done.pages, size, growing=growing)
+
         # Another replica may count a new account a moment later.
         counted = itertools.chain(
             [exchange], map(ctx.send, itertools.repeat(exchange.call), itertools.repeat(what))
         )
-        exchange = ctx.eventually(
-            lambda: next(counted), lambda answer: holds(fitting, answer, *done.page_exchanges)
-        )
-        ctx.judge("list.pages", fitting, exchange, *done.page_exchanges)
+        exchange = ctx.eventually(lambda: next(counted), lambda answer: outcomes.good(fitting(answer)))
+        ctx.expect("list.pages", *fitting(exchange))
     judge_by_query(ctx, exchange, "list.pages")
 
 
@@ -188,10 +190,10 @@ def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, 
     found = usable_page(ctx, rule, exchange, what, refusable=True)
     if found is None:
         return
-    good = ctx.judge(rule, paging.page_from_one(expected), exchange)
-    if good and valid and page_of(valid) is not None:
+    good = ctx.expect(rule, *paging.page_from_one(expected, found))
+    if good and valid and (other := page_of(valid)):
         sentence = f"{what}, answered as page {found.page}: its items"
-        ctx.judge(rule, paging.same_elements(sentence), exchange, valid)
+        ctx.expect(rule, *paging.same_elements(sentence, found, other))
 
 
 def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:

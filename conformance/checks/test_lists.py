@@ -21,7 +21,6 @@ from conformance.checks.list_judging import (
 from conformance.judge import paging
 from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive
-from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
     DEFAULT_SIZE,
@@ -98,7 +97,7 @@ def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[in
     _judge_walks(ctx, reading, reading)
     _judge_numbers(ctx, reading)
     walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
-    ctx.judge("list.complete", Listed("what was created", list(list_fixture.created)), *walked)
+    ctx.expect("list.complete", *paging.listed("what was created", list(list_fixture.created), walked))
     items = [item for exchange in reading.walks[0].page_exchanges for item in objects(exchange.get("items"))]
     compared(ctx, items, list_fixture.created, reading.walks[0].page_exchanges)
 
@@ -115,8 +114,8 @@ def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
         what = f"pages of size {done.size}"
         valid = judge_whole(ctx, "list.walk", done, known, what)
         if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
-            order = paging.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
-            ctx.judge("list.stable", order, *first.page_exchanges, *done.page_exchanges)
+            sentence = f"{what}: the order that size {MAX_SIZE} shows"
+            ctx.expect("list.stable", *paging.same_order(sentence, first.pages, done.pages))
         if not any(walk.cut for walk in reading.walks):
             judge_totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
@@ -124,9 +123,7 @@ def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
         found = usable_page(ctx, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
         if found is not None and reading.in_order and (part or not first.cut):
-            sentence = f"{what}: the {len(part)} elements that follow those of page {number - 1}"
-            follows = paging.part_of_walk(sentence, number=number, size=size)
-            ctx.judge("list.walk", follows, exchange, *first.page_exchanges)
+            ctx.expect("list.walk", *paging.part_of_walk(what, found, first.pages, number, size))
 
 
 def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
@@ -138,31 +135,24 @@ def _judge_grown(ctx: CheckContext, reading: PageReading, earlier: PageReading) 
         return
     for done in reading.walks[1:]:
         if done.broken is None and not done.cut and not first.cut:
-            still = Listed(f"pages of size {done.size}: what those of size {first.size} showed", first.ids)
-            ctx.judge("list.walk", still, *done.page_exchanges)
-    exchanges = [exchange for done in reading.walks for exchange in done.page_exchanges]
-    exchanges += [exchange for _, _, exchange in reading.samples]
-    ctx.judge(
-        "list.walk",
-        paging.one_total("a list that others add to: a total that no page changes"),
-        *earlier.walks[0].page_exchanges[:1],
-        *exchanges,
-    )
+            what = f"pages of size {done.size}: what those of size {first.size} showed"
+            ctx.expect("list.walk", *paging.listed(what, first.ids, done.page_exchanges))
+    pages = [page for done in reading.walks for page in done.pages]
+    pages += [page for _, _, exchange in reading.samples if (page := page_of(exchange))]
+    what = "a list that others add to: a total that no page changes"
+    ctx.expect("list.walk", *paging.one_total(what, earlier.walks[0].pages[0], pages))
 
 
 def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
     """Judges list.echo and list.pages on each page."""
     count = None if reading.walks[0].cut or reading.grew else len(reading.known) or None
-    read = [
-        (done.size, number, exchange)
-        for done in reading.walks
-        for number, exchange in enumerate(done.page_exchanges, 1)
+    read = [(done.size, number, page) for done in reading.walks for number, page in enumerate(done.pages, 1)]
+    read += [
+        (size, number, page) for size, number, exchange in reading.samples if (page := page_of(exchange))
     ]
-    samples = [sample for sample in reading.samples if page_of(sample[2]) is not None]
-    for size, number, exchange in [*read, *samples]:
-        judge_by_query(ctx, exchange, "list.echo")
-        counted = paging.count_of_pages(f"page {number} of size {size}", size, count)
-        ctx.judge("list.pages", counted, exchange)
+    for size, number, page in read:
+        judge_by_query(ctx, page.exchange, "list.echo")
+        ctx.expect("list.pages", *paging.count_of_pages(f"page {number} of size {size}", page, size, count))
 
 
 @check("list.defaults", "list.pages")
@@ -229,9 +219,9 @@ def _judge_defaults(
                 "list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo"
             )
         else:
-            ctx.judge("list.defaults", paging.number_is(what, name, wanted), found.exchange, *before)
+            ctx.expect("list.defaults", *paging.number_is(what, found, name, wanted), *before)
     if found.size == size:
-        ctx.judge("list.pages", paging.count_of_pages(what, size), found.exchange)
+        ctx.expect("list.pages", *paging.count_of_pages(what, found, size))
     if expected is None or found.ids == expected.ids:
         return
     # Both again, in the other order, as a status may have changed between them. A server may take numbers
@@ -246,7 +236,7 @@ def _judge_defaults(
         )
     else:
         sentence = f"{what}: the {len(expected.items)} items of page={number}&size={size}"
-        ctx.judge("list.defaults", paging.same_each_time(sentence), explicit, found.exchange)
+        ctx.expect("list.defaults", *paging.same_each_time(sentence, [expected, found]))
 
 
 #: The probe whose elements background jobs may change.
@@ -292,13 +282,10 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         totals = Counter(page.total for page in found if page is not None)
         usual = max(totals, key=lambda total: totals[total]) if totals else None
         growing = ctx.operation.traits.others_add
-        readings = [
-            page.exchange for page in found if page is not None and (not growing or page.total == usual)
-        ]
+        readings = [page for page in found if page is not None and (not growing or page.total == usual)]
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
-            expected = paging.same_each_time(sentence, moving=what == _ACTIVE)
-            ctx.judge("list.stable", expected, *readings)
+            ctx.expect("list.stable", *paging.same_each_time(sentence, readings, moving=what == _ACTIVE))
         read_pages = [page for page in found if page is not None]
         shown = [item for page in read_pages for item in page.items]
         compared(ctx, shown, list_fixture.created, [page.exchange for page in read_pages])

@@ -12,7 +12,7 @@ from conformance.checks.list_judging import compared, judge_single_page, shows_a
 from conformance.checks.members import its_own, judge_members, look_for
 from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
-from conformance.judge import outcomes
+from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.conservation import (
     LOST,
@@ -26,7 +26,6 @@ from conformance.judge.conservation import (
 from conformance.judge.effects import sent_amount
 from conformance.judge.expectations import CannotTell
 from conformance.judge.findings import Inconclusive
-from conformance.judge.paging import Listed
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
 from conformance.world.account import AccountFixture, Restyle, call, identifier
@@ -96,7 +95,8 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
         made = {identifier(each): each for each in (paid, default)}
         listed = f"the destinations of a beneficiary, {what}"
         seen = ctx.eventually(lambda: ctx.shown(looking, listed), functools.partial(shows_all, made))
-        if ctx.judge(rule, Listed(listed, list(made), once=True), seen) and (page := page_of(seen)):
+        shows = paging.listed(listed, list(made), [seen], once=True)
+        if ctx.expect(rule, *shows) and (page := page_of(seen)):
             judge_single_page(ctx, page, listed)
         compared(ctx, objects(seen.get("items")), made, [seen])
         return

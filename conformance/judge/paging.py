@@ -1,22 +1,20 @@
-"""Expectations of the pages of a list (section 8).
+"""Judgements of the pages of a list (section 8).
 
-`demanded` states what every page that answers a query must show; the other expectations also depend on the
-list's elements. wire/pages reads lists, judge/queries parses queries.
+`demanded` judges what every page that answers a query must show; the others also depend on the list's
+elements. wire/pages reads lists, judge/queries parses queries.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance._text import count
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.judge import queries
-from conformance.judge.comparison import alike, objects, show
-from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
-from conformance.judge.expectations.expectation import outcome, read
+from conformance.judge import comparison, queries
+from conformance.judge.comparison import objects, show
+from conformance.judge.outcomes import Got, Judgement, Unclear
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, repeated
@@ -25,360 +23,323 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_
 DEFAULTS = {"page": 1, "size": DEFAULT_SIZE}
 
 
-def _page(exchange: Exchange) -> Page:
-    """Reads an exchange as a page. Raises CannotTell if it is not one."""
-    page = page_of(exchange)
-    if page is None:
-        reason = f"{exchange.operation} was answered {exchange.described()}, not with a page"
-        raise CannotTell(reason, "list.envelope")
-    return page
-
-
-def pages(exchanges: Sequence[Exchange]) -> list[Page]:
-    """Reads exchanges as pages. Raises CannotTell if an answer is not a page."""
-    return [_page(exchange) for exchange in exchanges]
-
-
-def ids_of(read: Iterable[Page]) -> list[str]:
+def ids_of(pages: Iterable[Page]) -> list[str]:
     """Ids on pages, in order."""
-    return [identifier for page in read for identifier in page.ids]
+    return [identifier for page in pages for identifier in page.ids]
 
 
-def _number(page: Page, name: str) -> int:
-    """A number of the envelope. Raises CannotTell if it is not an integer."""
-    value = getattr(page, name)
-    if value is None:
-        raise CannotTell(f"{name} is not an integer", "list.envelope")
-    return int(value)
+def _unless_missing(page: Page, names: Sequence[str], got: str) -> Got:
+    """What was got, unless a number of the envelope is not an integer."""
+    missing = next((name for name in names if getattr(page, name) is None), None)
+    return Unclear(f"{missing} is not an integer", "list.envelope") if missing else got
 
 
 # ---------------------------------------------------------------------- what a query demands of its page
 
 
-@functools.lru_cache(1024)
-def demanded(operation: str, query: str, array_style: str) -> tuple[tuple[str, Expectation], ...]:
-    """Rules and expectations of every page that answers a raw query of a list operation."""
-    found = _demanded(operation, queries.read(query), array_style)
-    return tuple(pair for pair in found if operation in RULES[pair[0]].operations)
+def demanded(operation: str, exchange: Exchange, array_style: str) -> Iterator[tuple[str, Judgement]]:
+    """Yields rules and judgements of a page by the raw query that it answers; none of what is no page."""
+    page = page_of(exchange)
+    if page is not None:
+        query = queries.read(exchange.call.query)
+        for rule, judgement in _demanded(operation, page, query, array_style):
+            if operation in RULES[rule].operations:
+                yield rule, judgement
 
 
-def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:
+def _demanded(operation: str, page: Page, query: Query, array_style: str) -> Iterator[tuple[str, Judgement]]:
     size = query.number("size") if query.readable else None
-    yield "list.size-range", number_from("a size from 1 to 100", name="size", lowest=1, highest=MAX_SIZE)
-    yield "list.size-range", items_at_most(f"at most {MAX_SIZE} items", most=MAX_SIZE)
-    yield "list.page-range", number_from("a page from 1 on", name="page", lowest=1)
-    yield "list.walk", items_at_most("no more items than the page's size")
-    yield "list.pages", count_of_pages("a page", size)
+    yield "list.size-range", _number_from("a size from 1 to 100", page, "size", MAX_SIZE)
+    yield "list.size-range", _items_at_most(f"at most {MAX_SIZE} items", page, MAX_SIZE)
+    yield "list.page-range", _number_from("a page from 1 on", page, "page", None)
+    yield "list.walk", _items_at_most("no more items than the page's size", page)
+    yield "list.pages", count_of_pages("a page", page, size)
     if not TRAITS[operation].others_add:
         # Other clients may add elements between the counting of `total` and the reading of items.
-        yield "list.page-beyond", nothing_beyond("no items on a page past the last")
+        yield "list.page-beyond", _nothing_beyond("no items on a page past the last", page)
     if not query.readable:
         return
     for name, default in DEFAULTS.items():
         if (asked := query.number(name)) is not None:
-            yield "list.echo", echoes(f"{name}={asked}", name, asked)
+            yield "list.echo", number_is(f"{name}={asked}", page, name, asked)
         elif not any(name in key.lower() for key, _ in query.pairs):
-            yield "list.defaults", number_is(f"no {name} in the query", name, default)
+            yield "list.defaults", number_is(f"no {name} in the query", page, name, default)
     for rule, name, value in queries.filters(operation, query, array_style):
-        yield rule, only_passing(f"only elements that fit {name}={value}", name=name, value=value)
+        yield rule, _only_passing(f"only elements that fit {name}={value}", page, name, value)
 
 
-@predicate(sentence="{what}: {name} {value}")
-def number_is(exchanges: Sequence[Exchange], name: str, value: int) -> str:
+def number_is(what: str, page: Page, name: str, value: int) -> Judgement:
     """A number of the envelope has this value."""
-    shown = _number(_page(exchanges[0]), name)
-    return "" if shown == value else f"{name} {shown}"
+    number = getattr(page, name)
+    got = _unless_missing(page, [name], "" if number == value else f"{name} {number}")
+    return f"{what}: {name} {value}", got, page.exchange
 
 
-@predicate(sentence="{what}: {name} {value}")
-def echoes(exchanges: Sequence[Exchange], name: str, value: int) -> str:
-    """The page or size of the envelope is the requested one: `value`, unless a replay requests another page
-    because the list has grown."""
-    asked = queries.read(exchanges[0].call.query).number(name)
-    shown = _number(_page(exchanges[0]), name)
-    return "" if shown == (value if asked is None else asked) else f"{name} {shown}"
+def _number_from(what: str, page: Page, name: str, highest: int | None) -> Judgement:
+    """A number of the envelope is at least 1, and at most `highest` if given."""
+    number = getattr(page, name)
+    good = number is not None and number >= 1 and (highest is None or number <= highest)
+    return what, _unless_missing(page, [name], "" if good else f"{name} {number}"), page.exchange
 
 
-@predicate
-def number_from(exchanges: Sequence[Exchange], name: str, lowest: int, highest: int | None = None) -> str:
-    """A number of the envelope is at least `lowest`, and at most `highest` if given."""
-    value = _number(_page(exchanges[0]), name)
-    return "" if value >= lowest and (highest is None or value <= highest) else f"{name} {value}"
-
-
-@predicate
-def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str:
+def _items_at_most(what: str, page: Page, most: int | None = None) -> Judgement:
     """A page has at most `most` items, by default its own size."""
-    page = _page(exchanges[0])
-    limit = _number(page, "size") if most is None else most
+    limit = page.size if most is None else most
+    if limit is None:
+        return what, _unless_missing(page, ["size"], ""), page.exchange
     good = len(page.items) <= limit or (most is None and limit < 1)
-    return "" if good else count(len(page.items), "item") + (f" with size {limit}" if most is None else "")
+    got = count(len(page.items), "item") + (f" with size {limit}" if most is None else "")
+    return what, "" if good else got, page.exchange
 
 
-@predicate(sentence="{what}: pages is total / size, rounded up")
-def count_of_pages(exchanges: Sequence[Exchange], size: int | None = None, known: int | None = None) -> str:
+def count_of_pages(what: str, page: Page, size: int | None = None, known: int | None = None) -> Judgement:
     """`pages` follows from the answer's total or the `known` number of elements, and from its size or the
     requested one; for an empty list it may be 0 or 1."""
-    page = _page(exchanges[0])
+    expected = f"{what}: pages is total / size, rounded up"
     totals = {value for value in (page.total, known) if value is not None and value >= 0}
     sizes = {value for value in (page.size, size) if value is not None and value > 0}
     if not totals or not sizes:
-        raise CannotTell("total or size is not an integer above zero", "list.envelope")
+        reason = "total or size is not an integer above zero"
+        return expected, Unclear(reason, "list.envelope"), page.exchange
     fitting = {pages_of(total, each) for total in totals for each in sizes}
     fitting |= {1} if 0 in fitting else set()
-    told = f"pages {_number(page, 'pages')}, total {page.total}, size {page.size}"
-    return "" if page.pages in fitting else told
+    got = "" if page.pages in fitting else f"pages {page.pages}, total {page.total}, size {page.size}"
+    return expected, _unless_missing(page, ["pages"], got), page.exchange
 
 
-@predicate
-def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
+def _nothing_beyond(what: str, page: Page) -> Judgement:
     """A page beyond the last, by its own numbers, has no items."""
-    page = _page(exchanges[0])
-    at, size, total = (_number(page, name) for name in ("page", "size", "total"))
-    beyond = size >= 1 and (at - 1) * size >= total
-    return f"{count(len(page.items), 'item')} on page {at}, total {total}" if beyond and page.items else ""
+    number, size, total = page.page or 0, page.size or 0, page.total or 0
+    beyond = page.items and size >= 1 and (number - 1) * size >= total
+    got = f"{count(len(page.items), 'item')} on page {number}, total {total}" if beyond else ""
+    return what, _unless_missing(page, ["page", "size", "total"], got), page.exchange
 
 
-@predicate
-def only_passing(exchanges: Sequence[Exchange], name: str, value: str) -> str:
+def _only_passing(what: str, page: Page, name: str, value: str) -> Judgement:
     """Each element of a page passes a filter, if it shows the filter's member precisely enough."""
-    for item in objects(_page(exchanges[0]).items):
+    for item in objects(page.items):
         if tells(item, name, value) and not passes(item, name, value):
             member = queries.MEMBERS[name]
-            return f"{member} {show(item.get(member))}"
-    return ""
+            return what, f"{member} {show(item.get(member))}", page.exchange
+    return what, "", page.exchange
 
 
 # ---------------------------------------------------------------------- pages and sizes out of range
 
 
-@predicate
-def size_in_range(exchanges: Sequence[Exchange], filled: bool) -> str:
-    """A page has a size from 1 to MAX_SIZE and no more items than that; or a refusal. `filled`: the list has
-    elements."""
-    if exchanges[0].refused:
-        return ""
-    page = _page(exchanges[0])
-    count = len(page.items)
-    good = page.size is not None and 1 <= page.size <= MAX_SIZE and count <= page.size
+def size_in_range(what: str, page: Page, *, filled: bool) -> Judgement:
+    """A page has a size from 1 to MAX_SIZE and no more items than that. `filled`: the list has elements."""
+    number = len(page.items)
+    good = page.size is not None and 1 <= page.size <= MAX_SIZE and number <= page.size
     # An empty page of a filled list: a size of 0 was obeyed, whatever the answer says.
-    good = good and (count > 0 or not filled)
-    return "" if good else f"{count} items with size {show(exchanges[0].get('size'))}"
+    good = good and (number > 0 or not filled)
+    got = "" if good else f"{number} items with size {show(page.exchange.get('size'))}"
+    return what, got, page.exchange
 
 
-@predicate
-def page_from_one(exchanges: Sequence[Exchange]) -> str:
-    """The page's number is at least 1, or the request is refused."""
-    if exchanges[0].refused:
-        return ""
-    number = _page(exchanges[0]).page
-    return "" if number is not None and number >= 1 else f"page {show(exchanges[0].get('page'))}"
+def page_from_one(what: str, page: Page) -> Judgement:
+    """The page's number is at least 1."""
+    good = page.page is not None and page.page >= 1
+    return what, "" if good else f"page {show(page.exchange.get('page'))}", page.exchange
 
 
-@predicate
-def no_repeats(exchanges: Sequence[Exchange]) -> str:
+def no_repeats(what: str, page: Page) -> Judgement:
     """A page shows no element twice."""
-    twice = repeated(_page(exchanges[0]).ids)
-    return f"{show(twice[0])} more than once" if twice else ""
+    twice = repeated(page.ids)
+    return what, f"{show(twice[0])} more than once" if twice else "", page.exchange
 
 
-@predicate
-def none_in_common(exchanges: Sequence[Exchange]) -> str:
+def none_in_common(what: str, page: Page, other: Page) -> Judgement:
     """Two pages of different lists show no element of each other."""
-    first, second = pages(exchanges[:2])
-    common = set(first.ids) & set(second.ids)
-    return f"{count(len(common), 'element')} of it" if common else ""
+    common = set(page.ids) & set(other.ids)
+    return what, f"{count(len(common), 'element')} of it" if common else "", page.exchange, other.exchange
 
 
-@predicate
-def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusable: bool = False) -> str:
-    """The page has no items, or a number that is none of `numbers`; if `refusable`, a refusal will do."""
-    if refusable and exchanges[0].refused:
-        return ""
-    page = _page(exchanges[0])
-    if not page.items or (numbers and page.page not in numbers):
-        return ""
-    return f"{len(page.items)} items"
+def no_items(what: str, page: Page, numbers: Collection[int] = ()) -> Judgement:
+    """The page has no items, or a number that is none of `numbers`."""
+    good = not page.items or (numbers and page.page not in numbers)
+    return what, "" if good else f"{len(page.items)} items", page.exchange
 
 
 # ---------------------------------------------------------------------- walks: all pages of a list
 
 
-def _listing(what: str, ids: Sequence[str], once: bool) -> str:
-    if once and not ids:
-        return f"{what}: no element twice"
-    return f"{what}: {len(ids)} elements, each {'exactly once' if once else 'of them in the list'}"
-
-
-@predicate(sentence=_listing)
-def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False) -> Outcome:
+def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once: bool = False) -> Judgement:
     """All pages of a list together show each of these ids; with `once`, no element twice."""
-    read = pages(exchanges)
-    shown = set(ids_of(read))
-    missing = [identifier for identifier in ids if identifier not in shown]
+    expected = f"{what}: {len(ids)} elements, each {'exactly once' if once else 'of them in the list'}"
+    expected = f"{what}: no element twice" if once and not ids else expected
+    pages = [page_of(exchange) for exchange in exchanges]
+    read = [page for page in pages if page is not None]
+    if not read or len(read) < len(exchanges):
+        other = next((one for one, page in zip(exchanges, pages, strict=True) if page is None), None)
+        return expected, _no_page(other), *exchanges[:1]
+    shows = set(ids_of(read))
+    missing = [identifier for identifier in ids if identifier not in shows]
     twice = repeated(ids_of(read)) if once else []
     if missing and not twice and not _all_read(read):
-        raise CannotTell("the list has more pages than were read")
-    told = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
-    told += [f"{len(missing)} not at all"] if missing else []
-    shows = [at for at, page in enumerate(read) if twice and twice[0] in page.ids][:2]
-    return outcome("; ".join(told), *(shows or [len(read) - 1]))
+        return expected, Unclear("the list has more pages than were read"), read[-1].exchange
+    got = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
+    got += [f"{len(missing)} not at all"] if missing else []
+    proof = [page.exchange for page in read if twice and twice[0] in page.ids][:2]
+    return expected, "; ".join(got), *(proof or [read[-1].exchange])
 
 
-def _all_read(read: Sequence[Page]) -> bool:
+def _no_page(exchange: Exchange | None) -> Unclear:
+    """Why a list cannot be judged."""
+    answer = "nothing" if exchange is None else f"{exchange.operation} was answered {exchange.described()}"
+    return Unclear(f"{answer}, not with a page", "list.envelope")
+
+
+def _all_read(pages: Sequence[Page]) -> bool:
     """True if the pages are all of the list, by its total or an empty last page."""
-    last = read[-1]
+    last = pages[-1]
     if not last.items or last.total is None or not last.size:
         return True
-    return len(read) >= pages_of(last.total, last.size)
+    return len(pages) >= pages_of(last.total, last.size)
 
 
-def _places(read: Sequence[Page], identifier: str) -> str:
-    places = [str(at) for at, page in enumerate(read, 1) for shown in page.ids if shown == identifier]
+def _places(pages: Sequence[Page], identifier: str) -> str:
+    places = [str(at) for at, page in enumerate(pages, 1) for each in page.ids if each == identifier]
     return f"one on page {' and '.join(places)}" if len(set(places)) > 1 else f"one twice on page {places[0]}"
 
 
-@predicate
-def total_of_walk(exchanges: Sequence[Exchange]) -> str:
-    """The first page's `total` is the number of distinct elements on the other pages."""
-    page, *walk = pages(exchanges)
-    total = _number(page, "total")
-    return "" if total == len(set(ids_of(walk))) else f"total {total}"
-
-
-@predicate
-def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> str:
-    """The first page's `pages` fits the elements that a walk (the other pages) shows or counts; in a
-    `growing` list it may be more."""
-    page, *walk = pages(exchanges)
+def pages_of_walk(what: str, page: Page, walk: Sequence[Page], size: int, *, growing: bool) -> Judgement:
+    """A page's `pages` fits the elements that a walk shows or counts; in a `growing` list it may be more."""
     known = pages_of(max(len(set(ids_of(walk))), walk[0].total or 0), size)
-    number = _number(page, "pages")
-    return "" if number == known or (growing and number > known) else f"pages {number}"
+    expected = f"{what}: pages {known}" + (" or more" if growing else "")
+    good = page.pages == known or (growing and page.pages is not None and page.pages > known)
+    got = _unless_missing(page, ["pages"], "" if good else f"pages {page.pages}")
+    return expected, got, page.exchange, *(each.exchange for each in walk)
 
 
-@predicate
-def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
+def full_pages(what: str, pages: Sequence[Page], size: int) -> Judgement:
     """Each page of a walk but the last is full."""
-    read = pages(exchanges)
-    count = sum(len(page.items) for page in read)
-    for at, page in enumerate(read):
-        if len(page.items) != max(0, min(size, count - at * size)):
-            return outcome(f"{len(page.items)} on page {at + 1}", at)
-    return ""
+    expected, number = f"{what}: {size} elements on each page but the last", len(ids_of(pages))
+    for at, page in enumerate(pages):
+        if len(page.items) != max(0, min(size, number - at * size)):
+            return expected, f"{len(page.items)} on page {at + 1}", page.exchange
+    return expected, "", *(page.exchange for page in pages)
 
 
-@predicate
-def same_order(exchanges: Sequence[Exchange], first: int) -> str:
-    """The pages after the `first` ones show the same elements in the same order as those, as far as both were
-    read."""
-    read = pages(exchanges)
-    walks = read[:first], read[first:]
-    shown = [ids_of(walk) for walk in walks]
-    if not all(map(_all_read, walks)):
-        # A list that has grown since a replay was recorded has further pages.
-        least = min(map(len, shown))
-        shown = [ids[:least] for ids in shown]
-    return "" if shown[0] == shown[1] else "another one"
+def same_order(what: str, first: Sequence[Page], walk: Sequence[Page]) -> Judgement:
+    """A walk shows the same elements in the same order as the first one, as far as both were read."""
+    shows = [ids_of(pages) for pages in (first, walk)]
+    if not all(map(_all_read, (first, walk))):
+        least = min(map(len, shows))
+        shows = [ids[:least] for ids in shows]
+    got = "" if shows[0] == shows[1] else "another one"
+    return what, got, *(page.exchange for page in [*first, *walk])
 
 
-@predicate
-def same_each_time(exchanges: Sequence[Exchange], moving: bool = False) -> str | Outcome:
+def same_each_time(what: str, pages: Sequence[Page], *, moving: bool = False) -> Judgement:
     """Each page shows the same elements in the same order; if `moving`, only those on all pages count."""
-    read = [page.ids for page in pages(exchanges)]
+    shows = [page.ids for page in pages]
     if moving:
-        common = set(read[0]).intersection(*read)
-        read = [[identifier for identifier in ids if identifier in common] for ids in read]
-    for at, ids in enumerate(read):
-        if ids != read[0]:
-            return outcome(f"a difference at reading {at + 1}", 0, at)
-    return ""
+        common = set(shows[0]).intersection(*shows)
+        shows = [[identifier for identifier in ids if identifier in common] for ids in shows]
+    for at, ids in enumerate(shows):
+        if ids != shows[0]:
+            return what, f"a difference at reading {at + 1}", pages[0].exchange, pages[at].exchange
+    return what, "", *(page.exchange for page in pages)
 
 
-@predicate
-def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str | Outcome:
-    """The first page shows the part of the walk (the other pages) that its number and size determine."""
-    page, *walk = pages(exchanges)
+def part_of_walk(what: str, page: Page, walk: Sequence[Page], number: int, size: int) -> Judgement:
+    """A page shows the part of a walk that its number and size determine."""
     part = ids_of(walk)[(number - 1) * size : number * size]
+    expected = f"{what}: the {len(part)} elements that follow those of page {number - 1}"
     others = len(set(page.ids) - set(part))
-    return "" if page.ids == part else outcome(f"{len(page.ids)} elements, {others} of them others", 0)
+    got = "" if page.ids == part else f"{len(page.ids)} elements, {others} of them others"
+    return expected, got, page.exchange
 
 
-@predicate
-def same_elements(exchanges: Sequence[Exchange]) -> str:
-    """Two pages show the same elements in any order, or the first is a refusal."""
-    if exchanges[0].refused:
-        return ""
-    first, second = pages(exchanges[:2])
-    others = len(set(first.ids) - set(second.ids))
-    same = sorted(first.ids) == sorted(second.ids)
-    return "" if same else f"{len(first.items)} items, {others} of them others"
+def same_elements(what: str, page: Page, other: Page) -> Judgement:
+    """Two pages show the same elements in any order."""
+    others = len(set(page.ids) - set(other.ids))
+    good = sorted(page.ids) == sorted(other.ids)
+    got = "" if good else f"{len(page.items)} items, {others} of them others"
+    return what, got, page.exchange, other.exchange
 
 
-@predicate
-def one_total(exchanges: Sequence[Exchange]) -> str:
-    """In a list that grows while it is read, no total is less than the elements of an earlier page (the first
-    exchange), and totals do not differ systematically between first pages and the rest."""
-    earlier, *read = [page for exchange in exchanges if (page := page_of(exchange)) is not None]
-    short = [page for page in read if page.total is not None and page.total < len(earlier.items)]
+def one_total(what: str, earlier: Page, pages: Sequence[Page]) -> Judgement:
+    """In a list that grows while it is read, no total is less than the elements of an earlier page, and totals
+    do not differ systematically between first pages and the rest."""
+    exchanges = [page.exchange for page in (earlier, *pages)]
+    short = [page for page in pages if page.total is not None and page.total < len(earlier.items)]
     if short:
-        return f"total {short[0].total}, fewer than the {len(earlier.items)} elements of one page"
-    first = {page.total for page in read if page.page == 1}
-    rest = {page.total for page in read if page.page != 1}
-    if len(first) == 1 and rest and not first & rest and sum(page.page == 1 for page in read) > 1:
-        return f"total {show(first.pop())} on each first page, and {show(rest.pop())} on others"
-    return ""
+        got = f"total {short[0].total}, fewer than the {len(earlier.items)} elements of one page"
+        return what, got, *exchanges
+    first = {page.total for page in pages if page.page == 1}
+    rest = {page.total for page in pages if page.page != 1}
+    if len(first) == 1 and rest and not first & rest and sum(page.page == 1 for page in pages) > 1:
+        got = f"total {show(first.pop())} on each first page, and {show(rest.pop())} on others"
+        return what, got, *exchanges
+    return what, "", *exchanges
 
 
 # ---------------------------------------------------------------------- which elements, shown how
 
 
-@predicate
 def none_of_another(
-    exchanges: Sequence[Exchange], created: Sequence[str], strangers: Sequence[Sequence[str]], exact: bool
-) -> str:
-    """The pages show no element of another parent; with `exact`, only created ones. `strangers` are pairs of
-    an id and its owner."""
-    whose: dict[str, str] = {stranger[0]: stranger[1] for stranger in strangers}
-    shown = dict.fromkeys(ids_of(pages(exchanges)))
-    foreign = [each for each in shown if each in whose or (exact and each not in created)]
-    named = sorted({whose[each] for each in foreign if each in whose})
-    told = f"{len(foreign)} others" + (f", among them {' and '.join(named)}" if named else "")
-    return told if foreign else ""
+    what: str,
+    exchanges: Sequence[Exchange],
+    created: Collection[str],
+    strangers: Mapping[str, str],
+    *,
+    exact: bool,
+) -> Judgement:
+    """The pages show no element of another parent; with `exact`, only created ones. `strangers` are ids with
+    their owners."""
+    expected = f"{what}: only elements that were created there"
+    pages = [page_of(exchange) for exchange in exchanges]
+    shows = dict.fromkeys(ids_of(page for page in pages if page is not None))
+    foreign = [each for each in shows if each in strangers or (exact and each not in created)]
+    owners = sorted({strangers[each] for each in foreign if each in strangers})
+    got = f"{len(foreign)} others" + (f", among them {' and '.join(owners)}" if owners else "")
+    return expected, got if foreign else "", *exchanges
 
 
-@predicate
-def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leaves_out: bool = False) -> str:
-    """Of the elements with these ids, which the first exchange shows unfiltered, the other pages show those
-    that pass their query and no others; with `only_leaves_out`, missing ones are not judged."""
-    elements = [item for item in objects(exchanges[0].get("items")) if item.get("id") in ids]
+def keeps_what_fits(
+    what: str,
+    unfiltered: Exchange,
+    exchanges: Sequence[Exchange],
+    ids: Collection[str],
+    *,
+    only_leaves_out: bool = False,
+) -> Judgement:
+    """Of the elements with these ids, which a list shows unfiltered, pages show those that pass their query
+    and no others; with `only_leaves_out`, missing ones are not judged."""
+    pages = [page_of(exchange) for exchange in exchanges]
+    elements = [item for item in objects(unfiltered.get("items")) if item.get("id") in ids]
+    if None in pages:
+        return what, _no_page(exchanges[pages.index(None)]), *exchanges
     if not elements:
-        raise CannotTell("the list without a filter shows none of its elements")
-    query = queries.read(exchanges[1].call.query)
+        return what, Unclear("the list without a filter shows none of its elements"), unfiltered
+    query = queries.read(exchanges[0].call.query)
     wanted = {item["id"] for item in elements if all(passes(item, *pair) for pair in query.pairs)}
-    shown = set(ids_of(pages(exchanges[1:]))) & {item["id"] for item in elements}
-    wrong, missing = len(shown - wanted), 0 if only_leaves_out else len(wanted - shown)
-    told = [f"{wrong} that it should leave out"] if wrong else []
-    told += [f"{missing} of them missing"] if missing else []
-    return " and ".join(told)
+    shows = set(ids_of(page for page in pages if page is not None)) & {item["id"] for item in elements}
+    wrong, missing = len(shows - wanted), 0 if only_leaves_out else len(wanted - shows)
+    got = [f"{wrong} that it should leave out"] if wrong else []
+    got += [f"{missing} of them missing"] if missing else []
+    return what, " and ".join(got), unfiltered, *exchanges
 
 
-@predicate
-def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
+def no_other_labelled(
+    what: str, exchanges: Sequence[Exchange], label: str, known: Collection[str]
+) -> Judgement:
     """The pages show only known elements with a label."""
     items = [item for page in exchanges for item in objects(page.get("items"))]
     others = [item for item in items if item.get("label") == label and item.get("id") not in known]
-    return f"an element labelled {show(label)}" if others else ""
+    return what, f"an element labelled {show(label)}" if others else "", *exchanges
 
 
-@predicate
 def element_shows(
     exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
-) -> str | Outcome:
+) -> Judgement:
     """The pages show a member of an element with a value, compared as in an answer of `operation`."""
-    value = read(value, exchanges)
-    for at, page in enumerate(exchanges):
+    expected = f"{name} {show(value)}"
+    for page in exchanges:
         for item in objects(page.get("items")):
-            shown = item.get("id") == identifier and name in item
-            if shown and not alike(operation, name, item[name], value):
-                return outcome(show(item[name]), at)
-    return ""
+            shows = item.get("id") == identifier and name in item
+            if shows and not comparison.alike(operation, name, item[name], value):
+                return expected, show(item[name]), page
+    return expected, "", *exchanges

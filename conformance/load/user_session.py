@@ -259,8 +259,8 @@ class Session(Driver):
         if not exchange.succeeded:
             return
         style = self.run.target.array_style
-        for rule, demanded in paging.demanded("listAccounts", exchange.call.query, style):
-            self.judge(rule, "listAccounts", demanded, exchange)
+        for rule, judgement in paging.demanded("listAccounts", exchange, style):
+            self.expect(rule, "listAccounts", *judgement)
 
     # ------------------------------------------------------------------ mistakes
 

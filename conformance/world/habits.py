@@ -16,8 +16,8 @@ from conformance.contract.operations import OPERATIONS, match, request_problems
 from conformance.contract.traits import ADDS_TO
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
-from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
+from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
@@ -245,25 +245,21 @@ def only_own(
     run: RunContext,
     operation: str,
     what: str,
-    shown: Collection[str],
+    exchanges: Sequence[Exchange],
     created: Collection[str],
     strangers: Mapping[str, str] | None = None,
     *,
     exact: bool = True,
-) -> Expectation:
-    """Returns the expectation that a list, which showed the ids `shown`, has no element of another parent;
-    with `exact`, only the created elements and those that the server pre-populates."""
-    seen, foreign = set(shown), dict(strangers or {})
+) -> Judgement:
+    """Judges that the pages of a list show no element of another parent; with `exact`, only the created ones
+    and those that the server pre-populates."""
+    pages, foreign = [page_of(exchange) for exchange in exchanges], dict(strangers or {})
+    seen = {identifier for page in pages if page is not None for identifier in page.ids}
     others = seen - set(created)
     if exact and others and prepopulated(run, operation):
         exact = False
         foreign = {**dict.fromkeys(others & made_by(run, operation), "another account's"), **foreign}
-    return none_of_another(
-        f"{what}: only elements that were created there",
-        created=[identifier for identifier in created if identifier in seen],
-        strangers=[[identifier, whose] for identifier, whose in foreign.items() if identifier in seen],
-        exact=exact,
-    )
+    return none_of_another(what, exchanges, created, foreign, exact=exact)
 
 
 def added(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.operations import match
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
+from conformance.judge.outcomes import Judgement
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
@@ -154,14 +154,14 @@ class ListFixture:
                 self.created.setdefault(created, exchange)
             self.exact = self.exact and (exchange.refused or str(created) in self.created)
 
-    def expectation(self, what: str, shown: Collection[str]) -> Expectation:
-        """Returns the expectation that the list, which showed the ids `shown`, has no element of another
-        parent; if `exact`, no unknown element either."""
+    def only_own(self, what: str, exchanges: Sequence[Exchange]) -> Judgement:
+        """Judges that pages of the list show no element of another parent; if `exact`, no unknown element
+        either."""
         run = self.fixture.run
         # A look for room in an account may have added elements (see `habits.room`).
         added = (each.id for each in run.made.resources if each.path == self.call.path)
         made = dict.fromkeys([*self.created, *added])
-        return only_own(run, self.operation, what, shown, made, self.strangers, exact=self.exact)
+        return only_own(run, self.operation, what, exchanges, made, self.strangers, exact=self.exact)
 
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be

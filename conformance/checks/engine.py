@@ -23,7 +23,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.contract.signing_mistakes import BY_NAME
-from conformance.judge.expectations import Refused
+from conformance.judge import outcomes
 from conformance.judge.findings import InternalError
 from conformance.judge.oracle import (
     COUSIN,
@@ -41,6 +41,7 @@ from conformance.judge.oracle import (
     expect,
     own_path,
 )
+from conformance.judge.oracle.reasons import Demand
 from conformance.wire.forms import percent_encoded
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.account import AccountFixture, quoted, unknown_like
@@ -206,40 +207,40 @@ class Engine:
         reason = self.reason(case, expected)
         answered = expected.answered.rule
         if answered != case.rule and answered in ctx.rules:
-            ctx.judge(answered, replace(expected.answered, what=case.name).expectation, answer)
+            ctx.expect(answered, *replace(expected.answered, what=case.name).judge(answer))
         if self._shows_nothing(case, reason, answer):
             return
-        ctx.judge(reason.rule, reason.expectation, answer)
+        ctx.expect(reason.rule, *reason.judge(answer))
         for other in expected.refusals:
             if case.rule in RULES[other.rule].follows and other.statuses and other.rule in ctx.rules:
                 if answer.succeeded:
                     told = f"{case.name} was not refused, but answered {answer.described()}"
                     ctx.skip_judgement(other.rule, told, answer, cause=case.rule)
                 else:
-                    ctx.judge(other.rule, replace(other, what=case.name).expectation, answer)
+                    ctx.expect(other.rule, *replace(other, what=case.name).judge(answer))
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         """True if a request without the defect is answered no better, which is noted."""
         ctx, valid = self.ctx, self.beside
         of_authentication = reason.rule.startswith("auth.")
-        if reason.demand is Refused and valid is not None and answer.refused and valid.refused:
+        if reason.demand is Demand.REFUSED and valid is not None and answer.refused and valid.refused:
             # A refusal with another error than the valid request's is for the defect.
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
                 ctx.skip_judgement(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
                 return True
-        if reason.demand is Refused and not of_authentication and locked_out(ctx, reason.rule, answer):
+        if reason.demand is Demand.REFUSED and not of_authentication and locked_out(ctx, reason.rule, answer):
             return True
         control = case.control
-        if control is None or reason.expectation.judge([answer], ctx.target).good is not False:
+        if control is None or outcomes.good(reason.judge(answer)):
             return False
         other = self.send(self.call(control), f"a control: {control.name}")
-        expectation = self.reason(control, self.expected(control, other.call)).expectation
-        holds = expectation.judge([other], ctx.target).good
-        if holds is False and control.rule in ctx.rules:
-            ctx.judge(control.rule, expectation, other)
-        if holds is False or (other.refused and other.described() == answer.described()):
+        judgement = self.reason(control, self.expected(control, other.call)).judge(other)
+        broken = not outcomes.good(judgement)
+        if broken and control.rule in ctx.rules:
+            ctx.expect(control.rule, *judgement)
+        if broken or (other.refused and other.described() == answer.described()):
             told = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
             return True

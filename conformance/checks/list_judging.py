@@ -193,9 +193,9 @@ def compared(
                 continue
             # A list may show what was sent where the create answered something else.
             if name not in sent or not same(item[name], sent[name]):
-                differences.append((name, answered, item[name], origin))
+                differences.append((name, item[name], origin))
     seen = set()
-    for name, answered, shown, origin in differences:
+    for name, shown, origin in differences:
         if name not in seen:
             seen.add(name)
             page = next(

@@ -20,11 +20,11 @@ from conformance.judge.conservation import (
     SINGLE,
     TOGETHER,
     Suspicions,
+    Unjudged,
     conserved,
     taken,
 )
 from conformance.judge.effects import sent_amount
-from conformance.judge.expectations import CannotTell
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
@@ -145,7 +145,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
             _observe_moves(ctx, turn)
         try:
             judged, unclear = suspicions.add(turn), ""
-        except CannotTell as stop:
+        except Unjudged as stop:
             judged, unclear = [], stop.reason
         if not suspicions.turns and (judged or suspicions.disturbed == MOST_DISTURBED):
             break
@@ -153,7 +153,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
         ctx.not_exercised("payout.race", unclear, UNDISTURBED)
     elif judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
-        ctx.judge("payout.race", conserved(what), *judged)
+        ctx.expect("payout.race", what, conserved(judged), *judged)
 
 
 def _judge_own(ctx: CheckContext, payouts: list[Exchange]) -> None:
@@ -171,7 +171,7 @@ def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:
         before, *payouts, after = part
         total = sum((sent_amount(payout.call) or Decimal(0) for payout in payouts), Decimal(0))
         words = {Decimal(0): "moves by their amounts", -total: "unchanged"}
-        with suppress(CannotTell):
+        with suppress(Unjudged):
             moved = [
                 f"{name} {words.get(more, 'moves otherwise')}" for name, more in taken(before, payouts, after)
             ]

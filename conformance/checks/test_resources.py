@@ -29,7 +29,7 @@ from conformance.judge.expectations import (
     predicate,
 )
 from conformance.judge.findings import Inconclusive
-from conformance.judge.outcomes import NOTHING_SHOWN
+from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import AccountFixture, call, identifier

@@ -21,10 +21,10 @@ from hypothesis.errors import Flaky
 
 from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.invariants import Invariants
 from conformance.judge.ledger import Entry
+from conformance.judge.outcomes import Got
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -95,13 +95,10 @@ class Examples:
 
     # ------------------------------------------------------------------ judging
 
-    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> None:
+    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> None:
         """Judges exchanges. Raises Broken for a violation."""
-        outcome = expectation.judge(exchanges, self.run.target)
-        if outcome.good is not None and operation in RULES[rule].operations:
-            decisive = [exchanges[at] for at in outcome.shows] or exchanges
-            got = "" if outcome.good else outcome.got
-            self._expect((rule, operation), expectation.expected, got, *decisive)
+        if isinstance(got, str) and operation in RULES[rule].operations:
+            self._expect((rule, operation), expected, got, *exchanges)
 
     def inspect(self, *exchanges: Exchange) -> None:
         """Judges exchanges by the rules of every response. Raises Broken for a violation."""

@@ -18,9 +18,8 @@ from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free, payee_of
 from conformance.fuzz.generation import generated
 from conformance.fuzz.odd_requests import odd_requests
-from conformance.judge import paging
-from conformance.judge.comparison import MOVING, same, show, shown, was_changed
-from conformance.judge.expectations import Answered, At, Equal, Member
+from conformance.judge import outcomes, paging
+from conformance.judge.comparison import MOVING, same, same_amount, show, shows, was_changed
 from conformance.judge.field_values import plain_amount
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
@@ -90,26 +89,27 @@ class Fuzzer:
             # It may have changed any resource.
             self.fixtures.renew()
         also = (501,) if TRAITS[self.operation].under_development else ()
-        self.examples.judge("http.no-server-error", self.operation, Answered(what, also=also), exchange)
+        answered = outcomes.answered(what, exchange, also=also)
+        self.examples.expect("http.no-server-error", self.operation, *answered)
         return None
 
     # ------------------------------------------------------------------ judging
 
     def _judge(self, expected: ExpectedAnswer, exchange: Exchange, what: str) -> None:
-        judge, operation = self.examples.judge, self.operation
+        judge, operation = self.examples.expect, self.operation
         if exchange.succeeded:
             self._update_fixtures(expected)
         if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
             passes = expected.passes[0]
-            judge(passes.rule, operation, replace(passes, what=what).expectation, exchange)
+            judge(passes.rule, operation, *replace(passes, what=what).judge(exchange))
         if (reason := expected.refusal) is not None:
-            judge(reason.rule, operation, reason.expectation, exchange)
+            judge(reason.rule, operation, *reason.judge(exchange))
         elif expected.accepted is not None and not self._may_refuse(exchange):
             key = exchange.call.idempotency_key or ""
             rule = expected.accepted.rule
             if exchange.error_code == "invalid_idempotency_key" and accepted_by(key) == KEY_ACCEPTED:
                 rule = KEY_ACCEPTED
-            judge(rule, operation, replace(expected.accepted, what=what).expectation, exchange)
+            judge(rule, operation, *replace(expected.accepted, what=what).judge(exchange))
         if exchange.succeeded and not expected.refusals:
             self._judge_accepted(expected.body, exchange)
 
@@ -136,11 +136,11 @@ class Fuzzer:
         seen = self.fixtures.after(refusal, what)
         if seen is None:
             return
-        expectation, exchanges, looks = seen
+        judgement, looks = seen
         self.examples.keep(*looks)
-        if expectation.judge(exchanges).good is False:
+        if not outcomes.good(judgement):
             self.fixtures.renew()
-        self.examples.judge("refusal.changes-nothing", self.operation, expectation, *exchanges)
+        self.examples.expect("refusal.changes-nothing", self.operation, *judgement)
         self.examples.inspect(*looks)
 
     # ------------------------------------------------------------------ answers to accepted requests
@@ -148,26 +148,27 @@ class Fuzzer:
     def _judge_accepted(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
             style = self.run.target.array_style
-            for rule, demanded in paging.demanded(self.operation, exchange.call.query, style):
-                self.examples.judge(rule, self.operation, demanded, exchange)
+            for rule, judgement in paging.demanded(self.operation, exchange, style):
+                self.examples.expect(rule, self.operation, *judgement)
         elif TRAITS[self.operation].subset_of:
             self._judge_update(verdict, exchange)
         elif verdict.document is not None:
             self._judge_initial(verdict.document, exchange)
             for name, value in verdict.document.items() if verdict.plain else ():
                 if name in documented(self.operation) and name not in (*HIDDEN_FIELDS, "amount"):
-                    echo = Equal(name, At(name), value, "sent")
-                    self.examples.judge("create.echo", self.operation, echo, exchange)
+                    echo = outcomes.equal(name, exchange.get(name), value, exchange, alike=shows)
+                    self.examples.expect("create.echo", self.operation, *echo)
 
     def _judge_initial(self, sent: dict[str, Any], exchange: Exchange) -> None:
         """Judges that a created resource has its initial state and the exact amount."""
         initial = {} if was_changed(exchange) else TRAITS[self.operation].initial
         for name, value in initial.items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
-            self.examples.judge(rule, self.operation, Equal(name, At(name), value), exchange)
+            initially = outcomes.equal(name, exchange.get(name), value, exchange)
+            self.examples.expect(rule, self.operation, *initially)
         if plain_amount(amount := sent.get("amount")):
-            exact = Equal("amount", At("amount"), str(amount), "amount")
-            self.examples.judge("create.amount-exact", self.operation, exact, exchange)
+            exact = outcomes.equal("amount", exchange.get("amount"), amount, exchange, alike=same_amount)
+            self.examples.expect("create.amount-exact", self.operation, *exact)
 
     def _judge_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.fixtures.known, verdict.document
@@ -177,11 +178,12 @@ class Fuzzer:
         for name in documented(self.operation):
             if name in sent:
                 if verdict.plain:
-                    changed = Equal(f"after the update: {name}", At(name), sent[name], "sent")
-                    self.examples.judge("beneficiary.update", self.operation, changed, exchange)
+                    value, what = exchange.get(name), f"after the update: {name}"
+                    changed = outcomes.equal(what, value, sent[name], exchange, alike=shows)
+                    self.examples.expect("beneficiary.update", self.operation, *changed)
             elif name not in MOVING:
-                stays = Member(f"as before the update ({shown(before.get(name))})", name, At(name, of=1))
-                self.examples.judge("beneficiary.update", self.operation, stays, exchange, before)
+                stays = outcomes.member("as before the update", exchange, name, before.get(name))
+                self.examples.expect("beneficiary.update", self.operation, *stays, before)
 
 
 def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:

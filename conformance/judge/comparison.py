@@ -212,6 +212,18 @@ def same(got: Any, expected: Any) -> bool:
     )
 
 
+def shows(got: Any, sent: Any) -> bool:
+    """True if a value is shown as sent; objects may have more members."""
+    if isinstance(sent, Mapping) and isinstance(got, Mapping):
+        return all(same(got.get(name), value) for name, value in sent.items())
+    return same(got, sent)
+
+
+def same_ids(got: Any, expected: Any) -> bool:
+    """True if an array of resources has exactly these ids."""
+    return identifiers(got) == sorted(expected)
+
+
 def show(value: Any) -> str:
     """Formats a value for a sentence, as JSON of at most 200 characters."""
     return as_json(value, 200)

@@ -209,7 +209,7 @@ def pages_of_walk(what: str, page: Page, walk: Sequence[Page], size: int, *, gro
     expected = f"{what}: pages {known}" + (" or more" if growing else "")
     good = page.pages == known or (growing and page.pages is not None and page.pages > known)
     got = _unless_missing(page, ["pages"], "" if good else f"pages {page.pages}")
-    return expected, got, page.exchange, *(each.exchange for each in walk)
+    return expected, got, *(each.exchange for each in (page, *walk))
 
 
 def full_pages(what: str, pages: Sequence[Page], size: int) -> Judgement:
@@ -261,8 +261,8 @@ def same_elements(what: str, page: Page, other: Page) -> Judgement:
 
 
 def one_total(what: str, earlier: Page, pages: Sequence[Page]) -> Judgement:
-    """In a list that grows while it is read, no total is less than the elements of an earlier page, and totals
-    do not differ systematically between first pages and the rest."""
+    """In a list that grows while it is read, no total is less than the elements of an earlier page, and
+    totals do not differ systematically between first pages and the rest."""
     exchanges = [page.exchange for page in (earlier, *pages)]
     short = [page for page in pages if page.total is not None and page.total < len(earlier.items)]
     if short:
@@ -315,12 +315,15 @@ def keeps_what_fits(
     if not elements:
         return what, Unclear("the list without a filter shows none of its elements"), unfiltered
     query = queries.read(exchanges[0].call.query)
-    wanted = {item["id"] for item in elements if all(passes(item, *pair) for pair in query.pairs)}
+    passed = {item["id"]: [passes(item, *pair) for pair in query.pairs] for item in elements}
+    if any(None in each for each in passed.values()):
+        return what, Unclear("a date or a created is not a timestamp"), unfiltered
+    wanted = {identifier for identifier, each in passed.items() if all(each)}
     shows = set(ids_of(page for page in pages if page is not None)) & {item["id"] for item in elements}
     wrong, missing = len(shows - wanted), 0 if only_leaves_out else len(wanted - shows)
     got = [f"{wrong} that it should leave out"] if wrong else []
     got += [f"{missing} of them missing"] if missing else []
-    return what, " and ".join(got), unfiltered, *exchanges
+    return what, " and ".join(got), *[unfiltered, *exchanges]
 
 
 def no_other_labelled(

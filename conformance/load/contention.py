@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects, show
-from conformance.judge.conservation import MOST_DISTURBED, Suspicions, conserved
-from conformance.judge.expectations import CannotTell, predicate
+from conformance.judge.conservation import MOST_DISTURBED, Suspicions, Unjudged, conserved
 from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.wire.forms import new_nonce
@@ -61,17 +60,13 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
     # By id: an item of a list need not show the label (section 2.4). Further pages would not be seen.
     if found.succeeded and found.get("pages") == 1:
         known = before | added(history.run, str(found.operation), objects(found.get("items")), answered)
-        made = one_more("one resource of one key", known=sorted(known & ids(found)))
-        history.expect(rule, operation, made, found, *(exchange for _, exchange in done), last)
+        answers = [exchange for _, exchange in done]
+        got = _one_more(found, [*answers, last], known)
+        history.expect(rule, operation, "one resource of one key", got, found, *answers, last)
 
 
-@predicate
-def one_more(exchanges: Sequence[Exchange], known: Sequence[str]) -> str:
-    """The first exchange, a list, shows one element beside the known ones if one of the others was accepted,
-    else at most one."""
-    found, *answers = exchanges
-    if not found.succeeded:
-        raise CannotTell(f"{found.operation} was answered {found.described()}")
+def _one_more(found: Exchange, answers: Sequence[Exchange], known: Collection[str]) -> str:
+    """A list shows one element beside the known ones if one of the answers accepts it, else at most one."""
     made = ids(found) - set(known)
     accepted = any(answer.succeeded for answer in answers)
     return "" if len(made) == 1 or (not made and not accepted) else f"{len(made)} of them"
@@ -182,15 +177,9 @@ def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mappin
         for name, value in before.items():
             sent = [exchange.call.document[name] for kind, exchange in done if kind == f"set {name}"]
             sentence = f"{name} as it was or as somebody has set it"
-            among = one_of(sentence, name=name, among=[value, *sent])
-            history.expect("beneficiary.update", "updateBeneficiary", among, seen)
-
-
-@predicate
-def one_of(exchanges: Sequence[Exchange], name: str, among: Sequence[Any]) -> str:
-    """A member of an answer is one of these values."""
-    value = exchanges[0].get(name)
-    return "" if value in among else show(value)
+            now = seen.get(name)
+            got = "" if now in (value, *sent) else show(now)
+            history.expect("beneficiary.update", "updateBeneficiary", sentence, got, seen)
 
 
 def _changes(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
@@ -272,10 +261,10 @@ def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicion
         turn = round_of_payouts(fixture, history.send, at_once, suspicions.disturbed)
         try:
             judged = suspicions.add(turn)
-        except CannotTell:
+        except Unjudged:
             return
         history.run.record |= {exchange.number: exchange for exchange in judged}
         what = "payouts at once to take from the balance what they take one after the other"
-        good = history.expect("payout.race", "createPayout", conserved(what), *judged)
+        good = history.expect("payout.race", "createPayout", what, conserved(judged), *judged)
         if not suspicions.turns or not good:
             return

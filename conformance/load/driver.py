@@ -9,8 +9,8 @@ from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.fixtures import OperationFixtures, pairs_are_free
-from conformance.judge.comparison import alike, objects, same, shown
-from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
+from conformance.judge import outcomes
+from conformance.judge.comparison import alike, objects, same, same_ids
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.oracle import ValidBody, judge_body
@@ -37,11 +37,12 @@ class Driver(Sender):
         )
         if verdict.refusals:
             reason = min(verdict.refusals, key=lambda reason: reason.rule == "fields.optional-type")
-            self.judge(reason.rule, operation, Refused(reason.what), exchange)
+            self.expect(reason.rule, operation, *outcomes.refused(reason.what, exchange))
         elif TRAITS[operation].unique_pair and self.model.has_wallet(
             body.get("currency"), body.get("network")
         ):
-            self.judge("wallet.duplicate", operation, Refused("a second wallet of a pair"), exchange)
+            refused = outcomes.refused("a second wallet of a pair", exchange)
+            self.expect("wallet.duplicate", operation, *refused)
         elif (
             verdict.plain
             and not TRAITS[operation].draws_on_funds
@@ -61,7 +62,8 @@ class Driver(Sender):
             if exchange.error_code == "invalid_idempotency_key"
             else "fields.accepts-valid"
         )
-        self.judge(rule, operation, Accepted("a request that keeps every stated limit"), exchange)
+        what = "a request that keeps every stated limit"
+        self.expect(rule, operation, *outcomes.accepted(what, exchange))
 
     def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
         """True if a valid request may be refused: the beneficiary is disabled. Raises ExampleOver at a quota,
@@ -88,13 +90,16 @@ class Driver(Sender):
                 # Which of several destinations is the default is open (destination.second-default).
                 and name not in ("amount", "is_default")
             ):
-                self.judge("create.echo", operation, Equal(name, At(name), value), exchange)
+                echo = outcomes.equal(name, exchange.get(name), value, exchange)
+                self.expect("create.echo", operation, *echo)
         number = body.get("account_number")
         if plain and TRAITS[operation].creates == "payout_destination" and isinstance(number, str):
-            last4 = Equal("account_number_last4", At("account_number_last4"), number[-4:])
-            self.judge("destination.last4", operation, last4, exchange)
+            name = "account_number_last4"
+            last4 = outcomes.equal(name, exchange.get(name), number[-4:], exchange)
+            self.expect("destination.last4", operation, *last4)
         for name, value in TRAITS[operation].initial.items():
-            self.judge("create.initial-state", operation, Equal(name, At(name), value), exchange)
+            initially = outcomes.equal(name, exchange.get(name), value, exchange)
+            self.expect("create.initial-state", operation, *initially)
         self.model.created(operation, exchange, payee)
 
     # ------------------------------------------------------------------ beneficiaries
@@ -106,7 +111,7 @@ class Driver(Sender):
         exchange = self.send(request, "change a beneficiary")
         if verdict.refusals:
             reason = verdict.refusals[0]
-            self.judge(reason.rule, "updateBeneficiary", Refused(reason.what), exchange)
+            self.expect(reason.rule, "updateBeneficiary", *outcomes.refused(reason.what, exchange))
         elif verdict.plain:
             self._judge_accepted("updateBeneficiary", exchange, payee)
         if exchange.succeeded:
@@ -130,7 +135,8 @@ class Driver(Sender):
         if payee.disabled and exchange.refused:
             return
         if not payee.disabled:
-            self.judge("idempotency.key-accepted", "disableBeneficiary", Accepted("disabling"), exchange)
+            accepted = outcomes.accepted("disabling", exchange)
+            self.expect("idempotency.key-accepted", "disableBeneficiary", *accepted)
         if exchange.succeeded:
             if not payee.disabled:
                 self._judge_moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
@@ -143,7 +149,7 @@ class Driver(Sender):
         step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
         if first is None or second is None or step is None or exchange.started - payee.at <= step:
             return
-        self.judge(rule, operation, Later("updated", At("updated"), before), exchange)
+        self.expect(rule, operation, *outcomes.later("updated", exchange, "updated", before))
 
     def read(self, payee: Payee) -> None:
         """Reads a beneficiary."""
@@ -164,7 +170,7 @@ class Driver(Sender):
         """Judges that a beneficiary in an answer is that of the model, destinations included."""
         # A read may show that an earlier operation, whose rule it is, was lost.
         on = operation if operation in RULES[rule].operations else RULES[rule].operations[0]
-        self.judge(rule, on, Accepted("the beneficiary"), exchange)
+        self.expect(rule, on, *outcomes.accepted("the beneficiary", exchange))
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
         payee.at = exchange.arrived
         self._judge_members(payee, exchange, rule, on)
@@ -175,22 +181,25 @@ class Driver(Sender):
         ):
             # Unlike a read, this request cannot be repeated until they show.
             return
-        exactly = Equal("payout_destinations", At("payout_destinations"), expected, "ids")
-        self.judge("beneficiary.destinations", operation, exactly, exchange)
+        name = "payout_destinations"
+        exactly = outcomes.equal(name, exchange.get(name), expected, exchange, alike=same_ids)
+        self.expect("beneficiary.destinations", operation, *exactly)
 
     def _judge_members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
         """Judges that a resource in an answer is that of the model."""
         for name, value in thing.steady().items():
             if answer := thing.shown_by(name, value):
-                known = Member(f"as an earlier answer shows it ({shown(value)})", name, At(name, of=1))
-                self.judge(rule, operation, known, exchange, answer)
+                known = outcomes.member("as an earlier answer shows it", exchange, name, value)
+                self.expect(rule, operation, *known, answer)
             else:
-                self.judge(rule, operation, Member("as earlier requests left it", name, value), exchange)
+                known = outcomes.member("as earlier requests left it", exchange, name, value)
+                self.expect(rule, operation, *known)
 
     def virtual_account(self, thing: Thing) -> None:
         """Reads a virtual account."""
         exchange = self._read_resource("getVirtualAccount", thing, "virtual_account_id")
-        self.judge("read.equals-create", "getVirtualAccount", Accepted("the virtual account"), exchange)
+        accepted = outcomes.accepted("the virtual account", exchange)
+        self.expect("read.equals-create", "getVirtualAccount", *accepted)
         self._judge_members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.contract.rules import RULES
-from conformance.judge.expectations import Expectation
 from conformance.judge.ledger import Entry
+from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -17,13 +17,11 @@ class Recorder:
         self.check = check
         self.entries: dict[tuple[str, str], Entry] = {}
 
-    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
+    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> bool:
         """Judges exchanges; returns False for a violation."""
-        outcome = expectation.judge(exchanges, self.run.target)
-        if outcome.good is None or operation not in RULES[rule].operations:
-            return outcome.good is not False
-        proof = [exchanges[at] for at in outcome.shows] or exchanges
-        return self.entry(rule, operation).expect(expectation.expected, outcome.answer, *proof)
+        if isinstance(got, Unclear) or operation not in RULES[rule].operations:
+            return True
+        return self.entry(rule, operation).expect(expected, got, *exchanges)
 
     def entry(self, rule: str, operation: str) -> Entry:
         """The judgements of a rule on an operation."""

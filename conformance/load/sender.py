@@ -11,19 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge import paging, queries
-from conformance.judge.comparison import alike, objects, show
-from conformance.judge.expectations import (
-    Accepted,
-    At,
-    Authenticated,
-    Expectation,
-    Refused,
-    SameAnswer,
-    Status,
-)
+from conformance.judge import outcomes, paging, queries
+from conformance.judge.comparison import alike, objects
 from conformance.judge.oracle import ValidBody
-from conformance.judge.paging import Listed, element_shows, no_other_labelled, none_of_another, number_is
+from conformance.judge.outcomes import Got
 from conformance.load.recorder import Recorder
 from conformance.load.reference_model import Document, Model, Payee, Post, Thing
 from conformance.wire.messages import Call, Exchange, to_json
@@ -80,8 +71,8 @@ class Sender:
             operation = str(request.operation)
             sent = (("auth.query-as-sent", request.query), ("auth.body-as-sent", request.body))
             rules = [rule for rule, given in sent if given and operation in RULES[rule].operations]
-            signed = Authenticated("a correctly signed request")
-            self.judge(rules[0] if rules else "auth.accepts-valid", operation, signed, exchange)
+            signed = outcomes.authenticated("a correctly signed request", exchange)
+            self.expect(rules[0] if rules else "auth.accepts-valid", operation, *signed)
         return exchange
 
     def usable(self, exchange: Exchange) -> None:
@@ -94,9 +85,9 @@ class Sender:
         operation = str(request.operation)
         return eventually(self.run.cache, operation, lambda: self.send(request, purpose, organization), found)
 
-    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> None:
+    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> None:
         """Judges as the recorder does; raises ExampleOver for a violation."""
-        if not self.recorder.judge(rule, operation, expectation, *exchanges):
+        if not self.recorder.expect(rule, operation, expected, got, *exchanges):
             raise ExampleOver
 
     # ------------------------------------------------------------------ idempotency
@@ -107,15 +98,18 @@ class Sender:
         changed = self.model.changes > post.at
         rule = "idempotency.replay-after-change" if changed else "idempotency.replay"
         operation = str(post.call.operation)
-        self.judge(rule, operation, SameAnswer("the same key and body again"), post.answer, exchange)
+        same = outcomes.same_answer("the same key and body again", post.answer, exchange)
+        self.expect(rule, operation, *same)
 
     def conflict(self, post: Post, body: Document) -> None:
         """Sends an accepted POST's key with another body."""
         if to_json(body) == post.call.body:
             return
         exchange = self.send(post.call.with_json(body), "the same key, another body")
-        conflict = Refused("a used key with another body", 0, "idempotency_error", "idempotency_key_conflict")
-        self.judge("idempotency.conflict", str(post.call.operation), conflict, exchange, post.answer)
+        conflict = outcomes.refused(
+            "a used key with another body", exchange, 0, "idempotency_error", "idempotency_key_conflict"
+        )
+        self.expect("idempotency.conflict", str(post.call.operation), *conflict, post.answer)
         self._add_refused(str(post.call.operation), body)
 
     def _add_refused(self, operation: str, body: Document) -> None:
@@ -129,8 +123,8 @@ class Sender:
         """Sends a request for this account as the other organization."""
         if "secondary" in self.elsewhere:
             exchange = self.shown(request, "another organization's request", "secondary")
-            refused = Status("another organization's account", (403,))
-            self.judge("tenancy.foreign-parent", str(request.operation), refused, exchange)
+            refused = outcomes.refused("another organization's account", exchange, 403)
+            self.expect("tenancy.foreign-parent", str(request.operation), *refused)
 
     def misplaced(self, operation: str, thing: Thing, parameter: str, where: str) -> None:
         """Requests a child under a sibling account, or an unknown child."""
@@ -142,7 +136,7 @@ class Sender:
             ids = {**self.ids, parameter: unknown_like(thing.id)}
         body = {"note": "misplaced"} if TRAITS[operation].subset_of else None
         exchange = self.send(call(operation, ids, body), f"a child that is not there ({where})")
-        self.judge(rule, operation, Status(what, (404,)), exchange)
+        self.expect(rule, operation, *outcomes.refused(what, exchange, 404))
 
     # ------------------------------------------------------------------ lists (section 8)
 
@@ -163,8 +157,8 @@ class Sender:
         )
         for exchange in done.exchanges:
             style = self.run.target.array_style
-            for rule, demanded in paging.demanded(operation, exchange.call.query, style):
-                self.judge(rule, operation, demanded, exchange)
+            for rule, judgement in paging.demanded(operation, exchange, style):
+                self.expect(rule, operation, *judgement)
         if done.whole:
             self._compare(operation, done, expected, filters)
 
@@ -198,34 +192,28 @@ class Sender:
                 expected[item["id"]] = Thing(ADDS_TO[operation], item["id"], item)
         rule = next(iter(queries.rules_of(filters)), "list.walk") if things else "list.empty"
         for exchange in read.exchanges:
-            self.judge(rule, operation, Accepted("a valid query"), exchange)
+            self.expect(rule, operation, *outcomes.accepted("a valid query", exchange))
         return read, expected
 
     def _compare(self, operation: str, done: Walk, expected: dict[str, Thing], filters: Parameters) -> None:
         rules = queries.rules_of(filters)
         rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
         pages, items = done.page_exchanges, objects(done.items)
-        self.judge("list.walk", operation, Listed("a list", [], once=True), *pages)
+        self.expect("list.walk", operation, *paging.listed("a list", [], pages, once=True))
         for extra in (item for item in items if item.get("id") not in expected):
             self._unexpected(operation, extra, rule, done, expected)
-        self.judge(rule, operation, Listed("what the requests made", list(expected)), *pages)
-        total = number_is("a list of what the requests made", "total", len(expected))
-        self.judge(rule, operation, total, pages[-1])
+        self.expect(rule, operation, *paging.listed("what the requests made", list(expected), pages))
+        what = "a list of what the requests made"
+        self.expect(rule, operation, *paging.number_is(what, done.pages[-1], "total", len(expected)))
         for item in items:
             if (thing := expected.get(str(item.get("id")))) is None:
                 continue
             for name, value in thing.steady().items():
                 if name not in item:
                     continue
+                known = paging.element_shows(pages, thing.id, name, value, thing.operation)
                 answer = thing.shown_by(name, value)
-                as_known = element_shows(
-                    f"{name} {show(value)}",
-                    identifier=thing.id,
-                    name=name,
-                    value=At(name) if answer else value,
-                    operation=thing.operation,
-                )
-                self.judge("list.complete", operation, as_known, *([answer] if answer else []), *pages)
+                self.expect("list.complete", operation, *known, *([answer] if answer else []))
 
     def _unexpected(
         self, operation: str, item: Document, rule: str, done: Walk, expected: dict[str, Thing]
@@ -233,8 +221,8 @@ class Sender:
         """Judges an element that the model does not have, by the rule of the request that created it."""
         label, shown = str(item.get("label")), done.page_exchanges
         if label in self.model.refused:
-            nothing = no_other_labelled("nothing of a refused request in the list", label=label, known=[])
-            self.judge("refusal.changes-nothing", self.model.refused[label], nothing, *shown)
+            nothing = paging.no_other_labelled("nothing of a refused request in the list", shown, label, [])
+            self.expect("refusal.changes-nothing", self.model.refused[label], *nothing)
         twins = [
             post
             for post in self.model.posts
@@ -242,15 +230,10 @@ class Sender:
         ]
         if twins:
             known = [str(post.answer.get("id")) for post in twins]
-            once = no_other_labelled("a replayed request done once", label=label, known=known)
-            self.judge("idempotency.replay", str(twins[0].call.operation), once, *shown)
-        belongs = none_of_another(
-            "a list of what the requests made: only elements that were created there",
-            created=[each for each in expected if each in done.ids],
-            strangers=[],
-            exact=True,
-        )
-        self.judge(rule, operation, belongs, *shown)
+            once = paging.no_other_labelled("a replayed request done once", shown, label, known)
+            self.expect("idempotency.replay", str(twins[0].call.operation), *once)
+        what = "a list of what the requests made"
+        self.expect(rule, operation, *paging.none_of_another(what, shown, expected, {}, exact=True))
 
 
 def _tells(done: Walk, expected: Mapping[str, Thing]) -> bool:

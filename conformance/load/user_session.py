@@ -12,9 +12,8 @@ from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS, match
 from conformance.contract.rules import RULES
 from conformance.fuzz.fixtures import pairs_are_free
-from conformance.judge import paging
-from conformance.judge.comparison import same
-from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer
+from conformance.judge import outcomes, paging
+from conformance.judge.comparison import same, same_amount
 from conformance.judge.findings import EVERY_RESPONSE
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, Known, expect
 from conformance.judge.oracle.requests import Path
@@ -84,7 +83,7 @@ class Session(Driver):
         expected = expect(request, self.run.target, known)
         for reason in (expected.refusal, *expected.passes[: not expected.refusals], expected.answered):
             if reason is not None and operation in RULES[reason.rule].operations:
-                self.judge(reason.rule, operation, reason.expectation, exchange, *others)
+                self.expect(reason.rule, operation, *reason.judge(exchange), *others)
 
     def _judge_created(
         self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
@@ -171,14 +170,14 @@ class Session(Driver):
         finally:
             self.process.paying -= 1
         if times > 1:
-            same = SameAmongAccepted(f"{times} simultaneous requests with one key and body")
-            self.judge("idempotency.race", "createPayout", same, *answers)
+            what = f"{times} simultaneous requests with one key and body"
+            self.expect("idempotency.race", "createPayout", *outcomes.same_among_accepted(what, answers))
         made = next((one for one in answers if one.succeeded and isinstance(one.document, dict)), None)
         if made is None:
             return
         body = request.document
-        exactly = Equal("amount", At("amount"), body["amount"], "amount")
-        self.judge("create.amount-exact", "createPayout", exactly, made)
+        exactly = outcomes.equal("amount", made.get("amount"), body["amount"], made, alike=same_amount)
+        self.expect("create.amount-exact", "createPayout", *exactly)
         self._judge_created("createPayout", body, made, None, plain=True)
 
     pay_twice = partialmethod(pay, 2)
@@ -197,8 +196,8 @@ class Session(Driver):
         *made, first = self.rng.choice(self.process.posts)
         self.run.record |= {exchange.number: exchange for exchange in (*made, first)}
         again = self.send(first.call, "a key of an earlier session again", first.organization)
-        same = SameAnswer("the key and body of an earlier session again")
-        self.judge("idempotency.replay", str(first.operation), same, first, again)
+        same = outcomes.same_answer("the key and body of an earlier session again", first, again)
+        self.expect("idempotency.replay", str(first.operation), *same)
 
     def change_under_a_key(self) -> None:
         """Sends a used key with a different body."""

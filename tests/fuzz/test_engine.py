@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,14 @@ from hypothesis import strategies as st
 from conformance.fuzz.engine import Examples, seed_of, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.judge.expectations import Outcome, predicate
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.target.file import build
-from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
 )
-
-
-@predicate
-def Said(exchanges: Sequence[Exchange], good: bool = True, got: str = "") -> Outcome:
-    """Returns the outcome that its parameters state."""
-    return Outcome(good, got)
 
 
 def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Examples, list[int]]:
@@ -57,9 +49,9 @@ def broken(examples: Examples) -> dict[str, Finding]:
 
 def test_failures_of_several_rules_are_each_shrunk() -> None:
     def judge(examples: Examples, number: int) -> None:
-        examples.judge("fields.type", "createAccount", Said("below", number < 1000, str(number)))
-        examples.judge("fields.max-length", "createAccount", Said("odd", number % 7 != 3, str(number)))
-        examples.judge("fields.required", "createAccount", Said(""))
+        examples.expect("fields.type", "createAccount", "below", "" if number < 1000 else str(number))
+        examples.expect("fields.max-length", "createAccount", "odd", "" if number % 7 != 3 else str(number))
+        examples.expect("fields.required", "createAccount", "", "")
 
     examples, _ = explore(judge)
     found = broken(examples)
@@ -72,7 +64,7 @@ def test_a_failure_that_does_not_repeat_is_still_reported() -> None:
     once = itertools.count()
 
     def judge(examples: Examples, number: int) -> None:
-        examples.judge("fields.type", "createAccount", Said("never", next(once) != 20, "once"))
+        examples.expect("fields.type", "createAccount", "never", "" if next(once) != 20 else "once")
 
     finding = broken(explore(judge)[0])["fields.type"]
     assert "did not come again" in finding.further[-1]
@@ -84,7 +76,7 @@ def test_errors_end_the_run_at_once(error: Exception) -> None:
 
     def judge(examples: Examples, number: int) -> None:
         tried.append(number)
-        examples.judge("fields.required", "createAccount", Said(""))
+        examples.expect("fields.required", "createAccount", "", "")
         raise error
 
     with pytest.raises(type(error), match=str(error)):
@@ -96,7 +88,7 @@ def test_errors_end_the_run_at_once(error: Exception) -> None:
 
 def test_stored_failures_are_tried_first(tmp_path: Path) -> None:
     def judge(examples: Examples, number: int) -> None:
-        examples.judge("fields.type", "createAccount", Said("less", number < 51_234, str(number)))
+        examples.expect("fields.type", "createAccount", "less", "" if number < 51_234 else str(number))
 
     explore(judge, database=str(tmp_path))
     assert any(tmp_path.rglob("*"))

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
 
 from conformance.contract.rules import RULES, Level
-from conformance.judge.expectations import Answered, Expectation, Refused, Status
-from conformance.judge.expectations.expectation import Predicate
+from conformance.judge import outcomes
+from conformance.judge.outcomes import Judgement
+from conformance.wire.messages import Exchange
+
+
+class Demand(StrEnum):
+    """The kind of answer that a rule demands; ANSWERED is any status below 500."""
+
+    REFUSED = "refused"
+    ACCEPTED = "accepted"
+    AUTHENTICATED = "authenticated"
+    ANSWERED = "answered"
 
 
 @dataclass(frozen=True)
 class Reason:
     """A rule's demand on the answer to a request, described by `what`.
 
-    `demand` is the predicate: Refused, Accepted, Authenticated (any answer but an authentication error) or
-    Answered (any status below 500). `statuses` are those of a refusal (empty: any 4xx), or allowed in
-    addition to those below 500; `type` and `code` are the refusal's (empty: any).
+    `statuses` are those of a refusal (empty: any 4xx), or allowed in addition to those below 500; `type` and
+    `code` are the refusal's (empty: any).
     """
 
     rule: str
@@ -25,25 +33,22 @@ class Reason:
     statuses: tuple[int, ...] = ()
     type: str = ""
     code: str = ""
-    demand: Predicate[Any] = Refused
+    demand: Demand = Demand.REFUSED
 
     @property
     def level(self) -> Level:
         return RULES[self.rule].level
 
-    @property
-    def expectation(self) -> Expectation:
-        """Expectation that judges the answer."""
-        return _expectation(self)
-
-
-@functools.lru_cache(1024)
-def _expectation(reason: Reason) -> Expectation:
-    what, statuses = reason.what, reason.statuses
-    if reason.demand is Answered:
-        return Answered(what, also=list(statuses))
-    if reason.demand is not Refused:
-        return reason.demand(what)
-    if len(statuses) > 1:
-        return Status(what, statuses)
-    return Refused(what, statuses[0] if statuses else 0, reason.type, reason.code)
+    def judge(self, answer: Exchange) -> Judgement:
+        """Judges the answer to the request."""
+        match self.demand:
+            case Demand.ACCEPTED:
+                return outcomes.accepted(self.what, answer)
+            case Demand.AUTHENTICATED:
+                return outcomes.authenticated(self.what, answer)
+            case Demand.ANSWERED:
+                return outcomes.answered(self.what, answer, also=self.statuses)
+        if len(self.statuses) > 1:
+            return outcomes.with_status(self.what, answer, self.statuses)
+        status = self.statuses[0] if self.statuses else 0
+        return outcomes.refused(self.what, answer, status, self.type, self.code)

@@ -11,10 +11,9 @@ from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Level
 from conformance.contract.traits import TRAITS
 from conformance.judge import queries
-from conformance.judge.expectations import Accepted, Answered, Authenticated
 from conformance.judge.oracle import auth_rules, keys
 from conformance.judge.oracle.body_rules import BodyVerdict, ValidBody, judge_body
-from conformance.judge.oracle.reasons import Reason
+from conformance.judge.oracle.reasons import Demand, Reason
 from conformance.target.file import Target
 from conformance.wire.messages import Call
 
@@ -134,7 +133,7 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
         verdict = judge_body(operation, call.body, known.valid) if is_json else BodyVerdict()
     # 501 is allowed for operations under development.
     also = (501,) if TRAITS[operation].under_development else ()
-    answered = Reason("http.no-server-error", "any request", also, demand=Answered)
+    answered = Reason("http.no-server-error", "any request", also, demand=Demand.ANSWERED)
     expected = ExpectedAnswer(answered, body=verdict)
     places = list(_path_refusals(known.path or ()))
     if TRAITS[operation].subset_of and verdict.document == {}:
@@ -150,7 +149,7 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
     if known.own_path and not refusals and not call.headers and call.idempotency_key not in known.keys:
         rule = _accepted(described, call, query, verdict, target)
         if rule and operation in RULES[rule].operations:
-            expected.accepted = Reason(rule, _named(described, call, verdict), demand=Accepted)
+            expected.accepted = Reason(rule, _named(described, call, verdict), demand=Demand.ACCEPTED)
     if failures := auth_rules.failures(call, target, known.now, known.nonces):
         first = [] if expected.accepted else _comes_first(failures)
         expected.refusals, expected.accepted = [*failures, *first], None
@@ -233,7 +232,7 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
         rules.append("auth.body-as-sent")
     for rule in (*rules, "auth.accepts-valid", "auth.timestamp-accepted"):
         if call.operation in RULES[rule].operations:
-            yield Reason(rule, "a correctly signed request", demand=Authenticated)
+            yield Reason(rule, "a correctly signed request", demand=Demand.AUTHENTICATED)
 
 
 def _plain(query: str) -> bool:

@@ -104,14 +104,14 @@ def test_finds_and_tells_field_and_value(
     behaviour: type[Behaviour], operation: str, rule: str, words: str
 ) -> None:
     run = run_on(behaviour())
-    finding = broken(schema_fuzzing(run, operation, settings(2, examples=200)))[rule]
+    finding = broken(schema_fuzzing(run, operation, settings(2, examples=400)))[rule]
     assert words in finding.summary
     assert len(finding.exchanges) <= 3, "the smallest example"
 
 
 def test_same_seed_same_example() -> None:
     def told(seed: int) -> str:
-        return broken(schema_fuzzing(run_on(NoNul()), "createVirtualAccount", settings(seed, examples=200)))[
+        return broken(schema_fuzzing(run_on(NoNul()), "createVirtualAccount", settings(seed, examples=400)))[
             "http.no-server-error"
         ].summary
 

@@ -173,6 +173,9 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
         ("a UUID with one character before it", "0" + key),
         ("a UUID whose last letter is g", key[:-1] + "g"),
         ("36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"),
+        ("a UUID with a hyphen behind its first digit", f"{key[0]}-{key[1:]}"),
+        ("a UUID whose hyphens stand elsewhere", f"{key[:8]}{key[9:11]}-{key[11:]}"),
+        ("a UUID in parentheses", f"({key})"),
         # Some APIs accept such keys, which sort by time.
         ("a ULID", f"01{decimal(24)}"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
@@ -301,6 +304,20 @@ def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:
     text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     if text is not None:
         yield f"with a space behind its {text}", {**body, text: f"{body[text]} "}
+
+
+def with_a_numeral(body: Body) -> Body:
+    """The first free text of a body, as digits that end in two zeros."""
+    name = next((name for name in FREE if isinstance(body.get(name), str)), None)
+    return {} if name is None else {name: f"{samples.digits(6)}00"}
+
+
+def other_numerals(body: Body) -> Iterator[tuple[str, Body]]:
+    """Yields bodies whose digits are another text of the same number, which is equal in loose comparisons."""
+    for name, text in body.items():
+        if name in FREE and isinstance(text, str) and re.fullmatch("[0-9]{6}00", text):
+            for other in (f"{text[:-2]}e2", f"{text}.0", f"0{text}"):
+                yield f"{name} {other} in the place of {text}", {**body, name: other}
 
 
 #: Spaces before the first member of a body, few enough for front ends.

@@ -17,12 +17,14 @@ from conformance.checks.idempotent_requests import (
     further_originals,
     invalid_keys,
     other_forms,
+    other_numerals,
     other_values,
     own_place,
     padded,
     place,
     restyled,
     unlike_bodies,
+    with_a_numeral,
     with_all_signs,
     with_letters,
 )
@@ -291,10 +293,13 @@ def test_conflict(ctx: CheckContext) -> None:
     _judge_conflicts(ctx, [(original, f"{how} once more", body) for original, how, body in conflicts[:1]])
 
 
-@check("idempotency.conflict-equivalent")
+@check("idempotency.conflict-equivalent", "idempotency.conflict")
 def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
-    """A used key with a different body that means the same is refused."""
-    original = IdempotentRequest(ctx)
+    """A used key with a different body that means the same is refused; with a text that is another numeral of
+    the same number, as a conflict."""
+    original = restyled(ctx, with_a_numeral)
+    numerals = other_numerals(original.call.document)
+    _judge_conflicts(ctx, [(original, how, body) for how, body in numerals])
     for difference, body in equivalent_bodies(ctx.operation.id, original.call.document):
         what = f"a used key, but {difference}"
         answer = ctx.send(original.call.but(body=to_json(body)), what)

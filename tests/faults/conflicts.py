@@ -86,6 +86,14 @@ def _masked(document: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: str(value)[-4:] if key == name else value for key, value in sorted(document.items())}
 
 
+def _numbers(pattern: str, document: dict[str, Any]) -> list[Any]:
+    """Returns the members of a document, with texts of a pattern as numbers."""
+    return [
+        (name, float(value) if isinstance(value, str) and re.fullmatch(pattern, value) else value)
+        for name, value in sorted(document.items())
+    ]
+
+
 #: Kind -> what is compared of two bodies.
 FINGERPRINTS = {
     "length": lambda ctx: str(len(ctx.request.body)),
@@ -101,6 +109,9 @@ FINGERPRINTS = {
     "the values without names": lambda ctx: sorted(_leaves(_document(ctx))),
     "the last 64 bytes": lambda ctx: ctx.request.body[-64:],
     "the sum of the bytes": lambda ctx: sum(ctx.request.body),
+    "numerals by value": lambda ctx: _numbers(r"[0-9]+(\.[0-9]+)?(e[0-9]+)?", _document(ctx)),
+    "decimals by value": lambda ctx: _numbers(r"[0-9]+(\.[0-9]+)?", _document(ctx)),
+    "integers by value": lambda ctx: _numbers(r"[0-9]+", _document(ctx)),
 }
 
 faults["idempotency.conflict"] |= {

@@ -159,6 +159,12 @@ KEY = "3f1c7a52-9d0e-4b68-8c17-5e2a9b4d6f03"
         ("ABCDEF00-0000-4000-8000-ABCDEF000000", "", "idempotency.key-other-uuids"),
         (KEY.replace("-", ""), "", ""),
         ("{" + KEY + "}", "", ""),
+        (f"urn:uuid:{KEY}", "", ""),
+        ("1-2345678-9abc-def0-1234-56789abcdef0", "idempotency.key-invalid", ""),
+        ("12345678-9abc-def0-1234-56789abcdef", "idempotency.key-invalid", ""),
+        (f"{KEY}\n", "idempotency.key-invalid", ""),
+        (f"{KEY}\u00a0", "idempotency.key-invalid", ""),
+        (f"({KEY})", "idempotency.key-invalid", ""),
         ("", "", ""),
     ],
 )

@@ -155,13 +155,17 @@ class HeadersOfCgi(Behaviour):
 
 @choice("idempotency.key-forms")
 class AnyUuid(Behaviour):
-    """Accepts every notation of a key that Python's uuid module reads, such as braces and URNs."""
+    """Accepts a key without hyphens, in braces and as a URN, too."""
+
+    FORMS = re.compile(
+        r"\{?(?:urn:uuid:)?([0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})\}?", re.I
+    )
 
     def parse_key(self, ctx: Context, text: str) -> str | None:
-        try:
-            return str(uuid.UUID(text))
-        except ValueError:
-            raise Refusal("invalid_idempotency_key") from None
+        form = self.FORMS.fullmatch(text)
+        if form is None:
+            raise Refusal("invalid_idempotency_key")
+        return str(uuid.UUID(form[1]))
 
 
 @choice("idempotency.key-case")

@@ -15,8 +15,9 @@ _OTHER = re.compile(
     "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[1-8][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 )
 
-#: What lenient parsers accept as a UUID once hyphens, braces and a URN's prefix are removed.
-_DIGITS = re.compile("[0-9A-Fa-f]{32}")
+#: Forms that are open (idempotency.key-forms): any digits, without hyphens, in braces, as a URN.
+_FORM = r"(?:urn:uuid:)?(?:[0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
+_OPEN = re.compile(rf"{_FORM}|\{{{_FORM}\}}", re.IGNORECASE)
 
 
 def refusals(operation: str, key: str | None) -> list[Reason]:
@@ -24,7 +25,8 @@ def refusals(operation: str, key: str | None) -> list[Reason]:
     if key is None:
         rules = ("idempotency.key-required", "idempotency.payout-key-required")
         return [Reason(rule, "no Idempotency-Key") for rule in rules if operation in RULES[rule].operations]
-    if accepted_by(key) or not key.strip() or _lenient(key):
+    # HTTP drops spaces and tabs around a value.
+    if accepted_by(key) or not key.strip(" \t") or _OPEN.fullmatch(key.strip(" \t")):
         return []
     shown = repr(key) if len(key) <= 40 else f"of {len(key)} characters"
     return [
@@ -42,8 +44,3 @@ def accepted_by(key: str) -> str:
     if _USUAL.fullmatch(key):
         return "idempotency.key-accepted"
     return "idempotency.key-other-uuids" if _OTHER.fullmatch(key) else ""
-
-
-def _lenient(key: str) -> bool:
-    bare = key.strip().lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
-    return _DIGITS.fullmatch(bare) is not None

@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Self
 
-from conformance.checks.auth_probes import earliest
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, named_as
@@ -49,8 +48,8 @@ class DefectiveBodies(Engine):
 
     `shape` names the valid body that they derive from. `stop` is set where the server refuses that as well: a
     defective body that is accepted is still a violation, a refused one shows nothing. Raises Inconclusive
-    where the sample is refused, unless it was accepted before (a refusal with another error counts then), or
-    is a payout: most are refused for lack of funds, but one of zero may be accepted."""
+    where the sample is refused, unless it is a payout: most are refused for lack of funds, but one of zero
+    may be accepted."""
 
     def __init__(self, ctx: CheckContext, shape: str = SAMPLE) -> None:
         super().__init__(ctx, self._account)
@@ -61,12 +60,8 @@ class DefectiveBodies(Engine):
         try:
             accepted_body(self.fixture, self.operation, shape)
         except Inconclusive as stop:
-            before = earliest(ctx)
             if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds:
-                if before is None:
-                    raise
-                # At a quota, a defect may still be refused with another error.
-                self.beside = ctx.send(ctx.valid(), "a valid request, beside defective ones")
+                raise
             self.stop = stop
         # Before the first snapshot, as this may create resources.
         rows = TURNS.get(self.operation, ()) if shape == SAMPLE and not self.stop else ()
@@ -187,7 +182,7 @@ class DefectiveBodies(Engine):
         return self.send(call(self.operation, self.ids, body), name)
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
-        if self.stop and answer.refused and self.beside is None:
+        if self.stop and answer.refused:
             self.skip_judgement(case.rule, case.name, answer)
             return True
         return super()._shows_nothing(case, reason, answer)

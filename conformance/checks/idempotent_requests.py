@@ -16,9 +16,9 @@ from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import difference
 from conformance.wire.forms import decimal, new_key
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, Place, Restyle, call, identifier
+from conformance.world.account import AccountFixture, Restyle, call, identifier
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.case import Case
 from conformance.world.corpora.kept_texts import PRECISE
@@ -35,16 +35,12 @@ def place(ctx: CheckContext) -> AccountFixture:
 def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixture:
     """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
     operation, run = ctx.operation.id, ctx.run
-    account, place = None, Place.EMPTY
+    account = None
     if TRAITS[operation].draws_on_funds:
         account = run.account("payouts").account_id
     elif TRAITS[operation].creates != "account" and not TRAITS[operation].unique_pair:
         account = run.account().account_id
-    elif TRAITS[operation].creates == "account":
-        # At a quota, an earlier create can be replayed as well.
-        place = Place.FIRST
-    home = run.accounts.instead.get(run.target.primary.customer_id)
-    return AccountFixture(run, account_id=account, customer_id=home, restyle=restyle, place=place)
+    return AccountFixture(run, account_id=account, restyle=restyle)
 
 
 class IdempotentRequest:
@@ -66,7 +62,8 @@ class IdempotentRequest:
         self.operation = ctx.operation.id
         self.fixture = fixture or own_place(ctx)
         self.exchange = made or self._made(body, spaced)
-        self.call = self.exchange.call
+        # Whatever is repeated is signed afresh.
+        self.call = self.exchange.call.but(auth=Auth())
         self.id = identifier(self.exchange)
 
     def _made(self, body: Body | None, spaced: bool) -> Exchange:

@@ -26,8 +26,7 @@ class Rounds:
 
     def __init__(self, ctx: CheckContext, count: int) -> None:
         self.ctx = ctx
-        # A quota of accounts leaves no room for more rounds.
-        self.count = 1 if ctx.operation.resource == "account" and ctx.run.accounts.scarce else count
+        self.count = count
         #: True if the current round is spoilt.
         self.spoilt = False
         self._limited: Exchange | None = None

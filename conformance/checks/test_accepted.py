@@ -13,10 +13,9 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import AccountFixture, call, renewed
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.creations import created_in
-from conformance.world.habits import LIMITED
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body, accepts
@@ -96,17 +95,9 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     answers: list[tuple[str, Exchange]] = []
     aside: list[tuple[str, Exchange]] = []
     for what, body in sound_bodies(created_in(ctx.run, operation), operation).items():
-        # Each wallet has an account of its own, in which its pair is not taken.
-        fixture = created_in(ctx.run, operation)
-        if body.get("is_default"):
-            # A new beneficiary, as a second default may be refused.
-            fixture = AccountFixture(ctx.run, account_id=fixture.account_id)
+        fixture = _place(ctx, body)
         ids = fixture.ids(operation)
         answer = ctx.shown(call(operation, ids, body), f"{what}, which is valid")
-        if operation in LIMITED and "account_id" in ids and answer.refused:
-            # A quota of the account or the beneficiary may be reached.
-            fresh = ctx.account(fresh=True).ids(operation)
-            answer = ctx.shown(call(operation, fresh, body), f"{what}, which is valid, in a new account")
         if TRAITS[operation].unique_pair and not answer.succeeded:
             # Where a pair is unique in all accounts, other labels are refused as well.
             labels = [fixture.body(operation)["label"], f"Savings {samples.marker()}"]
@@ -125,7 +116,28 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
                 aside.append((what, answer))
                 continue
         answers.append((what, answer))
+    accepted = [what for what, answer in answers if answer.succeeded]
+    refused = [answer for _, answer in answers if answer.refused]
+    if accepted and refused:
+        _look_for_quota(ctx, accepted[0], refused[-1])
     judge_all(ctx, answers or aside)
+
+
+def _place(ctx: CheckContext, body: Body) -> AccountFixture:
+    """The fixture for a valid body: each wallet has an account of its own, in which its pair is not taken,
+    and each default destination a new beneficiary, as a second default may be refused."""
+    fixture = created_in(ctx.run, ctx.operation.id)
+    return AccountFixture(ctx.run, account_id=fixture.account_id) if body.get("is_default") else fixture
+
+
+def _look_for_quota(ctx: CheckContext, what: str, refused: Exchange) -> None:
+    """Sends another body of a name that was accepted to the path of a refused one. Raises Inconclusive if it
+    is refused there."""
+    body = sound_bodies(created_in(ctx.run, ctx.operation.id), ctx.operation.id)[what]
+    again = renewed(refused.call.with_json(body))
+    answer = ctx.send(again, f"{what}, which was accepted before, where another was refused")
+    if answer.refused:
+        raise refusal_of_valid(answer)
 
 
 def _payouts_of_no_less(fixture: AccountFixture, body: Body) -> Iterator[Body]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from conformance.checks.auth_probes import earliest
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
@@ -31,7 +30,7 @@ from conformance.checks.idempotent_requests import (
 from conformance.checks.members import judge_members, look_for
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.checks.usual_form import control, judge_as_usual
+from conformance.checks.usual_form import judge_as_usual
 from conformance.contract.signing import NAME_CASES
 from conformance.judge.comparison import document
 from conformance.judge.expectations import Refused
@@ -74,7 +73,7 @@ def test_missing_key(ctx: CheckContext) -> None:
         [answer],
         lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
     )
-    control(ctx, valid, "the same request with a key", [answer])
+    ctx.accept(valid, "the same request with a key")
 
 
 @check("idempotency.key-invalid", UNTOUCHED)
@@ -94,7 +93,7 @@ def test_invalid_key(ctx: CheckContext) -> None:
     answers = engine.run(invalid_keys, valid.body)
     what = "requests with an invalid Idempotency-Key"
     effects.judge_refused(what, answers, again)
-    control(ctx, valid, "the same request with a UUID as key", answers)
+    ctx.accept(valid, "the same request with a UUID as key")
 
 
 @check("idempotency.key-accepted", "idempotency.key-other-uuids")
@@ -118,9 +117,8 @@ def test_valid_keys(ctx: CheckContext) -> None:
         if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
             ctx.accepted(rule, answer.purpose, answer)
         else:
-            # A server may have quotas, such as one wallet of a pair in all accounts, or one payout of an
-            # amount a day.
-            judge_as_usual(ctx, rule, answer, usual_form, defective=answer.call.but(idempotency_key="none"))
+            # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
+            judge_as_usual(ctx, rule, answer, usual_form)
 
 
 @check("idempotency.key-forms")
@@ -141,13 +139,7 @@ def test_key_forms(ctx: CheckContext) -> None:
 def test_key_in_the_other_case(ctx: CheckContext) -> None:
     """Records whether a used key in upper case is the same key (an idempotent replay) or another one."""
     rule, key = "idempotency.key-case", with_letters()
-    try:
-        first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
-    except Inconclusive:
-        # At a quota, a key from earlier in the run serves as well.
-        if (before := earliest(ctx)) is None:
-            raise
-        first, key = before, str(before.call.idempotency_key)
+    first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
     answer = ctx.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
     same = answer.succeeded and answer.get("id") == first.get("id")
     seen = "the same key" if same else "another key" if answer.succeeded else ""

@@ -144,9 +144,6 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
 def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
     """Of simultaneous requests with one key, half with another body, all 2xx answers are one response."""
     rule, text = "idempotency.race", ctx.operation.traits.free_text
-    if ctx.operation.resource == "account" and ctx.run.accounts.scarce:
-        ctx.not_exercised(rule, "the customer takes few accounts more")
-        return
     what = f"{KEYS} simultaneous requests with one key and two bodies: those that are answered 2xx"
     rounds = Rounds(ctx, 1)
     for _ in rounds:

@@ -11,7 +11,6 @@ from conformance.checks.showing import no_balance, showing
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects, same_account, show
 from conformance.judge.expectations import predicate
-from conformance.judge.findings import Inconclusive
 from conformance.judge.timeliness import no_older_than_account, tells_the_time
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, query
@@ -31,7 +30,8 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
         left = earlier.arrived + APART - time.time()
         if left > 0:
             ctx.run.pause(left)
-        answers = [_newer(ctx, earlier)]
+        new = created_in(ctx.run, operation).call(operation)
+        answers = [ctx.accept(new, "a new resource, to tell the time by")]
         latest = _latest_before(ctx, answers[0]) or earlier
         for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):
             apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
@@ -45,21 +45,6 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
         ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
         if TRAITS[operation].shows_balances:
             _judge_balances_time(ctx, rule, answer)
-
-
-def _newer(ctx: CheckContext, earlier: Exchange) -> Exchange:
-    """A create sent APART seconds or more after another: a new one, or at a quota an earlier one."""
-    operation = ctx.operation.id
-    new = created_in(ctx.run, operation).call(operation)
-    try:
-        return ctx.accept(new, "a new resource, to tell the time by")
-    except Inconclusive:
-        # Keep the first answer with an id; later ones are idempotent replays.
-        first = {made.get("id"): made for made in reversed(ctx.run.accepted) if made.operation == operation}
-        for made in first.values():
-            if made.started - earlier.arrived >= APART:
-                return made
-        raise
 
 
 def _latest_before(ctx: CheckContext, newer: Exchange) -> Exchange | None:

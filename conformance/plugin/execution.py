@@ -175,7 +175,6 @@ class Executor:
                 min(self.lanes, len(others)),
                 self._make,
                 self._processor,
-                lambda worker, other: worker.leaves(other),
             )
             for nodeid in known.for_lanes(others, self.lanes):
                 self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid]))

@@ -74,15 +74,12 @@ class Worker:
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
         self._absent: dict[tuple[str, str], bool] = {}
         self._confirming = CONFIRMATION_BUDGET
-        #: Workers of ended lanes, whose accounts this one takes over.
-        self._ended: list[Worker] = []
 
     # ------------------------------------------------------------------ running
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """Runs a check; returns its findings on selected cases, and its exchanges. Violations are
         confirmed."""
-        self._take_over()
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
         failed = [finding for finding in findings if finding.verdict.is_violation]
@@ -104,32 +101,12 @@ class Worker:
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
         """The findings of an exploration."""
-        self._take_over()
         findings = exploration.function(self.run, part, self.settings)
         return self._asked_for(presence.explained(self.run, findings, ()))
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on selected cases: a check may cite more rules."""
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
-
-    def leaves(self, other: Worker) -> bool:
-        """True if the customer allows no further accounts, of which each lane needs some; the lane then ends,
-        and the other worker takes over its accounts."""
-        if not self.run.accounts.scarce:
-            return False
-        other._ended.append(self)
-        return True
-
-    def _take_over(self) -> None:
-        while self._ended:
-            other = self._ended.pop()
-            other._take_over()
-            self.run.include(other.run)
-            # What it sent is in its own ledgers.
-            sent, waits, waited = self._sent
-            self._sent = sent + other.run.sent, waits, waited
-            self._seen += len(other.run.record)
-            self._created += len(other.run.made.resources)
 
     # ------------------------------------------------------------------ handing on
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -53,22 +52,6 @@ def quoted(identifier: str) -> str:
     return quote(identifier, safe=_IN_A_SEGMENT)
 
 
-class Place(enum.Enum):
-    """The account that a fixture falls back to when the server refuses to create another one."""
-
-    #: An unused account.
-    EMPTY = enum.auto()
-    #: An unused account, the one reserved for cached fixtures included.
-    KEPT = enum.auto()
-    #: The first account created for a COMMON fixture, whatever it holds.
-    COMMON = enum.auto()
-    #: As COMMON, but the fixture's own account is no fallback of others.
-    BELOW = enum.auto()
-    #: As BELOW, but the first or the second such account of the same customer.
-    FIRST = enum.auto()
-    SECOND = enum.auto()
-
-
 class AccountFixture:
     """An account of one organization and the resources under it, each created on first access.
 
@@ -82,16 +65,14 @@ class AccountFixture:
         account_id: str | None = None,
         customer_id: str | None = None,
         restyle: Restyle | None = None,
-        place: Place = Place.EMPTY,
         business: bool = False,
     ) -> None:
         self.run = run
-        self.place = place
         self._business = business
         self._restyle = restyle
         self.client = run.client(organization)
-        #: The customer that owns the account.
-        self.home = customer_id or self.client.organization.customer_id
+        #: The customer whose accounts are created and listed.
+        self.customer_id = customer_id or self.client.organization.customer_id
         self._parts = RunCache()
         self._account_id = account_id
 
@@ -101,16 +82,13 @@ class AccountFixture:
         return self._parts.get(Key(operation), lambda: self.create(operation))
 
     @property
-    def customer_id(self) -> str:
-        """The customer whose accounts are created and listed; `Accounts.elsewhere` may replace it."""
-        if self.place in (Place.FIRST, Place.SECOND):
-            return self.home
-        return self.run.accounts.instead.get(self.home, self.home)
-
-    @property
     def account(self) -> Exchange:
         """The exchange that created the account."""
-        return self._parts.get(_ACCOUNT, lambda: self.run.accounts.opened(self))
+        return self._parts.get(_ACCOUNT, self._new_account)
+
+    def _new_account(self) -> Exchange:
+        opening = call("createAccount", {"customer_id": self.customer_id}, self.body("createAccount"))
+        return self.run.accept(self.client, opening, "an account to work in")
 
     @property
     def account_id(self) -> str:
@@ -167,10 +145,7 @@ class AccountFixture:
 
     def ids(self, operation: str) -> dict[str, str]:
         """The path parameters of an operation in this fixture."""
-        found = {name: getattr(self, name) for name in OPERATIONS[operation].path_parameters}
-        if "customer_id" in found and "account_id" in found:
-            found["customer_id"] = self.run.accounts.customer_of(found["account_id"], self.home)
-        return found
+        return {name: getattr(self, name) for name in OPERATIONS[operation].path_parameters}
 
     def call(self, operation: str, body: Any = None) -> Call:
         """A valid call of an operation in this fixture, with a valid body unless one is given."""

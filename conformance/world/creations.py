@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conformance.contract.fields import request_fields
-from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
-from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
 from conformance.world.bodies import bodies
@@ -104,12 +103,7 @@ def created_in(run: RunContext, operation: str) -> AccountFixture:
 def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
     sample = fixture.body(operation)
-    try:
-        made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
-    except Inconclusive:
-        if before := list(_earlier_accounts(run, fixture.call(operation, sample))):
-            return before
-        raise
+    made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     if TRAITS[operation].creates == "beneficiary":
         with contextlib.suppress(Inconclusive):
             # A new beneficiary must not show the destinations of another one.
@@ -147,24 +141,3 @@ def _with_texts(fixture: AccountFixture, operation: str, tries: list[Body], text
     texts = {place: text for place in places(operation) if place[0] not in fixed}
     usual = fixture.body(operation)
     return [each for body in tries for each in (*with_texts(operation, body, texts, usual)[:1], body)]
-
-
-def _is_plain(created: Call) -> bool:
-    """True if a body has documented fields only, and texts of printable ASCII without outer spaces."""
-    body: Body = created.document
-    names = {field.name for field in request_fields(str(created.operation))}
-    texts = [value for value in body.values() if isinstance(value, str)]
-    return body.keys() <= names and all(
-        text.isascii() and text.isprintable() and text == text.strip() for text in texts
-    )
-
-
-def _earlier_accounts(run: RunContext, refused: Call) -> Iterator[CreatedResource]:
-    """The accounts that the run created with valid requests, for a customer that has reached its quota."""
-    operation = str(refused.operation)
-    for exchange in run.accounts.created() if TRAITS[operation].creates == "account" else ():
-        call = exchange.call
-        valid = call.auth == Auth() and not request_problems(operation, call.body)
-        if valid and call.path == refused.path and _is_plain(call):
-            fixture = run.account(owner=exchange.organization)
-            yield CreatedResource("a plain name", call.document, fixture, exchange)

@@ -1,28 +1,24 @@
 """Behaviour that the specification leaves open, detected once in a run.
 
-Eventual consistency, quotas on resources, pre-populated lists of new accounts, and the sort order of a
+Eventual consistency, pre-populated lists of new accounts, and the sort order of a
 customer's accounts.
 """
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conformance.contract import timestamps
-from conformance.contract.operations import OPERATIONS, match, request_problems
 from conformance.contract.traits import ADDS_TO
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
-from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
-from conformance.world.account import AccountFixture, call
-from conformance.world.accounts import customer_of
+from conformance.world.account import AccountFixture
 from conformance.world.cache import Key, RunCache
 
 if TYPE_CHECKING:
@@ -129,65 +125,6 @@ def describe_delay(cache: RunCache, operation: str) -> str:
         return "at once"
     known = "five" if longest == LONGEST else f"{longest:g}"
     return "within a second" if seconds < 1 else f"within {known} seconds"
-
-
-# ---------------------------------------------------------------------- quotas
-
-
-#: Operations that may have a quota in each customer, account or beneficiary.
-LIMITED = ("createAccount", "createBeneficiary", "createPayoutDestination", "createVirtualAccount")
-
-#: Full accounts that a run replaces at most.
-_MOST_LEFT = 20
-
-_LEFT = Key[int]("how many full accounts were left")
-
-
-def room(
-    run: RunContext, operation: str, exchanges: Sequence[Exchange]
-) -> contextlib.AbstractContextManager[None] | None:
-    """A context in which an inconclusive check can run again, where a quota made it so; None otherwise.
-    `exchanges` are those of the check.
-
-    An account is full if it refuses the last refused create again and a new account accepts it; cached
-    fixtures get another account then. For a full customer, a check of accounts uses the other customer;
-    other checks fall back to existing accounts."""
-    # To repeat an invalid create with the sample could add an element to a list whose elements are all known.
-    refused = [
-        each
-        for each in exchanges
-        if each.refused and each.operation in LIMITED and not request_problems(each.operation, each.call.body)
-    ]
-    left = run.cache.find(_LEFT) or 0
-    if not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
-        return None
-    if refused[-1].operation == "createAccount":
-        of_accounts = OPERATIONS[operation].resource == "account"
-        full = of_accounts and run.accounts.refuses_another(run.client(), customer_of(refused[-1]))
-        return run.accounts.elsewhere() if full else None
-    account = _full_account(run, refused[-1])
-    if not account:
-        return None
-    run.cache.put(_LEFT, left + 1)
-    run.accounts.leave(account)
-    return contextlib.nullcontext()
-
-
-def _full_account(run: RunContext, refused: Exchange) -> str:
-    """The id of the account, if it refuses a create that a new account accepts; "" otherwise."""
-    called = match(refused.method, refused.call.path)
-    if called is None:
-        return ""
-    operation, ids = called[0].id, called[1]
-    with contextlib.suppress(Inconclusive):
-        fixture = run.account(fresh=True)
-        again = call(operation, ids, fixture.body(operation))
-        if (
-            not run.send(fixture.client, again, "is there room for one more?").succeeded
-            and run.send(fixture.client, fixture.call(operation), "in a new account?").succeeded
-        ):
-            return ids["account_id"]
-    return ""
 
 
 # ---------------------------------------------------------------------- pre-populated lists

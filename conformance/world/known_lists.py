@@ -158,10 +158,7 @@ class ListFixture:
         """Judges that pages of the list show no element of another parent; if `exact`, no unknown element
         either."""
         run = self.fixture.run
-        # A look for room in an account may have added elements (see `habits.room`).
-        added = (each.id for each in run.made.resources if each.path == self.call.path)
-        made = dict.fromkeys([*self.created, *added])
-        return only_own(run, self.operation, what, exchanges, made, self.strangers, exact=self.exact)
+        return only_own(run, self.operation, what, exchanges, self.created, self.strangers, exact=self.exact)
 
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be
@@ -244,10 +241,9 @@ def listed_customer(run: RunContext) -> AccountFixture:
     """The customer whose list of accounts is judged: the other one of the organization, where there is one.
 
     Less can be judged of a list that grows while it is read, and other lanes create accounts of the first
-    customer, unless that has reached its quota.
+    customer.
     """
-    own = run.target.primary.other_customer_id is None or run.accounts.scarce
-    return run.account(owner="primary" if own else "cousin")
+    return run.account(owner="primary" if run.target.primary.other_customer_id is None else "cousin")
 
 
 def _fill_accounts(run: RunContext) -> ListFixture:
@@ -264,16 +260,11 @@ def _fill_accounts(run: RunContext) -> ListFixture:
         list_fixture.extend(planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
     if list_fixture.refusal is None:
         _furnish(run, next(iter(list_fixture.created)))
-    else:
-        # At a quota, the accounts that the run created earlier serve as well.
-        list_fixture.created = {
-            str(made.get("id")): made for made in run.accounts.created(fixture.customer_id)
-        }
     list_fixture.settle()
     if run.target.primary.other_customer_id is not None:
-        other = run.account(owner="primary" if fixture.home != run.target.primary.customer_id else "cousin")
+        other = run.account()
         others = run.accounts.created(other.customer_id)
-        list_fixture.strangers |= {str(made.get("id")): "another customer's" for made in others[-1:]}
+        list_fixture.strangers |= dict.fromkeys(others[-1:], "another customer's")
         if not others:
             _add_stranger(list_fixture, other, "another customer's")
     elif run.target.primary.funded_account_id:
@@ -308,7 +299,7 @@ def account_with_wallets(run: RunContext) -> str:
 
 def _with_wallets(run: RunContext) -> list[str]:
     """The ids of the first customer's accounts in which the run has made two wallets or more."""
-    ours = {str(made.get("id")) for made in run.accounts.created(run.target.primary.customer_id)}
+    ours = run.accounts.created(run.target.primary.customer_id)
     called = [match("POST", made.path) for made in run.made.resources if made.operation == "createWallet"]
     held = Counter(found[1]["account_id"] for found in called if found)
     return [account for account, wallets in held.items() if wallets > 1 and account in ours]

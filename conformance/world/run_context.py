@@ -76,8 +76,6 @@ class RunContext:
         self.samples = Samples(target)
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}
-        #: The record of the run that this `alone` one was made from.
-        self.before: dict[int, Exchange] = {}
         #: Accepted writes, in the order of the record.
         self.accepted: list[Exchange] = []
         #: The ids in their answers, as text.
@@ -114,19 +112,16 @@ class RunContext:
         common, but accounts and cache of its own."""
         other = RunContext(self.target, self._transport, budget=self.budget)
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
-        other._numbers, other.lost, other.before = self._numbers, self.lost, self.record
+        other._numbers, other.lost = self._numbers, self.lost
         return other
 
     def include(self, other: RunContext) -> None:
-        """Adds the exchanges of another run; of one that is not `alone`, resources and accounts as well."""
+        """Adds the exchanges of a run made by `alone`."""
         self.record |= other.record
         self.accepted += other.accepted
         self.accepted_ids += other.accepted_ids
         self.sent += other.sent
         self.lost = self.lost or other.lost
-        if other.made is not self.made:
-            self.made.include(other.made)
-            self.accounts.include(other.accounts)
 
     # ------------------------------------------------------------------ clients
 

@@ -107,10 +107,6 @@ def _position(run: RunContext, operation: str, shape: str) -> int:
 def _try(run: RunContext, operation: str, shape: str) -> int:
     """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
     if none is."""
-    accounts = run.accounts
-    if shape == SAMPLE and TRAITS[operation].creates == "account" and accounts.scarce and accounts.created():
-        # Earlier accounts were samples, and another one would count towards the quota.
-        return 0
     # An account holds one wallet of a pair; an updated resource should not be shared.
     alone = TRAITS[operation].once or bool(TRAITS[operation].changes)
     fixture = run.account(purpose_of(operation), fresh=alone)

@@ -187,7 +187,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         "few of each",
         (policies.FewOfEach, policies.DailyLimit),
-        unreached=("createPayout",),
+        unreached=("createPayout", "createPayoutDestination", "createVirtualAccount"),
     ),
     Variant("same payout once", (policies.SamePayoutOnce,), unreached=("createPayout",)),
     Variant("payees screened", (jobs.PayeesScreened,)),
@@ -291,7 +291,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         "quotas",
         (payments.FewPeople, payments.FewVirtualAccounts, payments.FewPayouts),
-        unreached=("createPayout", "updateBeneficiary", "getAccountBalances"),
+        unreached=tuple(
+            name for name in OPERATIONS if name not in ("createAccount", "listAccounts", "createPayin")
+        ),
     ),
     Variant("few accounts", (payments.FewAccounts,), unreached=tuple(OPERATIONS)),
     Variant("furnished", (jobs.AccountsFurnished,)),

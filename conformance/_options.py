@@ -22,9 +22,8 @@ MOST_LANES = 60
 class Effort(StrEnum):
     """The amount of work of a run.
 
-    quick: the checks that detect most per request, none generated. full: every check,
-    and some generated requests. deep: also what takes long lists, and more generated
-    requests.
+    quick: each check on one of its operations, without generated requests. full: every check, and some
+    generated requests. deep: also what takes long lists, and more generated requests.
     """
 
     QUICK = "quick"
@@ -75,8 +74,8 @@ class Option:
 
     #: The clause in --help and the README.
     help: str
-    #: The placeholder of its value; empty for a flag.
-    metavar: str = ""
+    #: The placeholder of its value.
+    metavar: str
     #: Converts its text; raises argparse.ArgumentTypeError.
     type: Callable[[str], Any] = str
     choices: tuple[str, ...] = ()
@@ -99,19 +98,14 @@ class Option:
     page: str = ""
 
     @property
-    def usual(self) -> Any:
-        """The default value."""
-        return self.default if self.metavar else False
-
-    @property
     def initial(self) -> Any:
         """The default value in this environment."""
-        return (os.environ.get(self.environment) if self.environment else None) or self.usual
+        return (os.environ.get(self.environment) if self.environment else None) or self.default
 
 
 def _option(*columns: Any, **more: Any) -> Any:
     option = Option(*columns, **more)
-    return field(default=option.usual, metadata={"option": option})
+    return field(default=option.default, metadata={"option": option})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +142,8 @@ class Values:
         repeats=True,
     )
     effort: Effort = _option(
-        "how much to do: quick (the checks that catch most for a request), full, or deep ("
-        "long lists, more generated requests) (default: full)",
+        "how much to do: quick (each check on one of its operations), full, or deep (long lists, more "
+        "generated requests) (default: full)",
         "EFFORT",
         choices=tuple(map(str, Effort)),
         default=Effort.FULL,
@@ -175,12 +169,6 @@ class Values:
         limit="requests_per_second",
         page="judge-my-server.md#be-gentle-with-it",
     )
-    max_requests: int | None = _option(
-        "send at most so many requests in all; cases that need more are inconclusive",
-        "N",
-        _positive,
-        limit="max_requests",
-    )
     request_timeout: float | None = _option(
         "wait at most so long for one answer (default: 30)", "SECONDS", _duration, limit="request_timeout"
     )
@@ -190,12 +178,9 @@ class Values:
         _duration,
         limit="run_timeout",
     )
-    dry_run: bool = _option(
-        "send nothing; list what the run would send, by rule and, with -v, by operation", recorded=False
-    )
     lanes: int | None = _option(
-        "run so many tests at once in each process (default: 4 to 32 by the server's latency, 1 on the "
-        "embedded server)",
+        "run so many tests at once (default: 4 to 32 by the server's latency, 1 on the embedded server and "
+        "in each process of -n)",
         "N",
         _lanes,
         again=False,
@@ -234,9 +219,7 @@ def attribute(name: str) -> str:
 def words(name: str, value: Any) -> list[str]:
     """An option and its value as words of a command line; none for the default."""
     option = OPTIONS[name]
-    if value is None or value == option.usual:
+    if value is None or value == option.default:
         return []
-    if not option.metavar:
-        return [f"--{name}"]
     values = value if option.repeats else [value]
     return [word for one in values for word in (f"--{name}", str(one))]

@@ -81,21 +81,6 @@ def option_names(parser: pytest.Parser) -> frozenset[str]:
     )
 
 
-def refresh_colour(reporter: Any) -> None:
-    """Makes a terminal reporter choose the colour of its last line again, after its `stats` were changed.
-    Assumes _set_main_color; without it the colour is the one chosen before."""
-    choose = getattr(reporter, "_set_main_color", None)
-    if choose is not None:
-        choose()
-
-
-def terminal_writer(reporter: Any) -> Any:
-    """The writer of a terminal reporter. Assumes _tw; without it a new TerminalWriter to standard output."""
-    from _pytest._io import TerminalWriter
-
-    return getattr(reporter, "_tw", None) or TerminalWriter()
-
-
 # ---------------------------------------------------------------------- Python
 
 
@@ -114,13 +99,3 @@ def serialize_parsing() -> None:
             return parse(*arguments, **options)
 
     ast.parse = one_at_a_time
-
-
-# ---------------------------------------------------------------------- hypothesis
-
-
-def has_hypothesis_output(reporter: Any) -> bool:
-    """True if a report of another process carries output for hypothesis's plugin to print. Assumes attributes
-    that begin with _hypothesis_; without them the plugin prints nothing for those processes."""
-    reports = (report for reports in getattr(reporter, "stats", {}).values() for report in reports)
-    return any(name.startswith("_hypothesis_") for report in reports for name in vars(report))

@@ -48,7 +48,6 @@ _MORE = """
 
 # [limits]
 # requests_per_second = 50              # 0: as fast as the server answers; --rate
-# max_requests = 5000                   # of a run; --max-requests
 # request_timeout = 30                  # seconds for one answer; --request-timeout
 # run_timeout = 900                     # seconds for a run, which then reports what it has; --run-timeout
 # retry_seconds = 120                   # seconds that each worker waits for 429 and 503 in all

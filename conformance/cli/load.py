@@ -30,7 +30,7 @@ from conformance.target.file import load
 from conformance.world.samples import run_label
 
 #: Options of a run that a load run has, too.
-OWN = ("target", "rate", "max-requests", "request-timeout", "fail-on", "report-dir")
+OWN = ("target", "rate", "request-timeout", "fail-on", "report-dir")
 
 #: The default locustfile.
 LOCUSTFILE = Path(__file__).parents[1] / "load" / "locustfile.py"

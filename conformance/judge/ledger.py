@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from conformance._records import says
 from conformance._text import clean
@@ -234,13 +235,9 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     sent: int = 0
     waits: int = 0
     waited: float = 0.0
-    #: Requests, created resources and payouts that were announced for the run.
-    announced: tuple[int, int, int] = (0, 0, 0)
     #: quick, full or deep; the options that narrowed the run, with their values.
     effort: str = "full"
     narrowed: list[str] = []
-    #: Cases of a quick run that only some of their checks judged.
-    judged_in_part: set[tuple[str, str]] = set()
 
     @property
     def selection(self) -> str:
@@ -260,13 +257,17 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         return ledger
 
     @classmethod
-    def unpacked(cls, sent: bytes | Ledger) -> Ledger:
-        """The ledger of a worker: decoded if it comes from another process."""
-        return sent if isinstance(sent, Ledger) else msgspec.msgpack.decode(sent, type=Ledger)
+    def from_json(cls, text: str) -> Ledger:
+        """Decodes a ledger."""
+        return msgspec.json.decode(text, type=cls)
 
-    def packed(self) -> bytes:
-        """Encodes the ledger for another process."""
-        return msgspec.msgpack.encode(self)
+    def to_json(self) -> str:
+        """Encodes the ledger."""
+        return msgspec.json.encode(self).decode()
+
+    def without_findings(self) -> Ledger:
+        """The ledger of what was sent and created, and of errors."""
+        return replace(self, cells=[], exchanges={})
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, str], Result]:
@@ -314,13 +315,6 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.sent += other.sent
         self.waits += other.waits
         self.waited += other.waited
-        self.judged_in_part |= other.judged_in_part
-        requests, created, payouts = other.announced
-        self.announced = (
-            self.announced[0] + requests,
-            self.announced[1] + created,
-            self.announced[2] + payouts,
-        )
 
     def lack(self, missing: Mapping[str, str]) -> None:
         """Marks operations as missing, except those that have succeeded: under eventual consistency an early

@@ -184,7 +184,7 @@ class Users:
         self._share = msg.data if msg else self._share
         if self.process is not None and self._share:
             label_run(self._share["label"])
-            self.process.limit(self._share["rate"], self._share["requests"])
+            self.process.limit(self._share["rate"])
 
     def _count(self, exchange: Exchange) -> None:
         """Adds an exchange to Locust's statistics if it was sent; failures are lost answers and 5xx."""
@@ -225,7 +225,6 @@ class Control:
         self._asks = itertools.count()
         self._waiting: dict[int, AsyncResult[Any]] = {}
         #: The workers when limits were first, and last, distributed.
-        self._first: list[str] = []
         self._last: list[str] = []
         self.runner.register_message(REPORT, self._reported, concurrent=True)
         self.runner.register_message(ANSWER, self._answered)
@@ -242,24 +241,20 @@ class Control:
 
     def start(self, **_: Any) -> None:
         """Starts a run; Locust's web page may start several."""
-        self.controller, self._first, self._last = LoadController(self.settings, self.find), [], []
+        self.controller, self._last = LoadController(self.settings, self.find), []
         self.racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
         gevent.spawn(self._share, self.controller, self.racer)
 
     def _share(self, controller: LoadController, racer: LoadProcess) -> None:
-        """Distributes the limits whenever workers change. A late worker gets a part of the rate but none of
-        the requests, which are distributed already. A master has its own part, for races."""
-        limits, races = self.settings.target.limits, None
+        """Distributes the rate whenever workers change. A master has its own part, for races."""
+        races = None
         while self._runs(controller):
             if (workers := self.workers) != self._last and workers:
-                self._first, self._last = self._first or workers, workers
-                rate, most = limits.requests_per_second / (len(workers) + self.several), limits.max_requests
-                share = most and most // (len(self._first) + self.several)
+                self._last = workers
+                rate = self.settings.target.limits.requests_per_second / (len(workers) + self.several)
                 for worker in workers:
-                    requests = share if worker in self._first else most and 0
-                    data = {"rate": rate, "requests": requests, "label": self.settings.label}
-                    self.runner.send_message(SHARE, data, worker)
-                racer.limit(rate, share)
+                    self.runner.send_message(SHARE, {"rate": rate, "label": self.settings.label}, worker)
+                racer.limit(rate)
             if self._last and races is None:
                 races = gevent.spawn(self._race, controller, racer)
             gevent.sleep(REPORTS)
@@ -361,7 +356,7 @@ class Control:
             controller.take(self.racer.finished(), "master", 0)
         lost = "" if self.workers else "all workers were lost"
         interrupted = "by the user or the system" if self._early else lost
-        self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._first)))
+        self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._last)))
         with (controller.folder / "locust_stats.csv").open("w", newline="") as file:
             StatsCSV(self.environment, PERCENTILES_TO_REPORT).requests_csv(csv.writer(file))
 

@@ -94,10 +94,10 @@ class LoadProcess:
         #: Rule and operation -> number of passed judgements since the last report.
         self._held: Counter[tuple[str, str]] = Counter()
 
-    def limit(self, rate: float, requests: int | None) -> None:
-        """Sets this process's limits: requests a second (0: none), and in all (None: none)."""
+    def limit(self, rate: float) -> None:
+        """Sets this process's share of the requests a second (0: no limit)."""
         self._admitted.set()
-        self.budget.limit(rate, requests, "the requests that the run may send were used up (--max-requests)")
+        self.budget.limit(rate)
 
     # ------------------------------------------------------------------ preparing
 
@@ -124,7 +124,7 @@ class LoadProcess:
     def begin(self) -> RunContext:
         """The run of a new session, which shares connections, budget, clock and numbers."""
         run = self.setup.alone()
-        run.made = MadeList(self.budget)
+        run.made = MadeList()
         run.retry = Retry(self.budget, self.target.limits.retry_seconds)
         run.cache = self.setup.cache.copy()
         run.record |= self.setup.record

@@ -1,37 +1,38 @@
-"""The process that controls a run: it prepares the target, merges the ledgers of workers, and writes the
+"""The process that controls a run: it prepares the target, merges the ledgers of tests, and writes the
 results."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import astuple, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 
 from conformance._files import InputError
-from conformance._options import Effort
 from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import latency, preflight, rate_limit
-from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
+from conformance.judge.findings import Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
-from conformance.plugin.lanes import FEWEST, generated_time, suggested
+from conformance.plugin.lanes import suggested
 from conformance.plugin.options import Options
-from conformance.plugin.plan import QUICK_WORKERS, Plan, budget, cases, judged_by
+from conformance.plugin.worker import Job
 from conformance.report.building import RunInfo
 from conformance.report.building import build as build_document
 from conformance.report.document import Document
 from conformance.report.known_failures import KnownFailures, write_known
 from conformance.target.file import NO_FILES, Target, Tls, build
-from conformance.wire.budget import Quantity
+from conformance.wire.budget import Budget
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import Transport
 from conformance.world.samples import run_label
@@ -43,6 +44,16 @@ PAUSE, TRY = 0.2, 2.0
 SLOW = 50
 
 
+def share(target: Target, started: float, processes: int = 1) -> Budget:
+    """The budget of one process of a run that began at `started` (Unix seconds), with its part of the
+    rate."""
+    timeout, rate = target.limits.run_timeout, target.limits.requests_per_second
+    if timeout is None:
+        return Budget(requests_per_second=rate / processes)
+    over = f"the run's time was over ({timeout:g} s, --run-timeout)"
+    return Budget(end=started + timeout, over=over, requests_per_second=rate / processes)
+
+
 class Controller:
     """The run as a whole. Raises InputError if it cannot begin.
 
@@ -52,37 +63,32 @@ class Controller:
     def __init__(self, options: Options, environment: Mapping[str, str], tell: Callable[[str], None]) -> None:
         self.options = options
         self.started = time.time()
-        known = options.known_failures
-        self.known = KnownFailures.load(known) if known else None
+        self.known = KnownFailures.load(options.known_failures) if options.known_failures else None
         self.folder = Path(os.path.abspath(options.folder / options.report_dir))
         self._writable()
-        self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
+        self._temporary = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
         #: Latency and clock offset of the server in seconds, as measured before the first check.
         self._latency = self._ahead = 0.0
         #: Requests sent before the first check.
-        self._spent = 0
+        self._examined = 0
         try:
             self.target = self._target(environment, tell)
         except BaseException:
             self.close()
             raise
         self.ledger = Ledger.of_catalogue(self.target)
-        self.ledger.sent = self._spent
+        self.ledger.sent = self._examined
         self.ledger.narrowed = options.narrowed
         self.ledger.effort = str(options.effort)
-        self.ran = 0
         #: Number of processes of pytest-xdist, or 1.
-        self.workers = 1
+        self.processes = 1
+        #: True once a test has ended.
+        self.ran = False
         #: The results document, once built.
         self.document: Document | None = None
-        #: Problems of writing reports, a sentence each.
-        self.problems: list[str] = []
-        #: The lists written at the user's request, a sentence each.
-        self.lists: list[str] = []
-        self._broken: set[tuple[str, str]] = set()
-        #: Node ids of tests whose process died, until another process has run them.
-        self.unfinished: set[str] = set()
+        #: The list written at the user's request, in a sentence.
+        self.written = ""
 
     @property
     def embedded(self) -> bool:
@@ -108,12 +114,11 @@ class Controller:
             if self.options.wait:
                 wait_for(target.base_url, self.options.wait, tell, target.tls)
             tell(printable(f"conformance: examining {target.base_url}"))
-            first = budget(target.limits, self.started)
+            first = share(target, self.started)
             examined = preflight(target, budget=first)
             self._latency, self._ahead = latency(examined), examined.clock.offset
-            paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
-            self._spent = first.used[Quantity.REQUESTS]
-            return paced
+            self._examined = first.admitted
+            return target if target.limits.requests_per_second else self._paced(target, examined, tell)
         in_ci = environment.get("CI", "").strip().lower() not in ("", "0", "false", "no")
         if self.options.target is None and self.options.installed and in_ci:
             raise InputError(
@@ -122,7 +127,7 @@ class Controller:
                 "mistake. Name your server, or ask for the embedded one with --target embedded."
             )
         tell("conformance: starting the embedded reference server")
-        self._server = EmbeddedServer(self.run_folder)
+        self._server = EmbeddedServer(self._temporary)
         return self._limited(build(self._server.tables(), "embedded server"))
 
     def _paced(self, target: Target, examined: Examination, tell: Callable[[str], None]) -> Target:
@@ -138,102 +143,93 @@ class Controller:
 
     def _limited(self, target: Target) -> Target:
         """The target with the limits given by options."""
-        limits = replace(target.limits, **self.options.limits)  # type: ignore[arg-type]
+        limits = replace(target.limits, **self.options.limits)
         return replace(target, limits=limits)
-
-    def announce(self, planned: Plan) -> None:
-        """Records the announcement of the run."""
-        self.ledger.announced = astuple(planned.total)
 
     def close(self) -> None:
         """Stops the embedded server and removes temporary files; may be called twice."""
         if self._server is not None:
             self._server.stop()
-        shutil.rmtree(self.run_folder, ignore_errors=True)
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
     @property
     def lanes(self) -> int:
         """Number of lanes of each process."""
-        quick, near = self.options.effort is Effort.QUICK, suggested(self._latency) == FEWEST
-        if self.options.lanes is None and (self.embedded or (quick and near)):
+        if self.processes > 1:
             return 1
-        if quick:
-            return max(1, min(self.options.lanes or 2, QUICK_WORKERS // self.processes))
-        return self.options.lanes or suggested(self._latency, self.workers)
+        return self.options.lanes or (1 if self.embedded else suggested(self._latency))
 
-    @property
-    def processes(self) -> int:
-        """Number of processes that run tests."""
-        return min(self.workers, QUICK_WORKERS) if self.options.effort is Effort.QUICK else self.workers
-
-    @property
-    def generated(self) -> float | None:
-        """The cost of a generated request relative to one of a check (see `execution.share`), scaled by
-        --fuzz-examples; None under --fuzz-time, where all processes generate."""
-        if self.options.fuzz_time is not None:
-            return None
-        return cases(self.options.examples) * generated_time(self._latency)
-
-    def data_for(self, process: int = 0) -> dict[str, Any]:
+    def process_data(self, process: int = 0) -> dict[str, Any]:
         """The data for a process that runs tests, as JSON data."""
         return {
-            "place": (process, self.processes, self.generated),
+            "process": process,
+            "processes": self.processes,
             "target": self.target.to_plain(),
             "folder": str(self.folder),
             "seed": self.options.seed,
             "lanes": self.lanes,
             "started": self.started,
             "label": run_label(),
-            "spent": self._spent,
             "ahead": self._ahead,
+            "known": msgspec.to_builtins(self.known.entries) if self.known else [],
         }
-
-    def known_reason(self, rule: str, operation: str) -> str:
-        """The reason listed for a known violation; empty if it is not known."""
-        return self.known.reason(rule, operation) if self.known else ""
 
     # ------------------------------------------------------------------ collecting
 
-    def take(self, ledger: Ledger) -> list[Finding]:
-        """Merges the ledger of a test; returns new violations of the rules of every response."""
-        self.ran += 1
+    def take(self, ledger: Ledger) -> None:
+        """Merges the ledger of a test."""
+        self.ran = True
         self.ledger.merge(ledger)
-        found = [
-            finding
-            for finding in ledger.findings
-            if finding.check == EVERY_RESPONSE
-            and finding.violations
-            and (finding.rule, finding.operation) not in self._broken
-        ]
-        self._broken |= {(finding.rule, finding.operation) for finding in found}
-        return found
 
-    def conclude(self) -> None:
-        """Completes the ledger with the tests that no process finished."""
-        for nodeid in sorted(self.unfinished):
-            for finding in _not_finished(nodeid):
-                self.ledger.add(finding)
+    def lose(self, job: Job) -> str:
+        """Notes a test whose process died; returns the reason."""
+        reason = "the process that ran the check died: it was killed, perhaps for its memory"
+        stop = Inconclusive(reason, "Run it again.")
+        for rule in getattr(job.judged, "rules", ()):
+            entry = Entry(rule, job.parameter, job.judged.name)
+            self.ledger.add(entry.finding(stop))
+        return reason
+
+    @contextlib.contextmanager
+    def noting(self, place: str) -> Iterator[None]:
+        """Notes an exception of the suite in a place of the run, which goes on."""
+        try:
+            yield
+        except Exception as error:
+            self.fail(f"{place}: {type(error).__name__}: {error}")
+
+    def fail(self, error: str) -> None:
+        """Notes an error of the suite itself."""
+        self.ran = True
+        if error[:500] not in self.ledger.errors:
+            self.ledger.errors.append(error[:500])
 
     # ------------------------------------------------------------------ writing
 
-    def finish(self, interrupted: str) -> None:
-        """Writes all formats of the results, and the files requested by options."""
+    def finish(self, interrupted: str, others_failed: bool, render: Callable[[Document], object]) -> int:
+        """Writes the results and the files requested by options; returns the exit status of the run.
+
+        `render` makes what the terminal shows. A format that cannot be made is an error of the suite: the
+        verdict, which all formats state, is then decided again.
+        """
         # Imported late, so that the first check begins sooner.
         from conformance.report.write import write_all
 
-        try:
-            self.document = build_document(self.ledger, self.target, self._info(interrupted))
-            _, problems = write_all(self.document, self.folder)
-            self.problems += problems
-        except OSError as error:
-            self.problems.append(f"The report could not be written to {self.folder}: {error}.")
-        try:
-            if self.ran:
-                self._write_lists()
-        except OSError as error:
-            self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
+        while True:
+            errors = len(self.ledger.errors)
+            with self.noting("the report"):
+                self.document = build_document(
+                    self.ledger, self.target, self._info(interrupted, others_failed)
+                )
+                render(self.document)
+                self._write_list()
+                for problem in write_all(self.document, self.folder)[1]:
+                    self.fail(problem)
+            if len(self.ledger.errors) == errors:
+                break
+        return self.document.verdict.exit_status if self.document else 3
 
-    def _info(self, interrupted: str) -> RunInfo:
+    def _info(self, interrupted: str, others_failed: bool) -> RunInfo:
         return RunInfo(
             started=self.started,
             ended=time.time(),
@@ -241,32 +237,18 @@ class Controller:
             options=dict(self.options.given),
             embedded=self.embedded,
             interrupted=interrupted,
-            workers=self.workers,
+            others_failed=others_failed,
+            workers=self.processes,
             fail_on=Level(self.options.fail_on),
             known=self.known,
             folder=self.folder,
             label=run_label(),
         )
 
-    def _write_lists(self) -> None:
+    def _write_list(self) -> None:
         if path := self.options.write_known_failures:
             write_known(self.ledger, path, known=self.known)
-            self.lists.append(f"Known failures were written to {path}; give each entry its reason.")
-
-    @property
-    def exit_status(self) -> int:
-        """The exit status of the finished run."""
-        return self.document.exit_status(self.problems) if self.document else 3
-
-
-def _not_finished(nodeid: str) -> list[Finding]:
-    """Inconclusive findings of a check whose process died."""
-    check, operation = judged_by(nodeid) or (None, "")
-    if check is None:
-        return []
-    reason = "the process that ran the check died: it was killed, perhaps for its memory"
-    stop = Inconclusive(reason, "Run it again.")
-    return [Entry(rule.id, operation, check.name).finding(stop) for rule in check.rules_on(operation)]
+            self.written = f"Known failures were written to {path}; give each entry its reason."
 
 
 def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:

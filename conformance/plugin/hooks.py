@@ -1,4 +1,4 @@
-"""The hooks of pytest: each translates, and delegates to the controller or the executor.
+"""The hooks of pytest: each translates, and delegates to the controller or the lanes.
 
 They leave sessions alone that do not collect the suite's checks. All sessions import this module, so imports
 of what only the suite's runs need are inside functions.
@@ -6,8 +6,6 @@ of what only the suite's runs need are inside functions.
 
 from __future__ import annotations
 
-import functools
-import gc
 import os
 import sys
 from collections.abc import Collection, Generator
@@ -17,34 +15,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
-from conformance._options import Effort
-from conformance._private import determine_root_again, has_hypothesis_output, option_names, set_cache_folder
+from conformance._private import determine_root_again, option_names, set_cache_folder
 from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
     from conformance.plugin.controller import Controller
-    from conformance.plugin.execution import Executor
-    from conformance.plugin.plan import Plan
+    from conformance.plugin.runner import Runner
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
-_EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
-_PLAN: pytest.StashKey[Plan] = pytest.StashKey()
+_RUNNER: pytest.StashKey[Runner] = pytest.StashKey()
 #: Names of options registered by other plugins.
 _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
-_PAYLOAD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
-
-#: Thresholds of the garbage collector while tests run. A run keeps most objects, so with the defaults it
-#: spends a tenth of its time collecting.
-_GARBAGE = 10_000, 10, 10
 
 #: The environment variable for hypothesis's storage folder.
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
-
-
-class BrokenRule(AssertionError):
-    """The server breaks a rule; the text is shown on the terminal. Derived from AssertionError so that other
-    plugins report a failure, not an error."""
 
 
 class Checks(pytest.Module):
@@ -77,15 +62,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if any(getattr(known, name, None) for name in options.FILES):
         determine_root_again(early_config)
     if folder := selection.alone(early_config):
-        _move_caches(folder, early_config)
-
-
-def _move_caches(folder: Path, config: pytest.Config) -> None:
-    """Puts the caches of pytest and hypothesis into the report folder, not beside the user's files."""
-    set_cache_folder(config, folder / ".pytest_cache")
-    if _STORAGE not in os.environ:
-        os.environ[_STORAGE] = str(folder / ".hypothesis")
-        config.add_cleanup(_forget_storage)
+        # The caches of pytest and hypothesis go into the report folder, not beside the user's files.
+        set_cache_folder(early_config, folder / ".pytest_cache")
+        if _STORAGE not in os.environ:
+            os.environ[_STORAGE] = str(folder / ".hypothesis")
+            early_config.add_cleanup(_forget_storage)
 
 
 def _forget_storage() -> None:
@@ -99,9 +80,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_OPTIONS] = given = options.parse(config)
     if given.controls:
         options.refuse_taken(config, config.stash.get(_TAKEN, ()))
-    if given.dry_run:
-        # A dry run needs no processes.
-        config.option.dist, config.option.tx = "no", []
 
 
 # --------------------------------------------------------------------------- the session
@@ -113,9 +91,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     given = config.stash[_OPTIONS]
     if not given.controls:
         return
-    # An earlier session in this process may have frozen objects.
-    gc.unfreeze()
-    reporter = config.pluginmanager.getplugin("terminalreporter")
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
 
     def tell(text: str) -> None:
         if reporter is not None and given.verbosity >= 0:
@@ -124,78 +100,44 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     tell("conformance: starting")
     from conformance.plugin.controller import Controller
+    from conformance.plugin.controlling import ControllerHooks
     from conformance.plugin.interruption import Interruption
-    from conformance.plugin.session import Run
 
     try:
-        controller = Controller(given, os.environ, tell)
+        controller = config.stash[_CONTROLLER] = Controller(given, os.environ, tell)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
-    config.stash[_CONTROLLER] = controller
     # With pytest-xdist, `tx` has an entry for each process that it will start.
-    controller.workers = len(getattr(config.option, "tx", None) or ["this"])
+    controller.processes = len(getattr(config.option, "tx", None) or ["this"])
     interruption = Interruption(tell)
     config.add_cleanup(interruption.end)
     config.add_cleanup(controller.close)
-    config.pluginmanager.register(
-        Run(config, controller, lambda: config.stash.get(_EXECUTOR, None), interruption), "conformance run"
-    )
+    ours = ControllerHooks(config, controller, interruption, lambda: config.stash.get(_RUNNER, None))
+    config.pluginmanager.register(ours, "conformance session")
     interruption.begin()
 
 
-def _executor(config: pytest.Config) -> Executor:
-    """The executor of this process, created at its first test."""
-    if _EXECUTOR not in config.stash:
-        from conformance.plugin.execution import Executor
+def _runner(config: pytest.Config) -> Runner:
+    """The tests of this process, made at its first one."""
+    if _RUNNER not in config.stash:
+        from conformance.plugin.runner import Runner
 
-        most = config.stash[_PLAN].most
-        config.stash[_EXECUTOR] = Executor.of(config.stash[_OPTIONS], _process_data(config), most)
-    return config.stash[_EXECUTOR]
-
-
-def _process_data(config: pytest.Config) -> dict[str, Any]:
-    """The controller's data for this process: target, seed, lanes and more; empty without a controller."""
-    if hasattr(config, "workerinput"):
-        data: dict[str, Any] = config.workerinput.get("conformance", {})
-        return data
-    controller = config.stash.get(_CONTROLLER, None)
-    return controller.data_for() if controller is not None else {}
+        if hasattr(config, "workerinput"):
+            data = config.workerinput["conformance"]
+        else:
+            data = config.stash[_CONTROLLER].process_data()
+        config.stash[_RUNNER] = Runner(config.stash[_OPTIONS], data)
+    return config.stash[_RUNNER]
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Starts the lanes with the tests of this process; a dry run runs nothing."""
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Starts the tests of this process, unless pytest-xdist hands them out one by one."""
     config = session.config
-    given = config.stash[_OPTIONS]
-    if given.dry_run:
-        return True
-    tests = [(item, ours) for item in session.items if (ours := selection.ours(item)) is not None]
-    judges = given.selected and not given.idle and not session.testsfailed
-    if not tests or not judges or _only_distributes(config):
-        return None
-    config.add_cleanup(functools.partial(gc.set_threshold, *gc.get_threshold()))
-    gc.set_threshold(*_GARBAGE)
-    executor = _executor(config)
-    if executor.lanes > 1 or given.effort is Effort.DEEP:
-        if hasattr(config, "workerinput"):
-            from conformance.plugin.execution import share
-
-            chosen = share([item.nodeid for item in session.items], *_process_data(config)["place"])
-            mine = {session.items[index].nodeid for index in chosen}
-            tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
-        executor.begin({item.nodeid: ours for item, ours in tests})
-    return None
-
-
-def _workers(config: pytest.Config) -> int:
-    """The number of workers of the run, in all processes and lanes."""
-    data = _process_data(config)
-    return int(data["place"][1] * data["lanes"]) if data else 1
-
-
-def _only_distributes(config: pytest.Config) -> bool:
-    """True if this process only distributes tests to those of pytest-xdist."""
-    return bool(getattr(config.option, "tx", None)) and not hasattr(config, "workerinput")
+    jobs = {item.nodeid: job for item in session.items if (job := selection.job(item)) is not None}
+    judges = config.stash[_OPTIONS].controls and not session.testsfailed
+    if jobs and judges and not getattr(config.option, "tx", None):
+        _runner(config).begin(jobs)
 
 
 # --------------------------------------------------------------------------- collection
@@ -225,53 +167,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(
-    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     given = config.stash[_OPTIONS]
-    if given.effort is not Effort.DEEP:
-        # Not reported as deselected, since they belong only to deep runs.
-        items[:] = [item for item in items if not selection.deep(item)]
-    if given.selected:
-        items.sort(key=selection.standing)
-    if given.scope.cases is None and given.effort is not Effort.QUICK:
-        return
-    left = [item for item in items if not selection.wanted(item, given)]
-    if given.effort is Effort.QUICK:
-        from conformance.plugin.plan import fitting
-
-        ours = [item for item in items if selection.wanted(item, given) and selection.ours(item)]
-        fit = fitting([item.nodeid for item in ours], _workers(config))
-        left += [item for item in ours if item.nodeid not in fit]
+    left = [item for item in items if not selection.selected(item, given)]
     gone = set(left)
-    items[:] = [item for item in items if item not in gone]
+    items[:] = sorted((item for item in items if item not in gone), key=selection.standing)
     if left:
         config.hook.pytest_deselected(items=left)
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Plans the requests of the selected tests; the plan bounds the run."""
-    given = session.config.stash[_OPTIONS]
-    if given.selected:
-        from conformance.plugin.plan import plan
-
-        nodeids = [item.nodeid for item in session.items if selection.ours(item)]
-        quick, workers = given.effort is Effort.QUICK, _workers(session.config)
-        session.config.stash[_PLAN] = plan(nodeids, given.examples, given.fuzz_time, quick, workers)
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    given = config.stash[_OPTIONS]
-    if given.dry_run and _PLAN in config.stash:
-        from conformance.plugin.embedded_server import named_target
-        from conformance.plugin.plan import listing
-
-        try:
-            target = named_target(given, os.environ)
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
-        for line in listing(config.stash[_PLAN], given, target):
-            terminalreporter.write_line(line)
+    for item in items:
+        item.user_properties += selection.properties(item)
 
 
 # --------------------------------------------------------------------------- tests
@@ -279,23 +183,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    ours = selection.ours(pyfuncitem)
-    if ours is None:
+    job = selection.job(pyfuncitem)
+    if job is None:
         return None
-    executed = _executor(pyfuncitem.config).run(pyfuncitem.nodeid, ours)
-    payload = pyfuncitem.stash[_PAYLOAD] = {"ledger": executed.ledger}
-    if executed.error is not None:
-        raise executed.error
-    shown = payload["shown"] = executed.shown
-    failing = [
-        finding
-        for finding in executed.findings
-        if finding.verdict in pyfuncitem.config.stash[_OPTIONS].failing
-    ]
-    if failing:
-        raise BrokenRule(executed.worker.text(failing))
-    if shown in ("no occasion", "inconclusive", "not applicable"):
-        pytest.skip(executed.reason)
+    _runner(pyfuncitem.config).run(pyfuncitem, job)
     return True
 
 
@@ -304,37 +195,21 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if call.when == "call" and _PAYLOAD in item.stash:
-        payload = item.stash[_PAYLOAD]
-        error = call.excinfo.value if call.excinfo else None
-        if isinstance(error, BrokenRule):
-            report.longrepr = str(error)
-        elif error is not None and not isinstance(error, pytest.skip.Exception):
-            redactor = item.config.stash[_EXECUTOR].own.run.redactor
-            payload["error"] = redactor.text(f"{item.nodeid}: {type(error).__name__}: {error}")[:500]
-        if hasattr(item.config, "workerinput"):
-            payload["ledger"] = payload["ledger"].packed()
-        report.conformance = payload  # type: ignore[attr-defined]
+    if call.when == "call" and selection.ours(item) is not None:
+        _runner(item.config).complete(item, report, call.excinfo.value if call.excinfo else None)
     return report
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Sends the final ledgers of this process's workers to the controller."""
+    """Sends the last ledger of this process to the controller."""
     config = session.config
-    if config.stash[_OPTIONS].selected:
-        _unregister_hypothesis(config)
-        # The process is about to end: collecting garbage would take a second.
-        gc.freeze()
-    if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
-        config.stash[_EXECUTOR].stop()
-        config.workeroutput["conformance"] = [ledger.packed() for ledger in config.stash[_EXECUTOR].totals()]
+    hypothesis = config.pluginmanager.get_plugin("hypothesispytest")
+    alone = config.stash[_OPTIONS].selected and not getattr(config.option, "tx", None)
+    if alone and hypothesis is not None and "hypothesis" not in sys.modules:
+        # It has nothing to print, and would import Hypothesis to find that out.
+        config.pluginmanager.unregister(hypothesis)
+    if hasattr(config, "workeroutput") and _RUNNER in config.stash:
+        from conformance.plugin.runner import LEDGER
 
-
-def _unregister_hypothesis(config: pytest.Config) -> None:
-    """Unregisters hypothesis's plugin if it has nothing to print: for that it would import hypothesis, which
-    takes as long as judging a rule."""
-    plugin = config.pluginmanager.get_plugin("hypothesispytest")
-    reporter = config.pluginmanager.getplugin("terminalreporter")
-    if plugin is not None and "hypothesis" not in sys.modules and not has_hypothesis_output(reporter):
-        config.pluginmanager.unregister(plugin)
+        config.workeroutput[LEDGER] = config.stash[_RUNNER].stop().to_json()

@@ -1,132 +1,111 @@
-"""Threads that run tests ahead of pytest, so that some send while others wait for answers.
+"""The lanes of a process: threads that run tests ahead of pytest, so that some send while others wait.
 
-Each lane has its own worker. pytest asks for the results one by one in its own order, so it reports, stops
-under -x and ends as with one lane.
+pytest asks for the outcomes one by one in its own order, so it reports, stops under -x and ends as with one
+lane. In a process of pytest-xdist there is one lane, which runs what pytest asks for.
 """
 
 from __future__ import annotations
 
-import queue
+import itertools
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from conformance._threads import pin_to_processor
-
-W = TypeVar("W")
-R = TypeVar("R")
+from conformance.judge.ledger import Ledger
+from conformance.plugin.worker import Job, JobOutcome, Worker
 
 #: Processor time of a request in seconds; at a lower latency more lanes do not help.
 OWN_TIME = 0.003
-
-#: Processor time of a generated request, relative to that of a check's request.
-GENERATED = 2.0
 
 #: Minimum and maximum number of lanes on a user's server. Even with low latency several help under eventual
 #: consistency, where a lane mostly waits for writes to show.
 FEWEST, MOST = 4, 32
 
-#: Seconds to wait for running jobs at the end of the run.
+#: Seconds to wait for running tests at the end of the run, after their connections were closed.
 GRACE = 2.0
 
 
-def generated_time(latency: float) -> float:
-    """The time of a generated request relative to a check's, at a latency in seconds."""
-    return (GENERATED * OWN_TIME + latency) / (OWN_TIME + latency)
+def suggested(latency: float) -> int:
+    """The number of lanes at a latency in seconds."""
+    return max(FEWEST, min(MOST, round(latency / OWN_TIME)))
 
 
-def suggested(latency: float, processes: int = 1) -> int:
-    """The number of lanes of each process, at a latency in seconds."""
-    return max(1, min(MOST, max(FEWEST, round(latency / OWN_TIME))) // processes)
+class Lanes:
+    """Runs the tests of this process, each on the worker of its lane. `make` creates a worker by its number.
 
-
-class Lanes(Generic[W]):
-    """Threads that run jobs in the order of submission, all on one processor.
-
-    `make` creates the worker of a lane by its number, in the lane's thread at its first job. After each job
-    `leaves(worker, other)` says whether the lane ends, given the worker of another that goes on; the job then
-    runs again in another lane.
-
-    Not a ThreadPoolExecutor, whose threads the interpreter joins at exit, so that an unresponsive server
-    would delay an interrupted run. These are daemons.
+    Checks that wait begin first, each in a thread of its own, so that their waits overlap; they take turns on
+    one worker.
     """
 
-    def __init__(
-        self,
-        count: int,
-        make: Callable[[int], W],
-        processor: int = 0,
-        leaves: Callable[[W, W], bool] = lambda worker, other: False,
-    ) -> None:
+    def __init__(self, make: Callable[[int], Worker], count: int) -> None:
         self._make = make
-        self._leaves = leaves
-        self._leaving = threading.Lock()
-        self._ended: set[int] = set()
-        self._processor = processor
-        self.workers: dict[int, W] = {}
-        self._jobs: queue.SimpleQueue[Callable[[int], None]] = queue.SimpleQueue()
-        self._futures: list[Future[object]] = []
-        for lane in range(count):
-            name = f"conformance lane {lane}"
-            threading.Thread(target=self._run, args=(lane,), name=name, daemon=True).start()
+        self._numbers = itertools.count()
+        self._workers: list[Worker] = []
+        self._own = threading.local()
+        self._pool = ThreadPoolExecutor(count, "conformance lane")
+        self._waiting: ThreadPoolExecutor | None = None
+        self._over = threading.Event()
+        self._futures: dict[str, Future[JobOutcome]] = {}
 
-    def submit(self, job: Callable[[W], R]) -> Future[R]:
-        """Queues a job; the future has its result or exception."""
-        future: Future[R] = Future()
+    def begin(self, jobs: Mapping[str, Job]) -> None:
+        """Starts jobs, by node id in the order of the run."""
+        waiting = [nodeid for nodeid, job in jobs.items() if job.waits]
+        if waiting:
+            self._waiting = ThreadPoolExecutor(len(waiting), "conformance wait")
+            turn, worker = threading.Lock(), self._worker()
+            worker.run.pause = lambda seconds: self._pause(turn, worker, seconds)
+            for nodeid in waiting:
+                self._futures[nodeid] = self._waiting.submit(_in_turn, turn, worker, jobs[nodeid])
+        for nodeid, job in jobs.items():
+            if not job.waits:
+                self._futures[nodeid] = self._pool.submit(self._run, job)
 
-        def begin(lane: int) -> None:
-            if future.set_running_or_notify_cancel():
-                run(lane)
+    def outcome(self, nodeid: str, job: Job) -> JobOutcome:
+        """The outcome of a test that has begun, or begins now."""
+        return (self._futures.pop(nodeid, None) or self._pool.submit(self._run, job)).result()
 
-        def run(lane: int) -> None:
-            try:
-                result = job(self._worker(lane))
-                if self._ends(lane):
-                    self._jobs.put(run)
-                    return
-            except BaseException as error:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
+    def stop(self) -> Ledger:
+        """Ends all tests; returns the ledger of what no outcome told: the totals of the rules of every
+        response, and what was sent for tests that pytest did not ask for."""
+        for pool in filter(None, (self._pool, self._waiting)):
+            pool.shutdown(wait=False, cancel_futures=True)
+        running = [future for future in self._futures.values() if not future.done()]
+        if running:
+            for worker in self._workers:
+                worker.interrupt()
+            self._over.set()
+            wait(running, GRACE)
+        ledger = Ledger()
+        for future in self._futures.values():
+            if future.done() and not future.cancelled():
+                ledger.merge(future.result().ledger.without_findings())
+        # A worker that still runs a test would change while it is read.
+        for worker in self._workers:
+            if not worker.busy:
+                ledger.merge(worker.totals())
+        return ledger
 
-        self._futures.append(future)  # type: ignore[arg-type]
-        self._jobs.put(begin)
-        return future
+    def _run(self, job: Job) -> JobOutcome:
+        if not hasattr(self._own, "worker"):
+            self._own.worker = self._worker()
+        worker: Worker = self._own.worker
+        return worker.judge(job)
 
-    def stop(self) -> None:
-        """Cancels jobs that have not begun, and waits GRACE seconds for the others."""
-        wait([future for future in self._futures if not future.cancel()], GRACE)
+    def _worker(self) -> Worker:
+        worker = self._make(next(self._numbers))
+        self._workers.append(worker)
+        return worker
 
-    def _worker(self, lane: int) -> W:
-        if lane not in self.workers:
-            self.workers[lane] = self._make(lane)
-        return self.workers[lane]
-
-    def _ends(self, lane: int) -> bool:
-        """True if a lane ends and leaves its job to others."""
-        with self._leaving:
-            others = (number for number in self.workers if number != lane and number not in self._ended)
-            heir = next(others, None)
-            if heir is None or not self._leaves(self.workers[lane], self.workers[heir]):
-                return False
-            self._ended.add(lane)
-            return True
-
-    def _run(self, lane: int) -> None:
-        pin_to_processor(self._processor)
-        while lane not in self._ended:
-            self._jobs.get()(lane)
+    def _pause(self, turn: threading.Lock, worker: Worker, seconds: float) -> None:
+        """Lets other checks take their turn for some seconds, or until the run ends, which sends no more."""
+        turn.release()
+        try:
+            left = worker.run.budget.left
+            self._over.wait(seconds if left is None else min(seconds, left))
+        finally:
+            turn.acquire()
 
 
-def shares(weights: Sequence[float], parts: int) -> list[list[int]]:
-    """Distributes items over parts of similar weight, the heaviest first; returns the indexes of each part.
-
-    Deterministic, so the same in every process.
-    """
-    totals, found = [0.0] * parts, [[] for _ in range(parts)]  # type: tuple[list[float], list[list[int]]]
-    for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):
-        part = min(range(parts), key=lambda part: (totals[part], part))
-        totals[part] += weights[index]
-        found[part].append(index)
-    return [sorted(part) for part in found]
+def _in_turn(turn: threading.Lock, worker: Worker, job: Job) -> JobOutcome:
+    with turn:
+        return worker.judge(job)

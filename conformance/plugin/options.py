@@ -35,12 +35,14 @@ def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ())
         names = [f"--conformance-{name}"]
         if short and f"--{name}" not in taken:
             names.append(f"--{name}")
-        settings: dict[str, Any] = {"help": _help(option), "default": option.initial}
-        if option.metavar:
-            settings |= {"metavar": option.metavar, "type": option.type}
-            settings |= {"choices": option.choices} if option.choices else {}
-        if not option.metavar or option.repeats:
-            settings["action"] = "append" if option.repeats else "store_true"
+        settings: dict[str, Any] = {
+            "help": _help(option),
+            "default": option.initial,
+            "metavar": option.metavar,
+            "type": option.type,
+        }
+        settings |= {"choices": option.choices} if option.choices else {}
+        settings |= {"action": "append"} if option.repeats else {}
         group.addoption(*names, dest=f"conformance_{attribute(name)}", **settings)
 
 
@@ -160,8 +162,7 @@ def parse(config: pytest.Config) -> Options:
         **values,
         selected=any(selection.selects(path, folder, bool(option.pyargs)) for path in paths),
         idle=bool(
-            values["dry_run"]
-            or option.collectonly
+            option.collectonly
             or getattr(option, "showfixtures", False)
             or getattr(option, "show_fixtures_per_test", False)
         ),
@@ -189,7 +190,7 @@ def _given(config: pytest.Config, values: Mapping[str, Any]) -> dict[str, str]:
     given = {}
     for name, option in OPTIONS.items():
         value = values[attribute(name)]
-        if option.recorded and value is not None and value != option.usual:
+        if option.recorded and value is not None and value != option.default:
             given[name] = " ".join(value) if option.repeats else str(value)
     others = {
         "base-url": config.getoption("base_url", None),

@@ -5,6 +5,7 @@ All sessions import this module, so imports of what only the suite's runs need a
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from conformance._files import TEST_FOLDERS, InputError
 from conformance._options import OPTIONS, Effort, attribute
 from conformance._options import words as as_words
 from conformance._text import printable
-from conformance.plugin import known
-from conformance.plugin.known import in_quick
 
 if TYPE_CHECKING:
     import pytest
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from conformance.checks.check import Check
     from conformance.fuzz.exploration import Exploration
     from conformance.plugin.options import Options
+    from conformance.plugin.worker import Job
 
 #: The rule whose violation is told of each operation that a run sends, selected or not.
 CRASH = "http.no-server-error"
@@ -32,6 +32,9 @@ PACKAGE = Path(__file__).parents[1]
 
 #: Folders of installed packages in an environment.
 _INSTALLED = {"site-packages", "dist-packages"}
+
+#: How the modules of checks that may crash a server begin.
+HOSTILE = "test_hostile"
 
 
 def _path(argument: str, folder: Path, pyargs: bool) -> Path:
@@ -109,40 +112,42 @@ def narrowed(config: Any) -> list[str]:
     return [printable(word)[:300] for word in words]
 
 
-def scope(nodeid: str) -> str:
-    """The group of tests that share set-up, and so should share a worker: those of a module on one
-    operation."""
-    module, _, rest = nodeid.partition("::")
-    _, bracket, parameter = rest.rpartition("[")
-    return f"{module}[{parameter}" if bracket else module
-
-
-def standing(item: pytest.Item) -> tuple[Any, ...]:
-    """The sort key of a test: checks that wait come last, those that judge earlier exchanges last in their
-    group."""
+def standing(item: pytest.Item) -> tuple[bool, ...]:
+    """The sort key of a test: checks come before those that judge what the run has sent, those that may crash
+    a server, generated requests, and those that wait."""
     test = ours(item)
     if test is None:
         return (False,)
-    waits, looks_back = (getattr(test[0], name, False) for name in ("waits", "last"))
-    return waits, known.late(item.nodeid), looks_back, known.place(item.nodeid)
+    judged = test[0]
+    waits, looks_back = (getattr(judged, name, False) for name in ("waits", "last"))
+    return waits, hasattr(judged, "parts"), judged.name.startswith(HOSTILE), looks_back
 
 
-def deep(item: pytest.Item) -> bool:
-    """True if only deep runs include a test."""
-    test = ours(item)
-    return bool(test and getattr(test[0], "deep", False))
-
-
-def wanted(item: pytest.Item, given: Options) -> bool:
+def selected(item: pytest.Item, given: Options) -> bool:
     """True if a run with these options includes a test; tests of other projects always are."""
     test = ours(item)
     if test is None:
         return True
-    function = getattr(item, "function", None)
-    is_check = hasattr(function, "conformance_check")
-    if given.effort is Effort.QUICK and not (is_check and in_quick(test[0].name, test[1])):
+    judged, parameter = test
+    if given.effort is not Effort.DEEP and getattr(judged, "deep", False):
         return False
-    return given.scope.wants(function, test[1])
+    if given.effort is Effort.QUICK and (judged.name, parameter) not in quick():
+        return False
+    return given.scope.wants(item.function, parameter)  # type: ignore[attr-defined]
+
+
+@functools.cache
+def quick() -> frozenset[tuple[str, str]]:
+    """The checks of a quick run, each with one of the operations on which most of its rules are judged: these
+    take turns by the place of the check in the alphabet."""
+    from conformance.checks import load_checks
+
+    chosen = set()
+    for place, (name, check) in enumerate(sorted(load_checks().items())):
+        most = max(len(check.rules_on(operation)) for operation in check.operations)
+        turns = [operation for operation in check.operations if len(check.rules_on(operation)) == most]
+        chosen.add((name, turns[place % len(turns)]))
+    return frozenset(chosen)
 
 
 def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
@@ -154,6 +159,28 @@ def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
     if exploration := getattr(function, "conformance_exploration", None):
         return exploration, parameters.get("part", "")
     return None
+
+
+def job(item: pytest.Item) -> Job | None:
+    """The job of a test; None for other tests."""
+    test = ours(item)
+    if test is None:
+        return None
+    from conformance.plugin.worker import Job
+
+    return Job(*test)
+
+
+def properties(item: pytest.Item) -> list[tuple[str, object]]:
+    """The properties of a check in pytest's JUnit report: its operation, and for each of its rules id, level
+    and section."""
+    test = ours(item)
+    if test is None or not hasattr(test[0], "rules_on"):
+        return []
+    found: list[tuple[str, object]] = [("operation", test[1])]
+    for rule in test[0].rules_on(test[1]):
+        found += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
+    return found
 
 
 @dataclass(frozen=True)

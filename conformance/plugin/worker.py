@@ -1,4 +1,4 @@
-"""Runs checks in one thread against the target, and returns their findings as ledgers."""
+"""Runs checks in one thread against the target, and returns ledgers of what they found."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import itertools
 import operator
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from conformance._files import test_module
 from conformance.checks import presence
-from conformance.checks.check import Check, run_check
-from conformance.fuzz.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
+from conformance.checks.check import CHECKS, Check, run_check
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import Finding
+from conformance.judge.findings import EVERY_RESPONSE, Finding, Verdict
 from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
-from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
-from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.world.run_context import RunContext
@@ -33,16 +34,80 @@ KEPT_BODY = 64 * 1024
 EVERYTHING = Scope()
 
 
-def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> FuzzSettings:
-    """Budget and seed of the generated tests in one of several workers; `folder` has the reports."""
-    return FuzzSettings(
-        seed=options.seed,
-        examples=options.examples or DEFAULT_EXAMPLES,
-        seconds=options.fuzz_time,
-        database=str(folder / "examples"),
-        worker=worker,
-        workers=workers,
-    )
+@dataclass(frozen=True)
+class Job:
+    """A check with an operation, or an exploration with a part."""
+
+    judged: Check | Exploration
+    parameter: str
+
+    @property
+    def waits(self) -> bool:
+        """True for a check that runs beside the others."""
+        return isinstance(self.judged, Check) and self.judged.waits
+
+    @property
+    def title(self) -> str:
+        """The name as in reports of errors."""
+        return f"{self.judged.name}[{self.parameter}]"
+
+
+def job_of(nodeid: str) -> Job | None:
+    """The job of a test of the suite by its node id; None for other tests."""
+    path, _, rest = nodeid.partition("::")
+    function, _, parameter = rest.partition("[")
+    module = test_module(Path(path).stem)
+    if module is None or module.parent.name != Path(path).parent.name:
+        return None
+    load_tests()
+    name = f"{module.stem}.{function}"
+    judged = CHECKS.get(name) or EXPLORATIONS.get(name)
+    return Job(judged, parameter.rstrip("]")) if judged else None
+
+
+@dataclass
+class JobOutcome:
+    """The outcome of a job: its ledger, the seconds it took, and the suite's own error that ended it."""
+
+    ledger: Ledger
+    seconds: float = 0.0
+    error: Exception | None = None
+
+    def failures(self, failing: Iterable[str]) -> list[Finding]:
+        """The findings with one of these verdicts."""
+        return [finding for finding in self.ledger.findings if finding.verdict in failing]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings that the test is judged by: those of every response only if they are violations, or if
+        there are no others."""
+        every = self.ledger.findings
+        alone = all(finding.check == EVERY_RESPONSE for finding in every)
+        return [
+            finding
+            for finding in every
+            if alone or finding.check != EVERY_RESPONSE or finding.verdict.is_violation
+        ]
+
+    @property
+    def verdict(self) -> str:
+        """The most severe verdict of the rules that were exercised; "no occasion" if none was."""
+        found = Verdict.most_severe(finding.verdict for finding in self.findings if finding.exercised)
+        return str(found or "no occasion")
+
+    @property
+    def gap(self) -> str:
+        """The reason why nothing was judged; empty if something was."""
+        verdict = self.verdict
+        if verdict not in ("inconclusive", "not applicable", "no occasion"):
+            return ""
+        unexercised = verdict == "no occasion"
+        reasons = (
+            finding.summary
+            for finding in self.findings
+            if unexercised or (finding.exercised and finding.verdict == verdict)
+        )
+        return next(reasons, "nothing was judged")
 
 
 class Worker:
@@ -54,21 +119,21 @@ class Worker:
         target: Target,
         *,
         index: int,
-        workers: int,
         settings: FuzzSettings,
         scope: Scope = EVERYTHING,
         budget: Budget | None = None,
         ahead: float = 0.0,
     ) -> None:
-        self.index = index
         self.run = RunContext(target, first_number=index * 1_000_000 + 1, budget=budget)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
+        #: True while a job runs.
+        self.busy = False
         #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the
         #: rules of every response.
-        self._seen = self._created = 0
+        self._recorded = self._created = 0
         self._sent = 0, 0, 0.0
         self._reported: dict[tuple[str, str], Finding] = {}
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
@@ -76,6 +141,36 @@ class Worker:
         self._confirming = CONFIRMATION_BUDGET
 
     # ------------------------------------------------------------------ running
+
+    def judge(self, job: Job) -> JobOutcome:
+        """Runs a job; an exception of the suite is in the outcome and its ledger."""
+        begin, self.busy = time.perf_counter(), True
+        try:
+            ledger, error = self._judge(job)
+        finally:
+            self.busy = False
+        return JobOutcome(ledger, time.perf_counter() - begin, error)
+
+    def _judge(self, job: Job) -> tuple[Ledger, Exception | None]:
+        findings: list[Finding] = []
+        error: Exception | None = None
+        try:
+            findings = self._findings(job)
+        except Exception as mistake:
+            error = mistake
+        try:
+            # With an error, too: it counts what was sent.
+            ledger = self.ledger(findings)
+        except Exception as mistake:
+            ledger, error = Ledger(), error or mistake
+        if error is not None:
+            ledger.errors.append(self._described(job.title, error))
+        return ledger, error
+
+    def _findings(self, job: Job) -> list[Finding]:
+        if isinstance(job.judged, Check):
+            return self.run_check(job.judged, job.parameter)[0]
+        return self.explore(job.judged, job.parameter)
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """Runs a check; returns its findings on selected cases, and its exchanges. Violations are
@@ -101,18 +196,28 @@ class Worker:
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
         """The findings of an exploration."""
-        findings = exploration.function(self.run, part, self.settings)
-        return self._asked_for(presence.explained(self.run, findings, ()))
+        found = exploration.function(self.run, part, self.settings)
+        return self._asked_for(presence.explained(self.run, found, ()))
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on selected cases: a check may cite more rules."""
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
 
-    # ------------------------------------------------------------------ handing on
+    def interrupt(self) -> None:
+        """Ends the requests that are under way, and sends no more; called from another thread."""
+        self.run.interrupt("the run was interrupted")
 
-    def text(self, findings: Iterable[Finding]) -> str:
-        """The text of violations for a terminal."""
-        return failure_text(findings, self.run.record.get, self.run.redactor)
+    def _described(self, title: str, error: Exception) -> str:
+        return self.run.redactor.clean(f"{title}: {type(error).__name__}: {error}")[:500]
+
+    # ------------------------------------------------------------------ ledgers
+
+    def totals(self) -> Ledger:
+        """The ledger after the last job, which completes the rules of every response."""
+        try:
+            return self.ledger(last=True)
+        except Exception as error:
+            return Ledger(errors=[self._described("the rules of every response", error)])
 
     def ledger(self, findings: Iterable[Finding] = (), *, last: bool = False) -> Ledger:
         """The redacted ledger of everything since the last one; `last` completes the rules of every response,
@@ -126,8 +231,8 @@ class Worker:
             ledger.exchanges |= {
                 exchange.number: exchange_record(exchange, run.redactor) for exchange in shown
             }
-        fresh = list(itertools.islice(reversed(run.record.values()), len(run.record) - self._seen))
-        self._seen += len(fresh)
+        fresh = list(itertools.islice(reversed(run.record.values()), len(run.record) - self._recorded))
+        self._recorded += len(fresh)
         for exchange in reversed(fresh):
             exchange.trim(KEPT_BODY)
             # Parsed documents take several times the memory of their text, and are seldom used again.

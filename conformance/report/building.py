@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,10 +20,9 @@ from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, 
 from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Ledger, Result, grouped
+from conformance.judge.ledger import Ledger, Result
 from conformance.report.document import (
     FORMAT,
-    AnnouncedRecord,
     Document,
     MissingRecord,
     OperationRecord,
@@ -47,7 +46,8 @@ class RunInfo:
     """The metadata of a run: times in Unix seconds, `options` as given, by name.
 
     `embedded`: the target was the suite's reference server. `interrupted`: why the run ended early; empty if
-    it completed or only its user limited it (see `Ledger.narrowed`). `folder`: where the reports are written.
+    it completed or only its user limited it (see `Ledger.narrowed`). `others_failed`: tests that are not the
+    suite's failed in the same session. `folder`: where the reports are written.
     """
 
     started: float
@@ -56,6 +56,7 @@ class RunInfo:
     options: dict[str, str] = field(default_factory=dict)
     embedded: bool = False
     interrupted: str = ""
+    others_failed: bool = False
     workers: int = 1
     fail_on: Level = Level.REQUIRED
     known: KnownFailures | None = None
@@ -68,7 +69,14 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
 
     Ledgers of workers are redacted already; options and target are redacted here.
     """
-    decided = decide(ledger, run.fail_on, run.known, run.interrupted, embedded=run.embedded)
+    decided = decide(
+        ledger,
+        run.fail_on,
+        run.known,
+        run.interrupted,
+        embedded=run.embedded,
+        others_failed=run.others_failed,
+    )
     return Document(
         format=FORMAT,
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
@@ -129,17 +137,9 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
         label=run.label,
         created=len(ledger.created),
         payouts=sum(traits_of(made.operation).draws_on_funds for made in ledger.created),
-        announced=AnnouncedRecord(*ledger.announced),
         effort=ledger.effort,
-        judged_in_part=_by_rule(ledger.judged_in_part),
         side=ledger.side,
     )
-
-
-def _by_rule(cases: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Groups cases as rule -> operations, in the order of the catalogue."""
-    ordered = ((rule.id, operation) for rule in RULES.values() for operation in rule.operations)
-    return {rule: tuple(names) for rule, names in grouped(case for case in ordered if case in cases).items()}
 
 
 def _time(seconds: float) -> str:

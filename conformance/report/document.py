@@ -46,19 +46,10 @@ class SuiteRecord(msgspec.Struct, frozen=True):
     catalogue_version: Annotated[str, says("The version of its catalogue of rules.")] = ""
 
 
-class AnnouncedRecord(msgspec.Struct, frozen=True):
-    """The announcement before the run: its needs on a conforming server."""
-
-    requests: Annotated[Count, says("Requests.")]
-    created: Annotated[Count, says("Resources created, payouts included.")]
-    payouts: Annotated[Count, says("Payouts.")]
-
-
 class RunRecord(msgspec.Struct, frozen=True):
     """The course of the run. `selection` has the options that narrowed it, `interrupted` the reason why it
     ended early, `folder` its reports as seen from where it was started. `effort` is quick, full or deep;
-    `judged_in_part` has the cases, rule -> operations, that only some of their checks judged in a quick run.
-    A case that it left out is not run."""
+    a case that a quick run left out is not run."""
 
     started: Annotated[Time, says("When it began.")]
     ended: Annotated[Time, says("When it ended.")]
@@ -89,9 +80,6 @@ class RunRecord(msgspec.Struct, frozen=True):
     ] = ""
     created: Annotated[Count, says("Resources created, payouts included.")] = 0
     payouts: Annotated[Count, says("Payouts made.")] = 0
-    announced: Annotated[
-        AnnouncedRecord, says("What the run was said to take on a conforming server, before it began.")
-    ] = AnnouncedRecord(0, 0, 0)
     effort: Annotated[
         str,
         says(
@@ -99,10 +87,6 @@ class RunRecord(msgspec.Struct, frozen=True):
             enum=["quick", "full", "deep"],
         ),
     ] = "full"
-    judged_in_part: Annotated[
-        Mapping[str, tuple[str, ...]],
-        says("Of a quick run: the cases, rule to operations, that only some of their checks judged."),
-    ] = {}
     side: Annotated[Side, says("Who was judged: a server, or the clients that called the sandbox.")] = (
         Side.SERVER
     )

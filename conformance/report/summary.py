@@ -13,7 +13,7 @@ from conformance.contract.rules import Level, Side
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import grouped
 from conformance.report import view
-from conformance.report.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
+from conformance.report.document import Document, OrganizationRecord, TargetRecord
 
 #: Maximum number of further checks, and of rules in a line, unless verbose.
 CHECKS, NAMES = 6, 4
@@ -225,7 +225,6 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
         ("Workers", str(run.workers)),
         ("Seed", "none" if run.seed is None else str(run.seed)),
         ("Requests sent", f"{run.requests:,}"),
-        ("Announced", _announced(run.announced)),
         ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
         ("Suite", f"{document.suite.name} {document.suite.version}"),
         ("Catalogue of rules", document.suite.catalogue_version),
@@ -241,12 +240,6 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
         rules = listed([entry.rule for entry in known.entries])
         found.append(("Known failures", f"{known.source}: {rules}"))
     return [(name, value) for name, value in found if value]
-
-
-def _announced(told: AnnouncedRecord) -> str:
-    if not told.requests:
-        return ""
-    return f"{told.requests:,} requests, {told.created:,} created, {told.payouts:,} payouts"
 
 
 def _rules_left_out(document: Document) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from conformance._text import clean, milliseconds, printable, writable
 from conformance.contract.rules import RULES
-from conformance.judge.exchanges import BodyRecord, ExchangeRecord, exchange_record
+from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Finding
-from conformance.target.redaction import Redactor
-from conformance.wire.messages import Exchange
 
 #: Maximum length of a body in a transcript.
 BODY = 3000
@@ -60,26 +58,25 @@ SHOWN_EXCHANGES = 4
 
 
 def failure_text(
-    findings: Iterable[Finding], exchange: Callable[[int], Exchange | None], redactor: Redactor
+    findings: Iterable[Finding], exchanges: Mapping[int, ExchangeRecord], verbose: bool = False
 ) -> str:
-    """A paragraph per finding with its exchanges, redacted and without control characters."""
+    """A paragraph per finding, if `verbose` with its exchanges, without control characters."""
     shown: set[int] = set()
     parts = []
     for finding in findings:
         parts.append(_finding(finding))
-        for number in finding.exchanges[:SHOWN_EXCHANGES]:
-            found = exchange(number)
-            if found is None:
+        for number in finding.exchanges[:SHOWN_EXCHANGES] if verbose else ():
+            exchange = exchanges.get(number)
+            if exchange is None:
                 continue
             if number in shown:
                 parts.append(f"  exchange {number}: see above")
                 continue
             shown.add(number)
-            text = transcript(exchange_record(found, redactor), SHOWN_BODY)
-            parts.append(f"  exchange {number}, {found.purpose or found.operation}")
-            parts.append(textwrap.indent(text, "    "))
+            parts.append(f"  exchange {number}, {exchange.purpose or exchange.operation}")
+            parts.append(textwrap.indent(transcript(exchange, SHOWN_BODY), "    "))
         parts.append(f"  alone: pytest --pyargs conformance --rule {finding.rule}@{finding.operation}\n")
-    return writable(printable(redactor.text("\n".join(parts)))).rstrip()
+    return writable(printable("\n".join(parts))).rstrip()
 
 
 def _finding(finding: Finding) -> str:

@@ -35,6 +35,7 @@ def decide(
     interrupted: str = "",
     *,
     embedded: bool = False,
+    others_failed: bool = False,
 ) -> Decision:
     """Decides a run, and marks the cases that `known` lists.
 
@@ -42,7 +43,7 @@ def decide(
     by what was seen, and is incomplete at best.
     """
     listed_failures = known.apply(ledger) if known else None
-    return Decision(ledger, fail_on, causes(ledger), listed_failures, interrupted, embedded)
+    return Decision(ledger, fail_on, causes(ledger), listed_failures, interrupted, embedded, others_failed)
 
 
 #: Name, title and sentence of a verdict.
@@ -59,6 +60,7 @@ class Decision:
     known_failures: KnownFailuresRecord | None
     interrupted: str
     embedded: bool
+    others_failed: bool = False
 
     @cached_property
     def record(self) -> VerdictRecord:
@@ -68,13 +70,18 @@ class Decision:
             title = f"quick run: {'no violation' if name == 'partial' else title}"
         return VerdictRecord(
             name,
-            EXIT_STATUS[name],
+            self._exit_status(name),
             clean(sentence),
             tuple(map(clean, self._notes(name))),
             self.fail_on,
             clean(title),
             len(self.violations),
         )
+
+    def _exit_status(self, name: str) -> int:
+        """The exit status of the verdict of this name; 1 where only other tests of the session failed."""
+        status = EXIT_STATUS[name]
+        return 1 if self.others_failed and status in (0, 6) else status
 
     @property
     def stale(self) -> tuple[StaleRecord, ...]:
@@ -288,21 +295,24 @@ class Decision:
         if self.violations and self.incomplete:
             notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
         notes += self._not_applicable()
+        if self.others_failed:
+            notes.append(
+                "tests that are not the suite's failed in the same session, so it ends with 1 at best"
+            )
         return notes
 
     def _left_out(self) -> list[str]:
-        """A note on the rules that a quick run judged in part or not at all."""
+        """A note on the rules that a quick run did not judge."""
         ledger = self.ledger
         if ledger.effort != Effort.QUICK:
             return []
         judged = {case.rule for case in ledger.cells if case.verdict is not Verdict.NOT_RUN}
         rules = [rule.id for rule in RULES.values() if rule.level is not Level.OPEN and rule.id not in judged]
         cases = ledger.with_verdict(Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED))
-        partly = [case for case in ledger.judged_in_part if ledger.case(*case).verdict is not Verdict.NOT_RUN]
         whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
         return [
-            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, and "
-            f"judged {count(len(partly), 'case')} in part only; a full run judges all"
+            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all; "
+            "a full run judges all"
         ]
 
     def _not_applicable(self) -> list[str]:

@@ -84,9 +84,7 @@ def _tls(table: Mapping[str, str], source: str, folder: Path) -> Tls:
 
 
 def _limits(table: Mapping[str, Any]) -> Limits:
-    # TOML distinguishes 100 from 100.0, the schema does not.
-    numbers = {key: int(value) if key == "max_requests" else float(value) for key, value in table.items()}
-    return Limits(**numbers)  # type: ignore[arg-type]
+    return Limits(**{key: float(value) for key, value in table.items()})
 
 
 def _by_kind(samples: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -42,7 +42,6 @@ class Limits:
     """
 
     requests_per_second: float = 0.0
-    max_requests: int | None = None
     request_timeout: float | None = None
     run_timeout: float | None = None
     retry_seconds: float | None = None

@@ -1,11 +1,9 @@
-"""Limits of one process of a run: numbers and rate of requests, retries, timeouts."""
+"""Limits of one process of a run: rate of requests, deadline, retries, timeouts."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from enum import StrEnum
 
 from conformance.contract.timestamps import http_date
 from conformance.wire.messages import Exchange
@@ -22,45 +20,33 @@ IMPATIENT_TIMEOUT = 5.0
 TRUSTING = 3
 
 
-class Quantity(StrEnum):
-    """Quantities that a budget limits; a request counts each time it is transmitted."""
-
-    REQUESTS = "requests"
-    CREATIONS = "created resources"
-    PAYOUTS = "payouts"
-
-
 class Budget:
-    """Quotas, deadline and rate limit of this process. Thread-safe.
+    """Deadline and rate limit of this process. Thread-safe.
 
-    `most` maps quantities to their maximum and the reason to give once it is reached; `end` is in Unix
-    seconds, `over` the reason to give after it.
+    `end` is in Unix seconds, `over` the reason to give after it.
     """
 
     def __init__(
         self,
         *,
-        most: dict[Quantity, tuple[int, str]] | None = None,
         end: float | None = None,
         over: str = "the run's time was over",
         requests_per_second: float = 0.0,
     ) -> None:
-        self.used: Counter[Quantity] = Counter()
+        #: Number of requests that were admitted; each counts as often as it is transmitted.
+        self.admitted = 0
         self.over = over
-        #: Seconds between two requests.
-        self.interval = 1.0 / requests_per_second if requests_per_second else 0.0
-        self._most = dict(most or {})
+        self.limit(requests_per_second)
         # The wall clock may be adjusted during the run.
         self._end = None if end is None else time.monotonic() + end - time.time()
         self._next = 0.0
         self._lock = threading.Lock()
         self._ended = ""
 
-    def limit(self, rate: float, requests: int | None, reason: str) -> None:
-        """Limits requests a second (0: no limit) and in all (None: unchanged); `reason` is given then."""
-        self.interval = 1.0 / rate if rate else 0.0
-        if requests is not None:
-            self._most[Quantity.REQUESTS] = requests, reason
+    def limit(self, requests_per_second: float) -> None:
+        """Limits the rate of requests; 0 is no limit."""
+        #: Seconds between two requests.
+        self.interval = 1.0 / requests_per_second if requests_per_second else 0.0
 
     @property
     def ended(self) -> str:
@@ -86,16 +72,8 @@ class Budget:
         if wait:
             time.sleep(wait)
         with self._lock:
-            if self._exceeded(Quantity.REQUESTS, number):
-                return self._ended
-            self.used[Quantity.REQUESTS] += number
+            self.admitted += number
         return self._ended
-
-    def made(self, kind: Quantity) -> None:
-        """Counts what a request has created; the first beyond the quota stops the run."""
-        with self._lock:
-            self._exceeded(kind, 1)
-            self.used[kind] += 1
 
     def stop(self, reason: str) -> str:
         """Stops all sending; returns the reason, or an earlier one."""
@@ -111,13 +89,6 @@ class Budget:
             last = max(now, self._next) + (number - 1) * self.interval
             self._next = last + self.interval
         return last - now
-
-    def _exceeded(self, kind: Quantity, number: int) -> bool:
-        most, reason = self._most.get(kind, (None, ""))
-        if most is None or self.used[kind] + number <= most:
-            return False
-        self.stop(reason)
-        return True
 
 
 class Retry:

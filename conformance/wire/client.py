@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from conformance import __version__
-from conformance._threads import pin_to_processor
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.file import Organization
@@ -282,9 +281,11 @@ class Client:
             held += gate.held
         exchange.started = exchange.begun = exchange.started + held
         exchange.elapsed = time.perf_counter() - begin - held
-        if last and exchange.failure is Failure.TIMED_OUT:
+        if exchange.failure is not None and (
+            self.budget.ended or (last and exchange.failure is Failure.TIMED_OUT)
+        ):
             # The run ended, the server is not to blame.
-            exchange.error, exchange.failure = self.budget.over, Failure.WITHHELD
+            exchange.error, exchange.failure = self.budget.ended or self.budget.over, Failure.WITHHELD
             exchange.silent = False
 
     def _receive(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
@@ -333,7 +334,7 @@ def _unconnected(error: BaseException) -> Failure:
 RACERS = "conformance race"
 
 #: Threads of all races, started on demand; the maximum exceeds what all lanes use at once.
-_RACERS = ThreadPoolExecutor(1024, RACERS, pin_to_processor)
+_RACERS = ThreadPoolExecutor(1024, RACERS)
 
 #: One request of a race: its client, call and purpose.
 Racer = tuple[Client, Call, str]

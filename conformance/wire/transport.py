@@ -13,6 +13,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -172,6 +173,10 @@ class _Connection:
         with suppress(OSError):
             self._socket.close()
 
+    def abort(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def _limit(self, late: type[httpx.TimeoutException]) -> None:
         left = self._end - time.monotonic()
         if left <= 0:
@@ -265,6 +270,7 @@ class Transport(httpx.BaseTransport):
         self._idle: dict[tuple[str, str, int], deque[_Connection]] = {}
         #: Server -> the numbers of answers after which it silently closed connections, and how often.
         self._ended: defaultdict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
+        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request; returns its response with the body unread. Raises httpx's transport errors."""
@@ -303,6 +309,11 @@ class Transport(httpx.BaseTransport):
             while idle:
                 idle.pop().close()
 
+    def abort(self) -> None:
+        """Ends all exchanges that are under way in other threads."""
+        for connection in list(self._open):
+            connection.abort()
+
     def _connected(self, place: tuple[str, str, int], seconds: float) -> _Connection:
         """Opens a connection, in two attempts."""
         try:
@@ -327,7 +338,9 @@ class Transport(httpx.BaseTransport):
                 opened.close()
             kind = httpx.ConnectTimeout if isinstance(error, TimeoutError) else httpx.ConnectError
             raise kind(str(error)) from error
-        return _Connection(opened)
+        connection = _Connection(opened)
+        self._open.add(connection)
+        return connection
 
     @functools.cached_property
     def _context(self) -> ssl.SSLContext:

@@ -87,9 +87,7 @@ class RunContext:
         self.timeouts = TimeoutPolicy(limits.request_timeout)
         self.invariants = Invariants(target)
         named = target.primary
-        self.made = MadeList(
-            self.budget, {named.funded_account_id, named.beneficiary_id, named.payout_destination_id}
-        )
+        self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
         self.clock = ServerClock()
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
@@ -182,6 +180,12 @@ class RunContext:
                 "was sent after that. Look in the server's log for why it stopped, start it again and repeat "
                 "the run."
             )
+
+    def interrupt(self, reason: str) -> None:
+        """Ends the requests that are under way in other threads, and sends no more, for a reason."""
+        self.budget.stop(reason)
+        if isinstance(self._transport, Transport):
+            self._transport.abort()
 
     def answering(self) -> None:
         """Raises Inconclusive if the server is lost or the budget spent."""

@@ -72,9 +72,12 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
         assert finding.rule in RULES
         text = json.dumps(to_plain(finding.kept(run.redactor.clean)))
         assert len(text) < 100_000, finding.summary[:200]
-    failure_text(findings, run.record.get, run.redactor).encode()
-    for exchange in list(run.record.values())[-50:]:
-        json.dumps(to_plain(exchange_record(exchange, run.redactor)))
+    records = {
+        exchange.number: exchange_record(exchange, run.redactor)
+        for exchange in list(run.record.values())[-50:]
+    }
+    json.dumps(to_plain(list(records.values())))
+    failure_text(findings, records, verbose=True).encode()
 
 
 def emptied(source: random.Random, response: httpx.Response) -> httpx.Response:

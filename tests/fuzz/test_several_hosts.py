@@ -38,26 +38,22 @@ def test_hosts_share_tests(tmp_path: Path) -> None:
             "--fuzz-examples=25",
             "--seed=1",
         ]
-        for name, more in (
-            ("hosts", ["-d", "--tx", "popen", "--tx", f"socket=127.0.0.1:{port}"]),
-            ("one", []),
-        ):
-            process = subprocess.Popen(
-                host, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            try:
-                _listens(port)
-                # xdist would copy a word that is the name of a folder.
-                suite = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "-p", "no:cacheprovider"]
-                given = ["--target=target.toml", f"--report-dir={name}", *words, *more]
-                done = executed([*suite, *given], tmp_path, together=True)
-            finally:
-                process.kill()
-                process.wait()
-            assert done.returncode == 1, done.stdout
-            outcome = Outcome(done.returncode, done.stdout, tmp_path / name)
-            assert outcome.results["run"]["workers"] == (2 if more else 1)
-            assert ("create.echo", "createWallet") in cells(outcome, "failed")
+        process = subprocess.Popen(
+            host, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            _listens(port)
+            # xdist would copy a word that is the name of a folder.
+            suite = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "-p", "no:cacheprovider"]
+            hosts = ["-d", "--tx", "popen", "--tx", f"socket=127.0.0.1:{port}"]
+            done = executed([*suite, "--target=target.toml", *words, *hosts], tmp_path, together=True)
+        finally:
+            process.kill()
+            process.wait()
+    assert done.returncode == 1, done.stdout
+    outcome = Outcome(done.returncode, done.stdout, tmp_path / "reports")
+    assert outcome.results["run"]["workers"] == 2
+    assert ("create.echo", "createWallet") in cells(outcome, "failed")
 
 
 def _listens(port: int) -> None:

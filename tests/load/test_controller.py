@@ -81,7 +81,7 @@ def test_the_last_report_lists_what_all_users_share_and_ends_the_requests() -> N
     server, seeded = new_server()
     with served(server) as url:
         process = LoadProcess(build(target_tables(seeded, url), "the server"))
-        process.limit(0, None)
+        process.limit(0)
         process.ready()
         report = msgspec.msgpack.decode(process.finished(), type=Report)
     assert {made.operation for made in report.ledger.created} >= {"createAccount", "createBeneficiary"}

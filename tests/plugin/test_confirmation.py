@@ -11,7 +11,7 @@ from tests.support.runs import run_on
 
 def test_a_failed_check_runs_again_in_accounts_of_its_own() -> None:
     run = run_on(NoNonces())
-    worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
+    worker = Worker(run.target, index=0, settings=FuzzSettings(1))
     worker.run = run
     shared = run.account("authentication").beneficiary_id
     check = load_checks()["test_nonces.test_nonces_are_used_once"]

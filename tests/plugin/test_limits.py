@@ -1,4 +1,4 @@
-"""Limits of requests and time: a run keeps them, and what is not judged for that is inconclusive."""
+"""Limits of rate and time: a run keeps them, and what is not judged for that is inconclusive."""
 
 from __future__ import annotations
 
@@ -6,52 +6,20 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conformance.reference.serving.listener import served
-from tests.support.running import Outcome, cells, counted, run, write_target
+from tests.support.running import cells, counted, run, write_target
 
 
-def limited(folder: Path, *options: str, limits: dict[str, float] | None = None) -> tuple[Outcome, int]:
-    """Runs with options and [limits] of the target file; returns the outcome and the number of requests
-    received."""
+def test_an_option_beats_the_target_file(tmp_path: Path) -> None:
     server, tables, requests = counted()
     with served(server, threads=True) as url:
-        target = write_target(folder / "target.toml", {**tables(url), "limits": limits or {}})
-        outcome = run("--target", str(target), *options, folder=folder / "reports")
-    return outcome, len(requests)
-
-
-@pytest.mark.parametrize(
-    ("options", "limits"),
-    [
-        (("--max-requests", "60", "-n", "2"), {}),
-        (("--max-requests", "60", "--lanes", "2"), {"max_requests": 5}),
-    ],
-    ids=["processes", "lanes, an option beats the target file"],
-)
-def test_run_sends_no_more_than_it_may(
-    options: tuple[str, ...], limits: dict[str, Any], tmp_path: Path
-) -> None:
-    outcome, received = limited(
-        tmp_path, "--operation", "listAccounts", "--rule", "auth.*", *options, limits=limits
-    )
-    assert outcome.status == 6, outcome.output
-    # Processes divide the number, and a race is sent whole or not at all.
-    assert received == outcome.results["run"]["requests"] and 50 < received <= 60
-    assert outcome.results["target"]["limits"]["max_requests"] == 60
-    assert not cells(outcome, "failed")
-    reasons = {case["summary"] for case in outcome.results["cells"] if case["verdict"] == "inconclusive"}
-    assert reasons == {"the 60 requests that the run may send were used up (--max-requests)"}
-    assert "Raise the limit" in outcome.output
-
-
-def test_limit_that_is_reached_among_generated_requests_keeps_what_was_found(tmp_path: Path) -> None:
-    outcome, received = limited(tmp_path, "-k", "test_fuzz and listWallets", "--max-requests", "70")
-    assert outcome.status == 6, outcome.output
-    assert received == 70
-    assert ("http.success-json", "listWallets") in cells(outcome, "inconclusive")
-    assert ("auth.accepts-valid", "listWallets") in cells(outcome, "passed")
+        target = write_target(tmp_path / "target.toml", {**tables(url), "limits": {"requests_per_second": 1}})
+        words = ("--rule", "auth.header-case@listWallets", "--rate", "500")
+        outcome = run("--target", str(target), *words, folder=tmp_path / "reports")
+    assert outcome.status == 0, outcome.output
+    assert outcome.results["target"]["limits"]["requests_per_second"] == 500
+    # Those of the preflight are counted, too.
+    assert outcome.results["run"]["requests"] == len(requests)
 
 
 def test_run_ends_in_time_and_reports_what_it_found(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_narrowing_options_are_printed_as_shell_words() -> None:
-    usual = {f"conformance_{attribute(name)}": option.usual for name, option in OPTIONS.items()}
+    usual = {f"conformance_{attribute(name)}": option.default for name, option in OPTIONS.items()}
     given = {
         "conformance_rule": ["auth.*", "list.walk"],
         "conformance_effort": "deep",
@@ -154,10 +154,7 @@ def test_given_options_are_repeated_in_the_command() -> None:
         def getoption(self, name: str, default: object) -> str:
             return "http://127.0.0.1:8000"
 
-    values = {
-        attribute(name): ["here"] if option.repeats else "here" if option.metavar else True
-        for name, option in OPTIONS.items()
-    }
+    values = {attribute(name): ["here"] if option.repeats else "here" for name, option in OPTIONS.items()}
     given = options._given(Config(), values)  # type: ignore[arg-type]
     words = shlex.split(commands.again(given, 7))
     left_out = [name for name in given if name not in words and f"--{name}" not in words]
@@ -169,7 +166,7 @@ def test_default_values_are_not_repeated_in_the_command() -> None:
     config = SimpleNamespace(
         option=SimpleNamespace(keyword="", markexpr=""), getoption=lambda name, default: None
     )
-    usual = {attribute(name): option.usual for name, option in OPTIONS.items()}
+    usual = {attribute(name): option.default for name, option in OPTIONS.items()}
     assert options._given(config, usual) == {}  # type: ignore[arg-type]
     assert options._given(config, {**usual, "rate": 0.0}) == {"rate": "0.0"}  # type: ignore[arg-type]
 

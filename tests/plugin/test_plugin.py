@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from pathlib import Path
@@ -36,8 +35,6 @@ def conforming(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_embedded_run_conforms_and_says_what_it_did(conforming: Any) -> None:
     assert conforming.status == 0, conforming.output
     assert "judging the embedded reference server, seed " in conforming.output
-    assert re.search(r"about [\d,]+ requests", conforming.output)
-    assert "on a conforming server" in conforming.output
     assert cells(conforming, "failed", "warning", "inconclusive") == set()
     assert {("auth.header-case", "createPayout"), ("auth.header-case", "listWallets")} <= cells(
         conforming, "passed"
@@ -154,7 +151,6 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
         (["--fail-on", "open"], "--fail-on"),
         (["--fuzz-examples", "0"], "whole number from 1"),
         (["--wait", "soon"], "number of seconds"),
-        (["--max-requests", "0"], "a whole number from 1"),
         (["--rate", "fast"], "a number of requests a second"),
         (["--run-timeout", "0"], "a number of seconds above 0"),
         (["--request-timeout", "-1"], "a number of seconds"),

@@ -39,7 +39,7 @@ REACHABLE = {
 def judged() -> Ledger:
     """The ledger of a run on a server with two operations."""
     run = run_on(transport=lambda server: InProcessTransport(Stage.of(server, *BUILT)))
-    worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
+    worker = Worker(run.target, index=0, settings=FuzzSettings(1))
     worker.run, worker._confirming = run, 0
     ledger = Ledger.of_catalogue(run.target)
     for check, operation in plan():

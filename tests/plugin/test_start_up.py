@@ -18,8 +18,8 @@ from tests.support.running import executed, run, write_target
 #: Modules of the suite that a session of other projects' tests may import.
 LIGHT = {
     "conformance", "conformance._files", "conformance._options", "conformance._private", "conformance._text",
-    "conformance.plugin", "conformance.plugin.known", "conformance.plugin.hooks",
-    "conformance.plugin.options", "conformance.plugin.selection",
+    "conformance.plugin", "conformance.plugin.hooks", "conformance.plugin.options",
+    "conformance.plugin.selection",
 }  # fmt: skip
 
 #: Plugins installed as dependencies of the suite that import much.

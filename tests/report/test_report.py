@@ -164,7 +164,7 @@ def test_exchanges_are_kept_once_and_only_as_evidence() -> None:
 def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     body = json.dumps({"secret": SECRET, "key": API_KEY}).encode()
     text = f"the server said {SECRET} and {API_KEY}"
-    worker = Worker(TARGET, index=0, workers=1, settings=FuzzSettings(1))
+    worker = Worker(TARGET, index=0, settings=FuzzSettings(1))
     worker.run.record[1] = exchange(1, body, response_headers=[("x-echo", SECRET)])
     worker.run.lost = text
     ledger = worker.ledger(
@@ -178,7 +178,7 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     results = whole_run()
     for case in (WALK, ("http.success-status", "createAccount")):
         results.case(*case).findings.clear()
-    results.merge(Ledger.unpacked(ledger.packed()))
+    results.merge(Ledger.from_json(ledger.to_json()))
     made = document(results, options={"target": text}, interrupted=text)
     for name, make in FORMATS.items():
         shown = "".join(make(made))

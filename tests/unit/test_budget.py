@@ -11,85 +11,80 @@ import pytest
 
 from conformance import __version__
 from conformance.judge.findings import Inconclusive
-from conformance.plugin.controller import wait_for
-from conformance.plugin.known import Numbers
-from conformance.plugin.plan import budget as share
-from conformance.target.model import Limits
-from conformance.wire.budget import Budget, Quantity, Retry
+from conformance.plugin.controller import share, wait_for
+from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Failure
 from conformance.world.run_context import MORE
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, wire
 
-FEW = {Quantity.REQUESTS: (3, "three are enough")}
-
 BUSY = b"HTTP/1.1 429 Too Many\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
 
 
-# --------------------------------------------------------------------------- numbers
+# --------------------------------------------------------------------------- the end
 
 
-def test_no_more_requests_reach_the_server_than_allowed() -> None:
+def test_nothing_is_sent_after_a_stop() -> None:
     with wire() as server:
-        client = connect(server, budget=Budget(most=FEW))
-        exchanges = [client.send(list_accounts()) for _ in range(5)]
-    assert len(server.requests) == 3
-    assert [exchange.attempts for exchange in exchanges] == [1, 1, 1, 0, 0]
-    assert [exchange.failure for exchange in exchanges[3:]] == [Failure.WITHHELD] * 2
-    assert exchanges[3].unsent and not exchanges[3].lost
-    assert exchanges[3].error == "three are enough"
-
-
-def test_repetitions_count() -> None:
-    with wire(lambda connection, index: connection.sendall(BUSY)) as server:
-        exchange = connect(server, budget=Budget(most=FEW)).send(list_accounts())
-    assert (len(server.requests), exchange.attempts, exchange.failure) == (3, 3, Failure.WITHHELD)
+        budget = Budget()
+        client = connect(server, budget=budget)
+        assert not client.send(list_accounts()).unsent
+        budget.stop("enough")
+        budget.stop("more than enough")
+        exchange = client.send(list_accounts())
+    assert len(server.requests) == budget.admitted == 1
+    assert (exchange.attempts, exchange.failure, exchange.error) == (0, Failure.WITHHELD, "enough")
+    assert exchange.unsent and not exchange.lost
 
 
 def test_threads_share_a_budget() -> None:
-    budget = Budget(most={Quantity.REQUESTS: (500, "enough")})
+    budget = Budget()
     with ThreadPoolExecutor(8) as pool:
         reasons = list(pool.map(lambda _: budget.take(), range(800)))
-    assert reasons.count("") == 500
-    assert budget.used[Quantity.REQUESTS] == 500
+    assert set(reasons) == {""} and budget.admitted == 800
 
 
-def test_processes_divide_numbers_and_rate() -> None:
-    limits = Limits(requests_per_second=20, max_requests=62)
-    shared = share(limits, 0.0, Numbers(1000, 8, 4), processes=4, spent=2)
+def test_processes_divide_the_rate_and_end_together() -> None:
+    limits = {"requests_per_second": 20.0, "run_timeout": 60.0}
+    shared = share(run_at("http://127.0.0.1:1", limits=limits).target, time.time() - 50, 4)
     assert shared.interval == pytest.approx(0.2)
-    assert [shared.take() for _ in range(15)] == [""] * 15
-    assert "62 requests" in shared.take()
-    creations = share(Limits(), 0.0, Numbers(1000, 8, 4), processes=4)
-    for _ in range(2):
-        creations.made(Quantity.CREATIONS)
-    assert creations.take() == ""
-    creations.made(Quantity.CREATIONS)
-    assert "far beyond the 8 created resources" in creations.take()
-
-
-def test_creations_beyond_the_bound_end_the_run() -> None:
-    budget = Budget(most={Quantity.CREATIONS: (1, "one is enough")})
-    budget.made(Quantity.CREATIONS)
-    assert budget.take() == ""
-    budget.made(Quantity.CREATIONS)
-    assert budget.take() == "one is enough"
+    assert shared.left == pytest.approx(10, abs=1) and "60 s, --run-timeout" in shared.over
 
 
 def test_run_that_may_send_no_more_is_inconclusive_and_blames_nothing() -> None:
     with wire() as server:
-        run = run_at(server.url, budget=Budget(most=FEW))
-        for _ in range(3):
-            run.send(run.client(), list_accounts(), "")
+        budget = Budget()
+        run = run_at(server.url, budget=budget)
+        run.send(run.client(), list_accounts(), "")
+        budget.stop("enough")
         for _ in range(20):
             with pytest.raises(Inconclusive) as caught:
                 run.send(run.client(), list_accounts(), "")
-    assert (caught.value.reason, caught.value.remedy, caught.value.cause) == ("three are enough", MORE, "")
+    assert (caught.value.reason, caught.value.remedy, caught.value.cause) == ("enough", MORE, "")
     assert not run.lost
-    assert run.sent == 3
+    assert run.sent == 1
     assert not any(
         tally.broken for key, tally in run.invariants.tallies.items() if key[0].startswith("http.no")
     )
+
+
+def test_an_interruption_ends_the_request_under_way_and_blames_nothing() -> None:
+    received = threading.Event()
+
+    def reply(connection: socket.socket, index: int) -> None:
+        received.set()
+        connection.recv(1)
+
+    with wire(reply) as server, ThreadPoolExecutor(1) as pool:
+        run = run_at(server.url)
+        sent = pool.submit(run.send, run.client(), list_accounts(), "")
+        received.wait(10)
+        run.interrupt("the run was interrupted")
+        with pytest.raises(Inconclusive, match="interrupted"):
+            sent.result(10)
+    [exchange] = run.record.values()
+    assert exchange.failure is Failure.WITHHELD and not exchange.lost
+    assert not any(tally.broken for tally in run.invariants.tallies.values())
 
 
 # --------------------------------------------------------------------------- rate

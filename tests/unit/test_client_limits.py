@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conformance.wire import transport
-from conformance.wire.budget import Budget, Quantity, Retry
+from conformance.wire.budget import Budget, Retry
 from conformance.wire.client import simultaneous
 from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts
@@ -59,11 +59,11 @@ def test_race_takes_all_its_turns_before_it_begins(monkeypatch: pytest.MonkeyPat
     assert waits == [(threading.current_thread().name, wait) for wait in (3.5, 4.0)]
 
 
-def test_race_beyond_the_limit_of_requests_is_withheld_whole() -> None:
+def test_race_that_would_go_beyond_the_end_is_withheld_whole() -> None:
     with wire() as server:
-        budget = Budget(most={Quantity.REQUESTS: (7, "seven are enough")})
+        budget = Budget(requests_per_second=1, end=time.time() + 5, over="it was late")
         exchanges = connect(server, budget=budget).race([list_accounts()] * 8)
-    assert [exchange.error for exchange in exchanges] == ["seven are enough"] * 8
+    assert [exchange.error for exchange in exchanges] == ["it was late"] * 8
     assert not server.requests
 
 

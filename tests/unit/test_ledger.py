@@ -79,7 +79,7 @@ def test_evidence_is_cut_by_what_it_proves(verdict: Verdict, kept: int) -> None:
 
 def part(number: int) -> Ledger:
     """Returns a worker's ledger: rules that depend on the number, and a rule of every response."""
-    ledger = Ledger(sent=number, waits=1, waited=0.5, announced=(number, 0, 0))
+    ledger = Ledger(sent=number, waits=1, waited=0.5)
     ledger.add(Finding(REQUIRED, "listWallets", Verdict.PASSED, f"test_x.test_{number}", probes=number))
     passive = Finding("format.id", "listWallets", Verdict.PASSED, EVERY_RESPONSE, probes=10)
     if number % 2:
@@ -98,7 +98,7 @@ def test_parts_add_up_in_any_order(seed: int) -> None:
     ledger = Ledger()
     for other in parts:
         ledger.merge(other)
-    assert (ledger.sent, ledger.waits, ledger.waited, ledger.announced) == (15, 5, 2.5, (15, 0, 0))
+    assert (ledger.sent, ledger.waits, ledger.waited) == (15, 5, 2.5)
     assert len(ledger.case(REQUIRED, "listWallets").findings) == 5
     [passive] = ledger.case("format.id", "listWallets").findings
     assert (passive.probes, passive.violations, passive.verdict) == (50, 9, "failed")

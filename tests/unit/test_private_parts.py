@@ -78,32 +78,6 @@ def test_without_a_rewriting_hook_nothing_happens() -> None:
     _private.disable_assertion_rewriting(SimpleNamespace(), "conformance")  # type: ignore[arg-type]
 
 
-def test_the_terminal_reporter_has_a_writer_and_a_colour_to_choose(pytestconfig: pytest.Config) -> None:
-    from _pytest.terminal import TerminalReporter
-
-    reporter = TerminalReporter(pytestconfig)
-    assert hasattr(reporter, "_set_main_color")
-    writer = _private.terminal_writer(reporter)
-    assert writer is reporter._tw and writer.fullwidth > 0
-    reporter.stats["violations"] = []
-    _private.refresh_colour(reporter)
-    assert "violations" in (reporter._known_types or ())
-
-
-def test_missing_private_parts_have_a_fallback() -> None:
-    _private.refresh_colour(object())
-    assert _private.terminal_writer(object()).fullwidth > 0
-
-
-@pytest.mark.parametrize("name", ["STATS_KEY", "FAILING_EXAMPLES_KEY"])
-def test_hypothesis_leaves_its_words_in_reports(name: str) -> None:
-    plugin = importlib.import_module("_hypothesis_pytestplugin")
-    silent, speaking = SimpleNamespace(), SimpleNamespace(**{getattr(plugin, name): "words"})
-    assert not _private.has_hypothesis_output(None)
-    assert not _private.has_hypothesis_output(SimpleNamespace(stats={"passed": [silent]}))
-    assert _private.has_hypothesis_output(SimpleNamespace(stats={"passed": [silent], "": [speaking]}))
-
-
 def test_nothing_else_uses_private_parts() -> None:
     """No import of another library's private module, and no use of a private member by name."""
     known = re.compile(

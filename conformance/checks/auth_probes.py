@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Expectation, Refused
+from conformance.judge import outcomes
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import FOREIGN
+from conformance.judge.outcomes import Judgement
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.cache import Key
@@ -61,9 +62,9 @@ def earliest(ctx: CheckContext) -> Exchange | None:
 PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
-def replayed(what: str) -> Expectation:
-    """Expects the refusal of a used nonce."""
-    return Refused(what, 401, "authentication_error", "nonce_replay")
+def replayed(what: str, answer: Exchange) -> Judgement:
+    """Judges the refusal of a used nonce."""
+    return outcomes.refused(what, answer, 401, "authentication_error", "nonce_replay")
 
 
 class AuthProbes(Engine):
@@ -156,7 +157,7 @@ class AuthProbes(Engine):
             reason = f"{what} came too late for the nonce to be remembered"
             self.ctx.skip_judgement(rule, reason, answer, remedy=SOONER)
             return
-        self.ctx.judge(rule, replayed(what), answer)
+        self.ctx.expect(rule, *replayed(what, answer))
 
 
 def lengthened(body: bytes | None) -> bytes | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.checks.check_context import CheckContext
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.judge.comparison import identifiers, objects
-from conformance.judge.expectations import CannotTell, predicate
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, identifier
 from conformance.world.shapes import accepted_body
@@ -29,7 +29,7 @@ class Defaults:
         if UNTOUCHED in self.ctx.rules and answers and all(answer.refused for answer in answers):
             after = defaults(self.ctx, self.fixture, alike=self.before)
             sentence = f"after {what}: the same destination is the default"
-            self.ctx.judge(UNTOUCHED, same_defaults(sentence), after, self.before, *answers)
+            self.ctx.expect(UNTOUCHED, *same_defaults(sentence, after, self.before), *answers)
 
 
 def defaults(
@@ -63,11 +63,10 @@ def shown_defaults(answer: Exchange) -> list[str]:
     )
 
 
-@predicate
-def same_defaults(exchanges: Sequence[Exchange]) -> str:
-    """Two lists, the later one first, show the same destinations as defaults."""
-    after, before = exchanges[:2]
+def same_defaults(what: str, after: Exchange, before: Exchange) -> Judgement:
+    """Two lists show the same destinations as defaults."""
     if not after.succeeded or not before.succeeded:
-        raise CannotTell("the list of destinations was not answered")
-    shown = [shown_defaults(answer) for answer in (after, before)]
-    return "" if shown[0] == shown[1] else f"{', '.join(shown[0]) or 'none'}, before {', '.join(shown[1])}"
+        return what, Unclear("the list of destinations was not answered"), after, before
+    now, earlier = (shown_defaults(answer) for answer in (after, before))
+    got = "" if now == earlier else f"{', '.join(now) or 'none'}, before {', '.join(earlier)}"
+    return what, got, after, before

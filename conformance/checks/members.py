@@ -9,8 +9,9 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
+from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show, shown
-from conformance.judge.expectations import At, CannotTell, Member, predicate
+from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.samples import Body
@@ -30,14 +31,13 @@ def judge_members(
 ) -> None:
     """Judges the documented members of an answer, except `but`, by their expected values, or by those of a
     second source (`otherwise`): where two sources disagree, either is right. `shown_by` is the answer that
-    the values come from: a replay compares with what it shows then. format.object judges `object`."""
+    the values come from. format.object judges `object`."""
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
         if shown_by is None:
             ctx.member(rule, what, exchange, name, expected[name], other)
         else:
-            told = f"{what} as {show(expected[name])}"
-            ctx.judge(rule, Member(told, name, At(name, of=1), other), exchange, shown_by)
+            ctx.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), shown_by)
 
 
 def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:
@@ -69,29 +69,24 @@ def judge_last_words(
     for place in places:
         path = [name for name in place if name]
         if isinstance(exchange.get(*path), str):
-            ctx.judge(rule, keeps_last_word(what, path=path), exchange)
+            ctx.expect(rule, what, _lost_word(exchange, path), exchange)
 
 
-@predicate
-def keeps_last_word(exchanges: Sequence[Exchange], path: Sequence[str]) -> str:
-    """A text is returned with its last word, of ASCII letters, whatever became of those before."""
-    shown, text = exchanges[0].get(*path), exchanges[0].call.document
+def _lost_word(exchange: Exchange, path: Sequence[str]) -> Got:
+    """A text that is returned without its last word, of ASCII letters, whatever became of those before."""
+    value, text = exchange.get(*path), exchange.call.document
     for name in path:
         text = text.get(name) if isinstance(text, dict) else None
-    if not isinstance(shown, str) or not isinstance(text, str):
-        raise CannotTell(f"{path[-1]} is no text that was sent")
-    return "" if text.split()[-1] in shown else show(shown)
+    if not isinstance(value, str) or not isinstance(text, str):
+        return Unclear(f"{path[-1]} is no text that was sent")
+    return "" if text.split()[-1] in value else show(value)
 
 
-@predicate
-def its_own(exchanges: Sequence[Exchange], name: str) -> str:
-    """One of several requests at once, first, is answered with the value that it sent, and not with that of
-    another one."""
-    answer = exchanges[0]
-    if not answer.succeeded:
-        raise CannotTell(f"{answer.purpose} was answered {answer.described()}")
-    got, sent = answer.get(name), answer.call.document.get(name)
-    return "" if alike(answer.operation or "", name, got, sent) else shown(got)
+def not_its_own(answer: Exchange, name: str) -> str:
+    """The value with which one of several requests at once is answered, if it is not the one that it sent."""
+    value = answer.get(name)
+    own = alike(answer.operation or "", name, value, answer.call.document.get(name))
+    return "" if own else shown(value)
 
 
 def mismatches(
@@ -106,7 +101,7 @@ def mismatches(
     return [
         name
         for name in _judged(exchange, expected, but)
-        if not Member("", name, expected[name], second.get(name, MISSING)).judge([exchange]).good
+        if outcomes.member("", exchange, name, expected[name], second.get(name, MISSING))[1] != ""
     ]
 
 
@@ -156,11 +151,6 @@ def went_back(later: Exchange, earlier: Exchange) -> bool:
 def judge_not_back(ctx: CheckContext, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
     """Judges that `updated` of a later read is not before an earlier one's."""
     expected = f"{what}: updated {show(earlier.get('updated'))} or later"
-    ctx.judge(rule, not_back(expected), later, earlier)
-
-
-@predicate
-def not_back(exchanges: Sequence[Exchange]) -> str:
-    """`updated` of a later read, first, is not before an earlier one's."""
-    later, earlier = exchanges[:2]
-    return show(later.get("updated")) if went_back(later, earlier) else ""
+    ctx.expect(
+        rule, expected, show(later.get("updated")) if went_back(later, earlier) else "", later, earlier
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -16,7 +16,6 @@ from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, show
 from conformance.judge.effects import EXACT
-from conformance.judge.expectations import Member, predicate
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -71,14 +70,15 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     fixture = ctx.account()
     for made in creations(ctx.run, ctx.operation.id):
         amount = made.body["amount"]
-        of_value = Member("of the value that was sent", "amount", amount)
-        ctx.judge("create.amount-exact", of_value, made.exchange)
+        ctx.member("create.amount-exact", "of the value that was sent", made.exchange, "amount", amount)
         if "payout.amount-in-usd" in ctx.rules:
             what = f"amount_in_usd of a payout in {made.body['currency']} above zero"
-            ctx.judge("payout.amount-in-usd", above_zero(what), made.exchange)
+            value = _decimal(made.exchange.get("amount_in_usd"))
+            got = show(made.exchange.get("amount_in_usd")) if value is not None and value <= 0 else ""
+            ctx.expect("payout.amount-in-usd", what, got, made.exchange)
             if made.body["currency"] == "USD":
-                in_dollars = Member("a payout in US dollars", "amount_in_usd", amount)
-                ctx.judge("payout.amount-in-usd", in_dollars, made.exchange)
+                what = "a payout in US dollars"
+                ctx.member("payout.amount-in-usd", what, made.exchange, "amount_in_usd", amount)
     texts = _texts_to_send(ctx)
     first = _send_with_text(
         ctx, fixture, fixture.body(ctx.operation.id), next(texts, {}), "a valid amount", must=True
@@ -167,13 +167,6 @@ def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) 
                 remedy="Name the currency in [samples.payout_destination.bank_account]: "
                 "USD if it can be had.",
             )
-
-
-@predicate
-def above_zero(exchanges: Sequence[Exchange]) -> str:
-    """The amount in US dollars of an accepted payout is above zero."""
-    amount = _decimal(exchanges[0].get("amount_in_usd"))
-    return show(exchanges[0].get("amount_in_usd")) if amount is not None and amount <= 0 else ""
 
 
 def _decimal(value: Any) -> Decimal | None:

@@ -10,7 +10,6 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
-from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
@@ -44,7 +43,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
         what = f"balances of {name}"
         answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
         ctx.member("balances.of-account", what, answer, "id", fixture.account_id)
-        ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
+        _judge_currencies(ctx, answer, f"{what}: one element for each currency")
     if pays:
         neighbours = [
             fixtures[0],
@@ -75,27 +74,24 @@ def _judge_neighbours(
         return
     for _ in range(LOOKS):
         after = ctx.send(reading, f"balances of {payer_name}, after a payout")
-        once = each_currency_once("balances of an account that pays: one element for each currency")
-        ctx.judge("balances.of-account", once, after)
+        _judge_currencies(ctx, after, "balances of an account that pays: one element for each currency")
         for neighbour, earlier in zip(neighbours, untouched, strict=True):
             later = look(*neighbour)
-            expected = not_the_payers(later.purpose)
-            if not ctx.judge("balances.of-account", expected, later, after, before, earlier, paid):
+            got = _of_the_payer(later, earlier, after, before, paid)
+            if not ctx.expect("balances.of-account", later.purpose, got, later, after, before, earlier, paid):
                 return
 
 
-@predicate
-def not_the_payers(exchanges: Sequence[Exchange]) -> str:
-    """An account's balances, first, are not those of another account, second, which a payout, fifth, changed
-    from what they were, third; nor have they moved by its amount from what they were, fourth."""
-    beside, after, before = (_money(exchange) for exchange in exchanges[:3])
-    for currency, money in after.items():
-        if money != before.get(currency) and beside.get(currency) == money:
+def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exchange, paid: Exchange) -> str:
+    """What an account's balances show of another one's: those that a payout changed there (after and before),
+    or a movement by its amount since they were read earlier."""
+    beside, changed, usual = (_money(look) for look in (now, after, before))
+    for currency, money in changed.items():
+        if money != usual.get(currency) and beside.get(currency) == money:
             return f"{currency} {', '.join(map(show, money))}, as in the account that paid"
-    now, earlier = (amounts(exchanges[at].get("balances")) or {} for at in (0, 3))
-    paid = sent_amount(exchanges[4].call)
-    for (currency, member), moved in movement("createPayout", earlier, now).items():
-        if moved == paid:
+    looks = (amounts(look.get("balances")) or {} for look in (earlier, now))
+    for (currency, member), moved in movement("createPayout", *looks).items():
+        if moved == sent_amount(paid.call):
             return f"{member} in {currency} moved by {moved}, which the other account paid"
     return ""
 
@@ -109,12 +105,13 @@ def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
     }
 
 
-@predicate
-def each_currency_once(exchanges: Sequence[Exchange]) -> str:
-    """An account's balances have one element for each currency."""
-    balances = exchanges[0].get("balances")
+def _judge_currencies(ctx: CheckContext, answer: Exchange, what: str) -> None:
+    balances = answer.get("balances")
     if not isinstance(balances, list):
-        raise CannotTell(f"{exchanges[0].purpose}: balances is not an array", "format.fields")
+        reason = f"{answer.purpose}: balances is not an array"
+        ctx.skip_judgement("balances.of-account", reason, answer, cause="format.fields")
+        return
     currencies = [str(balance.get("currency")) for balance in objects(balances)]
     twice = sorted({currency for currency in currencies if currencies.count(currency) > 1})
-    return f"{', '.join(twice)} more than once" if twice else ""
+    got = f"{', '.join(twice)} more than once" if twice else ""
+    ctx.expect("balances.of-account", what, got, answer)

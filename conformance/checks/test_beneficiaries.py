@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 from conformance.checks.beneficiaries import (
@@ -24,7 +24,6 @@ from conformance.contract.fields import documented
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
-from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
@@ -242,27 +241,23 @@ def _judge_defaults(
     if not ctx.send(call("createPayoutDestination", owner.ids, body), "another default").succeeded:
         return
     listing = call("listPayoutDestinations", owner.ids).with_query(query(1, MAX_SIZE))
-    expected = defaults_as_listed(f"{what}: is_default of each as in their list")
 
     def look() -> tuple[Exchange, Exchange]:
         return act(what), ctx.send(listing, "the list of its destinations")
 
-    answer, listed = ctx.eventually(
-        look, lambda seen: all(map(found, seen)) and expected.judge(seen).good is not False
-    )
+    answer, listed = ctx.eventually(look, lambda looks: all(map(found, looks)) and not _other_default(*looks))
     if ctx.usable(rule, answer) and answer.succeeded and listed.succeeded:
-        ctx.judge(rule, expected, answer, listed)
+        expected = f"{what}: is_default of each as in their list"
+        ctx.expect(rule, expected, _other_default(answer, listed), answer, listed)
 
 
-@predicate
-def defaults_as_listed(exchanges: Sequence[Exchange]) -> str:
-    """A beneficiary, first, shows is_default of its destinations as their list, second, does."""
-    embedded = objects(exchanges[0].get("payout_destinations"))
-    listed = {element.get("id"): element.get("is_default") for element in objects(exchanges[1].get("items"))}
-    for element in embedded:
-        shown, told = element.get("is_default"), listed.get(element.get("id"))
-        if isinstance(shown, bool) and isinstance(told, bool) and shown is not told:
-            return f"is_default {show(shown)} of {element.get('id')}"
+def _other_default(answer: Exchange, listing: Exchange) -> str:
+    """The first is_default of a beneficiary's destinations that is another one in their list."""
+    listed = {element.get("id"): element.get("is_default") for element in objects(listing.get("items"))}
+    for element in objects(answer.get("payout_destinations")):
+        embedded, other = element.get("is_default"), listed.get(element.get("id"))
+        if isinstance(embedded, bool) and isinstance(other, bool) and embedded is not other:
+            return f"is_default {show(embedded)} of {element.get('id')}"
     return ""
 
 
@@ -281,7 +276,7 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
 
     answer = ctx.eventually(lambda: ctx.send(reading, what), shows_all)
     if ctx.usable(rule, answer) and answer.succeeded:
-        ctx.judge(rule, holds_destinations(f"{what}: all of them", ids=sorted(many.created)), answer)
+        ctx.expect(rule, f"{what}: all of them", _lacking(answer, many.created), answer)
 
 
 _CHANGED = ("beneficiary.destinations", "beneficiary.update", "beneficiary.disable")
@@ -320,18 +315,17 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
         answer = ctx.eventually(reading, shows_all, "getBeneficiary")
         if ctx.usable("beneficiary.destinations", answer) and answer.succeeded:
             if made:
-                holds = holds_destinations(f"{what}: all destinations that were made", ids=sorted(made))
-                ctx.judge("beneficiary.destinations", holds, answer, changed, *made.values())
+                holds, lacking = f"{what}: all destinations that were made", _lacking(answer, made)
+                ctx.expect("beneficiary.destinations", holds, lacking, answer, changed, *made.values())
             for name, value in expected.items():
                 ctx.expect(rule, *outcomes.member(what, answer, name, value), changed, aside)
     if not any(entry.judged for entry in ctx.entries.values()):
         raise Inconclusive("no destination was made while its beneficiary was changed")
 
 
-@predicate
-def holds_destinations(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
-    """A beneficiary's payout_destinations hold destinations of these ids, and maybe others."""
-    held = {element.get("id") for element in objects(exchanges[0].get("payout_destinations"))}
+def _lacking(answer: Exchange, ids: Collection[str]) -> str:
+    """The destinations that a beneficiary does not show."""
+    held = {element.get("id") for element in objects(answer.get("payout_destinations"))}
     missing = [identifier for identifier in ids if identifier not in held]
     return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""
 
@@ -349,33 +343,6 @@ def _destination(
     return None
 
 
-@predicate
-def embedded_as_created(exchanges: Sequence[Exchange], name: str, otherwise: Any) -> str:
-    """A beneficiary, first, shows a member of a destination as its create, second, did, or `otherwise`."""
-    answer, origin = exchanges[:2]
-    first = origin.get(name)
-    for element in objects(answer.get("payout_destinations")):
-        value = element.get(name, MISSING)
-        if element.get("id") != origin.get("id") or first in (None, MISSING) or value is MISSING:
-            continue
-        if not any(
-            alike("createPayoutDestination", name, value, as_it_was) for as_it_was in (first, otherwise)
-        ):
-            return shown(value)
-    return ""
-
-
-@predicate
-def embedded_masked(exchanges: Sequence[Exchange], name: str) -> str:
-    """A beneficiary, first, shows no null for a masked number of a destination that its create, second,
-    showed."""
-    answer, origin = exchanges[:2]
-    for element in objects(answer.get("payout_destinations")):
-        if element.get("id") == origin.get("id") and element.get(name, MISSING) is None:
-            return "null" if isinstance(origin.get(name), str) else ""
-    return ""
-
-
 def _judge_destinations(
     ctx: CheckContext, answer: Exchange, mine: list[Exchange], foreign: Exchange, what: str
 ) -> None:
@@ -388,8 +355,9 @@ def _judge_destinations(
         )
         return
     wanted = sorted(str(destination.get("id")) for destination in mine)
-    exactly = Equal(f"{what}: payout_destinations", At("payout_destinations"), wanted, "ids")
-    ctx.judge(rule, exactly, answer, *mine, foreign)
+    common = f"{len(shown_ids)}, of which {len(set(shown_ids) & set(wanted))} are of them"
+    exactly = f"{what}: payout_destinations: exactly the {len(wanted)} expected ones"
+    ctx.expect(rule, exactly, "" if shown_ids == wanted else common, answer, *mine, foreign)
     # How disabling changes destinations is open; other rules judge how numbers are masked.
     masks = ("iban_masked", "wallet_address_masked")
     aside = ("object", "updated", "status", "clabe_last4", *masks)
@@ -405,10 +373,14 @@ def _judge_destinations(
         known["account_number_last4"] = str(body.get("account_number"))[-4:]
         for name in names:
             expected = f"{what}: a destination's {name} as it was created, {shown(origin.get(name))}"
-            ctx.judge(
-                rule, embedded_as_created(expected, name=name, otherwise=known.get(name)), answer, origin
-            )
+            first, value = origin.get(name), element.get(name, MISSING)
+            if first not in (None, MISSING) and value is not MISSING:
+                good = any(
+                    alike("createPayoutDestination", name, value, each) for each in (first, known.get(name))
+                )
+                ctx.expect(rule, expected, "" if good else shown(value), answer, origin)
         for name in masks:
             if isinstance(origin.get(name), str):
                 expected = f"{what}: a destination's {name}, which its create showed"
-                ctx.judge(rule, embedded_masked(expected, name=name), answer, origin)
+                got = "null" if element.get(name, MISSING) is None else ""
+                ctx.expect(rule, expected, got, answer, origin)

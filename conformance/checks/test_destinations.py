@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from conformance._text import shared_prefix
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defaults import defaults, same_defaults
+from conformance.judge import outcomes
 from conformance.judge.comparison import document, objects, shown
-from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
@@ -59,8 +59,8 @@ def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bo
     """Judges destination.last4 on an answer, if the server accepted the number; returns whether it did."""
     if not answer.succeeded:
         return False
-    ends = Equal(f"{what}: account_number_last4", At("account_number_last4"), number[-4:])
-    ctx.judge("destination.last4", ends, answer)
+    name = "account_number_last4"
+    ctx.equal("destination.last4", f"{what}: {name}", answer.get(name), number[-4:], answer)
     return True
 
 
@@ -89,8 +89,8 @@ def test_last_four_digits(ctx: CheckContext) -> None:
     what = "a Mexican CLABE"
     answer = create(ctx, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
     if answer.succeeded and isinstance(answer.get("clabe_last4"), str):
-        ends = Equal(f"{what}: clabe_last4", At("clabe_last4"), number[-4:])
-        ctx.judge("destination.last4", ends, answer)
+        last = answer.get("clabe_last4")
+        ctx.equal("destination.last4", f"{what}: clabe_last4", last, number[-4:], answer)
     if answer.succeeded and isinstance(answer.get("account_number_last4"), str):
         # A server that does not treat a CLABE as an account number shows none.
         judged |= ends_with(ctx, answer, number, what)
@@ -142,34 +142,22 @@ def test_masked_numbers(ctx: CheckContext) -> None:
 
 def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
     """Judges destination.masked and destination.masked-enough on an answer."""
-    expected = f"{what}: {member}, a string that hides the full value"
-    ctx.judge("destination.masked", masked(expected, member=member, value=value), answer)
-    if "destination.masked-enough" in ctx.rules and isinstance(answer.get(member), str):
+    mask = answer.get(member)
+    text = isinstance(mask, str) and mask != ""
+    got = "the full value" if text and squeezed(value) in squeezed(mask) else "" if text else shown(mask)
+    ctx.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
+    if "destination.masked-enough" in ctx.rules and isinstance(mask, str):
         most = max(6, len(squeezed(value)) // 3)
         expected = f"{what}: {member}, which shows {most} characters of the value at most"
-        ctx.judge(
-            "destination.masked-enough",
-            masked_enough(expected, member=member, value=value, most=most),
-            answer,
-        )
+        number = _common(squeezed(mask), squeezed(value))
+        got = f"{number} of {len(squeezed(value))} characters" if number > most else ""
+        ctx.expect("destination.masked-enough", expected, got, answer)
 
 
-@predicate
-def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
-    """A member is a string that does not contain the full value."""
-    shown_value = exchanges[0].get(member)
-    if isinstance(shown_value, str) and squeezed(value) in squeezed(shown_value):
-        return "the full value"
-    return "" if isinstance(shown_value, str) and shown_value else shown(shown_value)
-
-
-@predicate
-def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: int) -> str:
-    """A masked member shares at most `most` characters with the beginning and the end of the value."""
-    seen, whole = squeezed(str(exchanges[0].get(member))), squeezed(value)
-    first = shared_prefix(seen, whole)
-    last = shared_prefix(seen[first:][::-1], whole[first:][::-1])
-    return f"{first + last} of {len(whole)} characters" if first + last > most else ""
+def _common(mask: str, value: str) -> int:
+    """Number of characters that a mask shares with the beginning and the end of a value."""
+    first = shared_prefix(mask, value)
+    return first + shared_prefix(mask[first:][::-1], value[first:][::-1])
 
 
 @check("create.initial-state", operations=("createPayoutDestination",))
@@ -314,9 +302,9 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 plain = _default(ctx, fixture).with_field("is_default", False)
                 earlier.append(ctx.send(plain, "a destination that is no default, after refused ones"))
             after = defaults(ctx, fixture, alike=before)
-            expectation = same_defaults(f"after {what}: the same destination is the default")
-            if attempt == ROUNDS or expectation.judge([after, before, answer], ctx.target).good is not False:
-                ctx.judge(rule, expectation, after, before, *earlier, answer)
+            judgement = same_defaults(f"after {what}: the same destination is the default", after, before)
+            if attempt == ROUNDS or outcomes.good(judgement):
+                ctx.expect(rule, *judgement, *earlier, answer)
                 break
 
 

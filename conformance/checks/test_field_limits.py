@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table
 from conformance.contract.fields import Field, request_fields
-from conformance.judge.expectations import Sent, predicate
+from conformance.judge.comparison import sent_document
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
 from conformance.world.corpora.wrong_values import (
@@ -86,7 +85,8 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
     elif answer.succeeded and not value.isascii():
         ctx.accepted("fields.other-scripts", what, answer)
     if ctx.accepted(rule, what, answer):
-        ctx.judge(rule, comes_back_whole(f"{what} to come back whole", name=field.name), answer)
+        got = _spoilt(answer, field.name)
+        ctx.expect(rule, f"{what} to come back whole", got, answer)
 
 
 def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Field) -> bool:
@@ -98,10 +98,9 @@ def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Fie
     return ctx.accepted("fields.other-scripts", what, answer)
 
 
-@predicate
-def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
-    """A value is not returned truncated or with letters replaced; create.echo judges other differences."""
-    got, value = exchanges[0].get(name), Sent(name).read(exchanges)
+def _spoilt(answer: Exchange, name: str) -> str:
+    """How a value is returned truncated or with letters replaced; create.echo judges other differences."""
+    got, value = answer.get(name), str(sent_document(answer.call).get(name))
     if not isinstance(got, str) or not got or got == value:
         return ""
     if value.startswith(got.rstrip(".\u2026")):

@@ -33,7 +33,6 @@ from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.checks.usual_form import judge_as_usual
 from conformance.contract.signing import NAME_CASES
 from conformance.judge.comparison import document
-from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
@@ -385,7 +384,7 @@ def test_after_refusal(ctx: CheckContext) -> None:
             ctx.skip_judgement(rule, reason, refused, cause="fields.required")
             return
         what = "the same request without its required fields and key again"
-        ctx.judge("fields.required", Refused(what), ctx.send(refused.call, what), refused)
+        ctx.refused("fields.required", what, ctx.send(refused.call, what))
         answer = ctx.send(valid, "the key of a refused request with a valid body")
         if answer.error_code != INVALID:
             break

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.idempotent_requests import IdempotentRequest, own_place
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import Outcome, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, renewed
 
@@ -53,7 +50,7 @@ def _another(ctx: CheckContext) -> IdempotentRequest:
             # A lagging replica may not have known the path yet.
             answer = ctx.send(request, f"{what}, once more")
         expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
-        ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh)
+        ctx.expect(RULE, expected, _unlike_fresh(answer, fresh), answer, fresh)
     return IdempotentRequest(ctx)
 
 
@@ -81,18 +78,23 @@ def _judge_new(
     what = "another organization's request with the same key"
     if not ctx.usable(RULE, answer):
         return
-    nothing = shows_no_id(f"{what}: nothing of the first organization's resource")
-    ctx.judge(RULE, nothing, original.exchange, answer)
+    got = f"{answer.status} with its id" if answer.get("id") == original.exchange.get("id") else ""
+    nothing = f"{what}: nothing of the first organization's resource"
+    ctx.expect(RULE, nothing, got, answer, original.exchange)
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
         if ctx.operation.traits.disables:
             ctx.equal(RULE, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
         else:
-            ctx.judge(RULE, of_its_own(expected), original.exchange, answer)
+            named = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
+            parents = original.call.target.split("/")
+            theirs = any(isinstance(each, str) and each in parents for each in named)
+            got = "a resource of the first's" if theirs else ""
+            ctx.expect(RULE, expected, got, answer, original.exchange)
         return
     fresh = ctx.send(renewed(own), "the same request of the other organization with a fresh key", "secondary")
     expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
-    ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh, original.exchange)
+    ctx.expect(RULE, expected, _unlike_fresh(answer, fresh), answer, fresh, original.exchange)
 
 
 def _judge_replay(ctx: CheckContext, own: Call, answer: Exchange) -> None:
@@ -104,30 +106,16 @@ def _judge_replay(ctx: CheckContext, own: Call, answer: Exchange) -> None:
         ctx.same(REPLAY, what, answer, ctx.send(own, what, "secondary"))
 
 
-@predicate
-def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
-    """The first request is accepted, or refused as the second, whose key is fresh."""
-    answer, fresh = exchanges[:2]
-    if answer.succeeded:
-        return ""
-    differs = fresh.refused and _kind(answer) != _kind(fresh)
-    accepted = fresh.succeeded and not answer.succeeded
-    return Outcome(False, answer.described()) if accepted or differs else ""
+def _unlike_fresh(answer: Exchange, fresh: Exchange) -> str:
+    """A refusal that differs from the answer to the same request with a fresh key."""
+    unlike = not answer.succeeded and (fresh.succeeded or (fresh.refused and _kind(answer) != _kind(fresh)))
+    return answer.described() if unlike else ""
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:
     # The other 4xx statuses are open (section 7) and may differ from one refusal to the next.
     fixed = answer.status if answer.status in (401, 403, 404) or not answer.error_type else None
     return fixed, answer.error_type, answer.error_code
-
-
-@predicate
-def of_its_own(exchanges: Sequence[Exchange]) -> str:
-    """The second exchange created a resource without a parent from the first one's path."""
-    original, answer = exchanges[:2]
-    named = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
-    parents = original.call.target.split("/")
-    return "a resource of the first's" if any(isinstance(i, str) and i in parents for i in named) else ""
 
 
 def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
@@ -137,7 +125,12 @@ def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
     if not ctx.usable(RULE, answer):
         return
     ctx.refused(RULE, what, answer)
-    ctx.judge(RULE, repeats_nothing(f"{what}: nothing of the original response"), original.exchange, answer)
+    own = str(original.exchange.get("id"))
+    repeated = own.encode() in answer.response_body
+    if own in original.call.target:
+        repeated = answer.get("id") == own
+    nothing = f"{what}: nothing of the original response"
+    ctx.expect(RULE, nothing, "parts of it" if repeated else "", answer, original.exchange)
 
 
 def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
@@ -153,21 +146,3 @@ def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
             ctx.skip_judgement(RULE, reason, answer, cause="idempotency.replay")
             return
     ctx.same(RULE, what, original.exchange, answer)
-
-
-@predicate
-def shows_no_id(exchanges: Sequence[Exchange]) -> str:
-    """The second answer is not the resource of the first."""
-    original, answer = exchanges[:2]
-    return f"{answer.status} with its id" if answer.get("id") == original.get("id") else ""
-
-
-@predicate
-def repeats_nothing(exchanges: Sequence[Exchange]) -> str:
-    """The second answer does not contain the id of the first, unless the request names it."""
-    original, answer = exchanges[:2]
-    made = str(original.get("id"))
-    repeated = made.encode() in answer.response_body
-    if made in original.call.target:
-        repeated = answer.get("id") == original.get("id")
-    return "parts of it" if repeated else ""

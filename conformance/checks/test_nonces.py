@@ -113,15 +113,14 @@ def _judge_shared(
         try:
             answer, what = probe(partner)
             suspects.append((answer, what))
-            refused = replayed(what)
-            if refused.judge([answer]).good or refused.judge([control(partner)[0]]).good:
-                ctx.judge(RULE, refused, answer)
+            if replayed(what, answer)[1] == "" or replayed(what, control(partner)[0])[1] == "":
+                ctx.expect(RULE, *replayed(what, answer))
                 return
         except Inconclusive as stop:
             ctx.skip_judgement(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
     # All partners fail: the defect is not their own.
     for answer, what in suspects[:1]:
-        ctx.judge(RULE, replayed(what), answer)
+        ctx.expect(RULE, *replayed(what, answer))
 
 
 @check(RULE, last=True)
@@ -222,4 +221,4 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
                 reason = f"a request {what} is refused before authentication"
                 ctx.skip_judgement(RULE, reason, answer, unsigned, cause="auth.comes-first")
                 continue
-        ctx.judge(RULE, replayed(again), answer, used)
+        ctx.expect(RULE, *replayed(again, answer), used)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.list_judging import compared, judge_single_page, shows_all
-from conformance.checks.members import its_own, judge_members, look_for
+from conformance.checks.members import judge_members, look_for, not_its_own
 from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes, paging
@@ -162,8 +162,8 @@ def _judge_own(ctx: CheckContext, payouts: list[Exchange]) -> None:
         others = [other for other in payouts if other is not payout]
         for name in ("amount", "note"):
             if payout.succeeded and name in payout.call.document:
-                own = its_own(f"one of several payouts at once: the {name} that it sent", name=name)
-                ctx.judge("create.echo", own, payout, *others)
+                what = f"one of several payouts at once: the {name} that it sent"
+                ctx.expect("create.echo", what, not_its_own(payout, name), payout, *others)
 
 
 def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:

@@ -18,13 +18,7 @@ from conformance.contract.rules import RULES
 from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
-from conformance.judge.expectations import (
-    AtMostOne,
-    CannotTell,
-    SameAmongAccepted,
-    predicate,
-)
-from conformance.judge.outcomes import difference
+from conformance.judge.outcomes import Got, Unclear, difference
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
@@ -65,7 +59,7 @@ def test_one_nonce(ctx: CheckContext) -> None:
     """Of simultaneous, correctly signed requests with one nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
     fixture = ctx.account(fresh=ctx.operation.traits.once)
-    expected = AtMostOne(f"{NONCES} simultaneous requests with one nonce", through="authentication")
+    what = f"{NONCES} simultaneous requests with one nonce"
     passed = False
     rounds = Rounds(ctx, ROUNDS)
     for _ in rounds:
@@ -75,7 +69,7 @@ def test_one_nonce(ctx: CheckContext) -> None:
         # Without a winner the round is void: a rate limiter may have consumed the nonce.
         if any(not answer.refused_authentication for answer in _answered(answers)):
             passed = True
-            ctx.judge(rule, expected, *answers)
+            ctx.expect(rule, *outcomes.at_most_one(what, answers, authentication=True))
     if not passed:
         ctx.skip_judgement(
             rule,
@@ -110,10 +104,10 @@ def test_one_key(ctx: CheckContext) -> None:
                 rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
             )
     what = "simultaneous requests with one key and body: the balances change as by one of them"
-    as_one = moves_as_one(what, operation=ctx.operation.id)
-    if doubled and all(as_one.judge(looks).good is False for looks in doubled):
+    moved = [_moved(looks, ctx.operation.id) for looks in doubled]
+    if moved and all(isinstance(got, str) and got for got in moved):
         # A single deviation may be another client's payout.
-        ctx.judge(rule, as_one, *doubled[0])
+        ctx.expect(rule, what, moved[0], *doubled[0])
 
 
 @check("idempotency.race", operations=("createAccount", "createPayout"))
@@ -122,9 +116,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
     burst are the same response. Stops at the first violation or refusal."""
     rule = "idempotency.race"
     fixture = ctx.account()
-    same = SameAmongAccepted(
-        f"{FEW} simultaneous requests with one key and body: those that are answered 2xx"
-    )
+    what = f"{FEW} simultaneous requests with one key and body: those that are answered 2xx"
     rounds = Rounds(ctx, BURSTS)
     for _ in rounds:
         request = fixture.call(ctx.operation.id)
@@ -136,7 +128,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
             stop = refusal_of_valid(answers[0])
             ctx.skip_judgement(rule, stop.reason, *answers[:1], stop=stop)
             return
-        if _answered(answers) and not ctx.judge(rule, same, *answers):
+        if _answered(answers) and not ctx.expect(rule, *outcomes.same_among_accepted(what, answers)):
             return
 
 
@@ -155,7 +147,7 @@ def test_one_key_with_two_bodies(ctx: CheckContext) -> None:
         calls = [request, other] * (KEYS // 2)
         answers = rounds.race(calls, "simultaneous requests with one key and two bodies")
         if any(answer.succeeded for answer in answers):
-            ctx.judge(rule, SameAmongAccepted(what), *answers)
+            ctx.expect(rule, *outcomes.same_among_accepted(what, answers))
         elif not rounds.spoilt:
             stop = refusal_of_valid(answers[0])
             ctx.not_exercised(rule, stop.reason, stop.remedy)
@@ -166,7 +158,8 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
     if len(succeeded) > 1:
-        ctx.judge(rule, SameAmongAccepted(f"{what}: those that are answered 2xx"), *answers)
+        among = f"{what}: those that are answered 2xx"
+        ctx.expect(rule, *outcomes.same_among_accepted(among, answers))
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
             ctx.expect(rule, *outcomes.answered(what, answer, documented=True))
@@ -182,8 +175,9 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
         ctx.skip_judgement(rule, reason, later, answers[0], stop=refusal_of_valid(later))
         return None
     if ctx.usable(rule, later):
-        again = one_of_them_again(f"{what}: the same response when they are repeated later")
-        ctx.judge(rule, again, later, *answers)
+        differences = [difference(answer, later) for answer in succeeded]
+        expected = f"{what}: the same response when they are repeated later"
+        ctx.expect(rule, expected, differences[0] if all(differences) else "", later, *answers)
     return succeeded[0]
 
 
@@ -195,13 +189,12 @@ def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> lis
     return looks + effects.looks()
 
 
-@predicate
-def moves_as_one(exchanges: Sequence[Exchange], operation: str) -> str:
-    """Between the first two reads no balance changes by a multiple of its change between the others."""
-    money = [amounts(look.get("balances")) for look in exchanges[:4]]
-    if any(not shown for shown in money) or len(money) < 4:
-        raise CannotTell("the balances are not shown")
-    before, after, start, end = (shown or {} for shown in money)
+def _moved(looks: Sequence[Exchange], operation: str) -> Got:
+    """A balance that changes between the first two looks by a multiple of its change between the others."""
+    money = [amounts(look.get("balances")) for look in looks[:4]]
+    if any(not balances for balances in money) or len(money) < 4:
+        return Unclear("the balances are not shown")
+    before, after, start, end = (balances or {} for balances in money)
     raced, single = movement(operation, before, after), movement(operation, start, end)
     for member, amount in single.items():
         if raced.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, KEYS + 1)]:
@@ -245,11 +238,8 @@ def test_one_wallet(ctx: CheckContext) -> None:
         elif succeeded and not found:
             ctx.skip_judgement(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         elif found:
-            currency, network = pairs[index]
-            only = one_wallet_of_pair(
-                f"{what}: one wallet in listWallets", currency=currency, network=network
-            )
-            ctx.judge(rule, only, listed, *answers)
+            expected = f"{what}: one wallet in listWallets"
+            ctx.expect(rule, expected, f"{len(found)}" if len(found) > 1 else "", listed, *answers)
 
 
 def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange]) -> None:
@@ -259,36 +249,6 @@ def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange
         fixture.call("createWallet", ctx.run.samples.wallet(index)),
         "a single create of the same wallet elsewhere",
     )
-    ctx.judge(rule, one_got_through("simultaneous creates of one wallet: one answered 2xx"), alone, *answers)
-
-
-@predicate
-def one_got_through(exchanges: Sequence[Exchange]) -> str:
-    """One create succeeds if a single create, first, does, unless one met a temporary conflict."""
-    alone, *answers = exchanges
-    if not alone.succeeded:
-        raise CannotTell("a single create is not accepted, either")
-    if any(answer.succeeded or answer.status in _BUSY for answer in answers):
-        return ""
-    return f"none, the first {answers[0].described()}"
-
-
-@predicate
-def one_of_them_again(exchanges: Sequence[Exchange]) -> str:
-    """The first answer is the same response as one of the others that were accepted."""
-    later, *answers = exchanges
-    succeeded = [answer for answer in answers if answer.succeeded]
-    if not succeeded:
-        raise CannotTell("none of the simultaneous requests was accepted")
-    differences = [difference(answer, later) for answer in succeeded]
-    return differences[0] if all(differences) else ""
-
-
-@predicate
-def one_wallet_of_pair(exchanges: Sequence[Exchange], currency: str, network: str) -> str:
-    """A list shows at most one wallet of a currency and network."""
-    items = objects(exchanges[0].get("items"))
-    found = {
-        item.get("id") for item in items if [item.get("currency"), item.get("network")] == [currency, network]
-    }
-    return f"{len(found)}" if len(found) > 1 else ""
+    busy = any(answer.status in _BUSY for answer in answers)
+    got = "" if busy else f"none, the first {answers[0].described()}"
+    ctx.expect(rule, "simultaneous creates of one wallet: one answered 2xx", got, alone, *answers)

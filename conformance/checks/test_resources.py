@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -23,10 +22,6 @@ from conformance.judge.comparison import (
     identifiers,
     normalized,
     same,
-)
-from conformance.judge.expectations import (
-    CannotTell,
-    predicate,
 )
 from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
@@ -189,18 +184,9 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
         if other is exchange:
             other = accepted[0]
         if other is not exchange:
-            its_own = different_ids(f"{exchange.purpose}: an id of its own")
-            ctx.judge("format.id-unique", its_own, exchange, other)
-
-
-@predicate
-def different_ids(exchanges: Sequence[Exchange]) -> str:
-    """Two creates return different ids. Raises CannotTell unless both were accepted."""
-    first, second = exchanges[:2]
-    if not first.succeeded or not second.succeeded:
-        raise CannotTell("one of the two creates was not accepted")
-    same_id = first.get("id") == second.get("id")
-    return "the id of another resource" if same_id and not found_again(first, second) else ""
+            same_id = exchange.get("id") == other.get("id") and not found_again(exchange, other)
+            got = "the id of another resource" if same_id else ""
+            ctx.expect("format.id-unique", f"{exchange.purpose}: an id of its own", got, exchange, other)
 
 
 # ---------------------------------------------------------------------- reading

@@ -13,7 +13,7 @@ from conformance.contract.fields import request_fields
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
-from conformance.judge.invariants import NoSecrets, telling_secrets
+from conformance.judge.invariants import secret_in, telling_secrets
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, renewed, unknown_like
@@ -87,8 +87,8 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
         *(created if ctx.operation.traits.creates == "payout_destination" else ()),
         *_answers(ctx, fixture, created),
     ]:
-        without = NoSecrets(f"{exchange.purpose}: an answer without secrets", numbers)
-        ctx.judge("secrets.hidden", without, exchange)
+        what = f"{exchange.purpose}: an answer without secrets"
+        ctx.expect("secrets.hidden", what, secret_in(exchange, ctx.target, numbers), exchange)
 
 
 def _vault(ctx: CheckContext) -> Vault:

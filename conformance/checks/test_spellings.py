@@ -13,9 +13,8 @@ from conformance.checks.check_context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
-from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.oracle import UNKNOWN
-from conformance.judge.outcomes import unusable
+from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Auth, Call, Exchange
 
 RULE = "auth.other-spellings"
@@ -27,33 +26,14 @@ _UNSIGNED = (
 )
 
 
-@predicate
-def guarded(exchanges: Sequence[Exchange], members: Sequence[str]) -> str:
-    """An answer shows no resource, that is, no two of its documented members."""
-    answer = exchanges[0]
+def _resource_in(answer: Exchange, members: Sequence[str]) -> Got:
+    """A resource in an answer, that is, two of its documented members."""
     if reason := unusable(answer, documented=False):
-        raise CannotTell(reason.reason, reason.cause)
+        return reason
     if not answer.succeeded or not isinstance(answer.document, dict):
         return ""
-    shown = [name for name in members if name in answer.document]
-    return f"{answer.status} with {', '.join(shown[:3])}" if len(shown) > 1 else ""
-
-
-@predicate
-def silent(exchanges: Sequence[Exchange]) -> str:
-    """Of two answers to HEAD, the first does not reveal by its status that the resource exists; the second is
-    for an unknown one. Raises CannotTell if only the second is refused by authentication."""
-    known, unknown = exchanges[:2]
-    for answer in (known, unknown):
-        if reason := unusable(answer, documented=False):
-            raise CannotTell(reason.reason, reason.cause)
-    if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
-        raise CannotTell(f"{known.purpose} was answered {known.described()}")
-    return (
-        f"{known.status}, and {unknown.status} for an unknown id"
-        if known.succeeded > unknown.succeeded
-        else ""
-    )
+    names = [name for name in members if name in answer.document]
+    return f"{answer.status} with {', '.join(names[:3])}" if len(names) > 1 else ""
 
 
 def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
@@ -87,7 +67,7 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
         how, auth = way or next(ways)
         told = f"a request {how} and {what}"
         answer = probes.send(call.but(auth=auth, operation=None), told)
-        ctx.judge(RULE, guarded(f"{told}: no resource shown", members=members), answer)
+        ctx.expect(RULE, f"{told}: no resource shown", _resource_in(answer, members), answer)
 
     for what, target in _spelled(ctx, probes.usual().target):
         judge(what, probes.usual().but(target=target))
@@ -112,4 +92,10 @@ def _judge_head(ctx: CheckContext, probes: AuthProbes) -> None:
     known = ctx.send(head, what)
     nowhere = probes.usual(dict.fromkeys(ctx.operation.path_parameters, UNKNOWN))
     unknown = ctx.send(head.but(target=nowhere.target), f"{what} for an unknown id")
-    ctx.judge(RULE, silent(f"{what}: no word of what is there"), known, unknown)
+    reveals = known.succeeded > unknown.succeeded
+    got: Got = f"{known.status}, and {unknown.status} for an unknown id" if reveals else ""
+    if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
+        got = Unclear(f"{known.purpose} was answered {known.described()}")
+    for answer in (unknown, known):
+        got = unusable(answer, documented=False) or got
+    ctx.expect(RULE, f"{what}: no word of what is there", got, known, unknown)

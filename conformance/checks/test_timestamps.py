@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.showing import no_balance, showing
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects, same_account, show
-from conformance.judge.expectations import predicate
-from conformance.judge.timeliness import no_older_than_account, tells_the_time
+from conformance.judge.timeliness import before_account, untimely
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.creations import created_in, creations
@@ -34,15 +32,16 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
         answers = [ctx.accept(new, "a new resource, to tell the time by")]
         latest = _latest_before(ctx, answers[0]) or earlier
         for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):
-            apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
-            ctx.judge(rule, apart, answers[0], latest)
+            value = answers[0].get(name)
+            got = show(value) if isinstance(value, str) and value == latest.get(name) else ""
+            ctx.expect(rule, f"{name} of a resource made {APART:g} s later", got, answers[0], latest)
     else:
         answers = [showing(ctx, "a resource that was made before")]
     for answer in answers:
         if TRAITS[operation].shows_balances and answer.get("balances") == []:
             no_balance(ctx, rule, answer)
             continue
-        ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
+        ctx.expect(rule, "created of about now, updated not before it", untimely(answer), answer)
         if TRAITS[operation].shows_balances:
             _judge_balances_time(ctx, rule, answer)
 
@@ -64,13 +63,5 @@ def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> No
     accounts = ctx.run.account().call("listAccounts").with_query(query(1, MAX_SIZE))
     listing = ctx.send(accounts, "when was the account created?")
     if any(same_account(item.get("id"), balances.get("id")) for item in objects(listing.get("items"))):
-        ctx.judge(
-            rule, no_older_than_account("updated_at not before the account's created"), balances, listing
-        )
-
-
-@predicate
-def another_time(exchanges: Sequence[Exchange], member: str = "created") -> str:
-    """Two resources created seconds apart, the later one first, show different times."""
-    later, earlier = (exchange.get(member) for exchange in exchanges[:2])
-    return show(later) if isinstance(later, str) and later == earlier else ""
+        got = before_account(balances, listing)
+        ctx.expect(rule, "updated_at not before the account's created", got, balances, listing)

@@ -14,10 +14,9 @@ from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import identifiers
-from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
-from conformance.judge.invariants import NoSecrets
+from conformance.judge.invariants import secret_in
 from conformance.judge.outcomes import unusable
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
@@ -78,18 +77,9 @@ def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
         if known.succeeded:
             # A server that answers an unknown id alike carries nothing out.
             sent.append(ctx.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
-        ctx.judge(RULE, not_carried_out(f"{what}: not carried out"), *sent)
-
-
-@predicate
-def not_carried_out(exchanges: Sequence[Exchange]) -> str:
-    """A request is refused or not implemented (501), or answered alike for an unknown id."""
-    known, *unknown = exchanges
-    if known.status == NOT_IMPLEMENTED:
-        return ""
-    if reason := unusable(known):
-        raise CannotTell(reason.reason, reason.cause)
-    return known.described() if known.succeeded and not any(other.succeeded for other in unknown) else ""
+        done = known.succeeded and not any(other.succeeded for other in sent[1:])
+        got = unusable(known, documented=False) or (known.described() if done else "")
+        ctx.expect(RULE, f"{what}: not carried out", got, *sent)
 
 
 @check("tenancy.foreign-parent", operations=OPERATION_SETS["read"])
@@ -107,7 +97,9 @@ def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
     what = f"an own {read} with the ids of another organization's parents in its query"
     answer = ctx.send(own.call(ctx.operation.id).with_query(ids), what)
     if _shown(theirs):
-        ctx.judge("tenancy.foreign-parent", none_of_these(f"{what}: none of its elements"), answer, theirs)
+        common = _shown(answer) & _shown(theirs)
+        got = unusable(answer) or (f"{len(common)} elements of the other's list" if common else "")
+        ctx.expect("tenancy.foreign-parent", f"{what}: none of its elements", got, answer, theirs)
 
 
 def _of_list(fixture: AccountFixture, operation: str) -> object:
@@ -130,16 +122,6 @@ def _shown(answer: Exchange) -> set[str]:
     return {str(answer.get("id"))} if items is MISSING else {*(identifiers(items) or ())}
 
 
-@predicate
-def none_of_these(exchanges: Sequence[Exchange]) -> str:
-    """The first answer is a refusal, or shows no element of the second one's list."""
-    answer, others = exchanges
-    if reason := unusable(answer):
-        raise CannotTell(reason.reason, reason.cause)
-    shown = _shown(answer) & _shown(others)
-    return f"{len(shown)} elements of the other's list" if shown else ""
-
-
 @check("secrets.hidden", operations=("createPayoutDestination",))
 def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
     """The same addresses show their own organization no full number of a destination."""
@@ -147,7 +129,9 @@ def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
     sent = made.call.document
     numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]
     for what, call in _reads(made):
-        ctx.judge("secrets.hidden", NoSecrets(f"{what}: masked numbers", numbers), ctx.send(call, what))
+        answer = ctx.send(call, what)
+        got = secret_in(answer, ctx.target, numbers)
+        ctx.expect("secrets.hidden", f"{what}: masked numbers", got, answer)
 
 
 def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
@@ -201,19 +185,14 @@ def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
 
 
 def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:
-    expected = f"{answer.purpose}: no resource shown"
-    ctx.judge(RULE, hides(expected, identifier=identifier(made), members=members), answer)
+    got = unusable(answer, documented=False) or _resource_in(answer, identifier(made), members)
+    ctx.expect(RULE, f"{answer.purpose}: no resource shown", got, answer)
 
 
-@predicate
-def hides(exchanges: Sequence[Exchange], identifier: str, members: Sequence[str]) -> str:
-    """An answer has no object with this id and another documented member."""
-    answer = exchanges[0]
-    if reason := unusable(answer, documented=False):
-        raise CannotTell(reason.reason, reason.cause)
-    for shown in all_objects(answer.document) if answer.succeeded else ():
-        if shown.get("id") == identifier:
-            others = [name for name in members if name != "id" and name in shown]
-            if others:
-                return f"{answer.status} with {', '.join(['id', *others[:2]])}"
+def _resource_in(answer: Exchange, identifier: str, members: Sequence[str]) -> str:
+    """An object in an answer with this id and another documented member."""
+    for each in all_objects(answer.document) if answer.succeeded else ():
+        others = [name for name in members if name != "id" and name in each]
+        if each.get("id") == identifier and others:
+            return f"{answer.status} with {', '.join(['id', *others[:2]])}"
     return ""

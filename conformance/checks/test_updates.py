@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.checks.beneficiaries import (
@@ -23,7 +23,6 @@ from conformance.contract.operations import response_schema
 from conformance.contract.schemas import nullable
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, document, normalized
-from conformance.judge.expectations import Member, predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
@@ -304,8 +303,8 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
             # What a refused request has changed in memory may be stored with the next one.
             for name, value in document(person.created).items():
                 if name in names:
-                    kept = Member(what, name, value, person.stated.get(name, MISSING))
-                    ctx.judge(rule, kept, valid, *refused)
+                    stated = person.stated.get(name, MISSING)
+                    ctx.expect(rule, *outcomes.member(what, valid, name, value, stated), *refused)
 
 
 @check("beneficiary.update-empty")
@@ -354,9 +353,10 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
         else:
             untouched = {name: other for name, other in untouched.items() if other is not person}
         if ctx.usable(rule, answer):
-            ctx.judge(
-                rule, no_business_without_name(f"a PATCH of {what}: refused, or a company_name"), answer
-            )
+            of_business = answer.succeeded and answer.get("beneficiary_type") == "business"
+            nameless = of_business and answer.get("company_name") in (None, "", MISSING)
+            got = "a business without company_name" if nameless else ""
+            ctx.expect(rule, f"a PATCH of {what}: refused, or a company_name", got, answer)
     for name, person in untouched.items():
         what, created = f"{name} after refused PATCHes of company_name", document(person.created)
         members = ("beneficiary_type", "company_name")
@@ -366,20 +366,6 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
         if ctx.usable("refusal.changes-nothing", later) and later.succeeded:
             for member, value in told.items():
                 ctx.expect("refusal.changes-nothing", *outcomes.member(what, later, member, value), *mine)
-
-
-@predicate
-def no_business_without_name(exchanges: Sequence[Exchange]) -> str:
-    """The request is refused, or the answer is no business without a company_name."""
-    answer = exchanges[0]
-    if answer.refused:
-        return ""
-    nameless = answer.get("beneficiary_type") == "business" and answer.get("company_name") in (
-        None,
-        "",
-        MISSING,
-    )
-    return "a business without company_name" if nameless else ""
 
 
 @check("beneficiary.update")

@@ -10,8 +10,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, show, shown
 from conformance.judge.effects import by_id
-from conformance.judge.expectations import Accepted, CannotTell, predicate
-from conformance.judge.outcomes import unusable
+from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, renewed
 from conformance.world.creations import CreatedResource, creations
@@ -26,15 +25,9 @@ def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
     """New wallets of each configured pair have at least one address, with a tag that is a string or null."""
     for made in creations(ctx.run, "createWallet"):
         what = f"a new wallet of {_pair(made.body)}: at least one address, each with address and tag"
-        ctx.judge("wallet.addresses", has_addresses(what), made.exchange)
-
-
-@predicate
-def has_addresses(exchanges: Sequence[Exchange]) -> str:
-    """A wallet has at least one address, each with its members."""
-    addresses = exchanges[0].get("addresses")
-    good = isinstance(addresses, list) and bool(addresses) and all(map(_is_address, addresses))
-    return "" if good else shown(addresses)
+        addresses = made.exchange.get("addresses")
+        good = isinstance(addresses, list) and bool(addresses) and all(map(_is_address, addresses))
+        ctx.expect("wallet.addresses", what, "" if good else shown(addresses), made.exchange)
 
 
 def _is_address(address: object) -> bool:
@@ -99,21 +92,13 @@ def _other_spellings(ctx: CheckContext, first: CreatedResource) -> list[CreatedR
         body = {**ctx.run.samples.wallet(), **pair, name: spelling}
         answer = ctx.send(first.fixture.call("createWallet", body), what)
         expected = f"{what}: refused, or of another pair"
-        ctx.judge("wallet.duplicate", refused_or_another_pair(expected), answer, first.exchange)
+        pair_of = _shown_pair(answer.document) if answer.succeeded else None
+        twice = pair_of is not None and pair_of == _shown_pair(first.exchange.document)
+        got = unusable(answer) or (f"{answer.status}, {pair_of} once more" if twice else "")
+        ctx.expect("wallet.duplicate", expected, got, answer, first.exchange)
         if answer.succeeded:
             made.append(CreatedResource(what, body, first.fixture, answer))
     return made
-
-
-@predicate
-def refused_or_another_pair(exchanges: Sequence[Exchange]) -> str:
-    """The first of two creates is refused, or shows another currency or network than the second."""
-    answer, first = exchanges
-    if reason := unusable(answer):
-        raise CannotTell(reason.reason, reason.cause)
-    pairs = [_shown_pair(made.document) for made in (answer, first) if made.succeeded]
-    twice = len(pairs) == 2 and pairs[0] is not None and pairs[0] == pairs[1]
-    return f"{answer.status}, {pairs[0]} once more" if twice else ""
 
 
 def _shown_pair(wallet: Any) -> str | None:
@@ -143,8 +128,8 @@ def _judge_other_pair(
         for duplicate in duplicates
     )
     if alone.succeeded and taken_for_one:
-        beside = Accepted(f"a wallet of {_pair(body)} beside one of another pair")
-        ctx.judge("wallet.duplicate", beside, answer, alone)
+        what = f"a wallet of {_pair(body)} beside one of another pair"
+        ctx.accepted("wallet.duplicate", what, answer, alone)
 
 
 def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]) -> None:
@@ -156,18 +141,15 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
     expected = f"after refused duplicates: {len(made)} in the list of wallets, with their labels"
     others = set(ids) - {create.get("id") for create in made}
     own = bool(others) and prepopulated(ctx.run, "listWallets")
-    ctx.judge("wallet.duplicate", only_these_wallets(expected, furnished=own), *made, listing)
+    ctx.expect("wallet.duplicate", expected, _odd(listing, made, furnished=own), listing, *made)
 
 
-@predicate
-def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -> str:
-    """The last exchange lists only wallets that the others created, with their labels; in a pre-populated
-    account (`furnished`), no further one of the same pairs."""
-    *creates, listing = exchanges
-    made = [create for create in creates if create.succeeded]
+def _odd(listing: Exchange, made: Sequence[Exchange], *, furnished: bool) -> Got:
+    """What a list shows beside the created wallets with their labels; in a pre-populated account
+    (`furnished`), a further one counts if it has the same pair."""
     ids = identifiers(listing.get("items"))
     if ids is None:
-        raise CannotTell(f"the list of wallets was answered {listing.described()}", "list.envelope")
+        return Unclear(f"the list of wallets was answered {listing.described()}", "list.envelope")
     items = objects(listing.get("items"))
     extra = [item for item in items if item["id"] not in [create.get("id") for create in made]]
     if furnished:

@@ -19,9 +19,9 @@ from conformance.cli.rules import described
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, Level, Rule, Side, rules_named
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS, Invariants
+from conformance.judge.outcomes import Got
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import transcript
@@ -118,8 +118,8 @@ class _Watched(CheckContext):
     watched = ""
     seen: tuple[Exchange, ...] = ()
 
-    def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
-        good = super().judge(rule, expectation, *exchanges, cause=cause)
+    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+        good = super().expect(rule, expected, got, *exchanges, cause=cause)
         if good and rule == self.watched:
             self.seen = self.seen or exchanges
         return good

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from conformance.contract import signing
 from conformance.contract.fields import request_fields
@@ -11,10 +11,10 @@ from conformance.contract.operations import error_problems, response_problems, r
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
-from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.judge.findings import EVERY_RESPONSE, Violation
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judge.ledger import Entry
+from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
@@ -59,24 +59,6 @@ TOLD = 11
 ENOUGH = 100
 
 
-@predicate
-def Invariant(
-    exchanges: Sequence[Exchange], rule: str, operation: str, *, target: Target | None = None
-) -> Outcome:
-    """A rule of every response holds for the exchanges, in order.
-
-    Earlier ones provide the hidden numbers and ids that later ones must not show or repeat."""
-    if target is None:
-        raise CannotTell("no target is known, whose secrets no answer may show")
-    rules = Invariants(target)
-    for exchange in exchanges:
-        rules.inspect(exchange)
-    tally = rules.tallies.get((rule, operation))
-    if tally is None:
-        raise CannotTell("none of the answers is one that the rule is about")
-    return Outcome(not tally.broken, tally.violations[0].got if tally.broken else "")
-
-
 def telling_secrets(target: Target) -> list[str]:
     """Secrets of a target that occur in no text by chance; a sandbox's secret may be a plain word."""
     return [
@@ -86,21 +68,17 @@ def telling_secrets(target: Target) -> list[str]:
     ]
 
 
-@predicate
-def NoSecrets(
-    exchanges: Sequence[Exchange], numbers: Sequence[Sequence[str]] = (), *, target: Target | None = None
-) -> Outcome:
-    """An answer shows no signing secret of the target, and none of `numbers`: pairs of a name and a value
-    as `squeezed` returns it."""
-    exchange = exchanges[0]
+def secret_in(exchange: Exchange, target: Target, numbers: Iterable[tuple[str, str]]) -> Got:
+    """A signing secret of the target in an answer, or one of `numbers`: pairs of a name and a value as
+    `squeezed` returns it."""
     if exchange.status is None:
-        raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
+        return Unclear(f"{exchange.purpose} was not answered", "http.no-server-error")
     text = _text(exchange)
-    if target is not None and any(secret in text for secret in telling_secrets(target)):
-        return Outcome(False, "a signing secret")
+    if any(secret in text for secret in telling_secrets(target)):
+        return "a signing secret"
     plain = squeezed(text)
-    shown = next((name for name, value in numbers if value in plain), "")
-    return Outcome(not shown, f"the full {shown} of a destination" if shown else "")
+    name = next((name for name, value in numbers if value in plain), "")
+    return f"the full {name} of a destination" if name else ""
 
 
 def _text(exchange: Exchange) -> str:

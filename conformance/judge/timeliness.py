@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conformance.contract import timestamps
 from conformance.contract.timestamps import http_date
 from conformance.contract.traits import traits_of
 from conformance.judge.comparison import objects, same_account, same_instant, show
-from conformance.judge.expectations import predicate
 from conformance.wire.messages import Exchange
 
 #: Maximum difference in seconds of a new timestamp from the server's clock.
@@ -21,16 +18,8 @@ _SET = ("created", "initiated_at")
 _UNTOLD = 300
 
 
-@predicate
-def tells_the_time(exchanges: Sequence[Exchange]) -> str:
-    """The timestamps of an answer are plausible."""
-    return untimely(exchanges[0])
-
-
-@predicate
-def no_older_than_account(exchanges: Sequence[Exchange]) -> str:
-    """No balance (first exchange) was updated before its account was created (list, second exchange)."""
-    balances, listing = exchanges[:2]
+def before_account(balances: Exchange, listing: Exchange) -> str:
+    """The first time of an account's balances that is before the account was created, as a list shows it."""
     created = next(
         (
             timestamps.parse(item.get("created"))

@@ -12,10 +12,9 @@ import msgspec
 
 from conformance._text import count, printable
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import EVERY_RESPONSE
-from conformance.judge.invariants import Invariant
+from conformance.judge.invariants import Invariants
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.ledger import Ledger
 from conformance.load.process import Report
 from conformance.load.settings import Settings
 from conformance.report.building import RunInfo, build
@@ -112,12 +111,14 @@ class LoadController:
         creates = [run.record[one] for one in (first[1], number) if one in run.record]
         if len(creates) < 2:
             return
-        entry = Entry("format.id-unique", str(creates[1].operation), EVERY_RESPONSE)
-        unique = Invariant("an id that no other resource has", entry.rule, entry.operation)
-        outcome = unique.judge(creates, self.target)
-        good = entry.expect(unique.expected, outcome.answer, *reversed(creates))
+        rules = Invariants(self.target)
+        for create in creates:
+            rules.inspect(create)
+        entry = rules.tallies.get(("format.id-unique", str(creates[1].operation)))
+        if entry is None:
+            return
         finding = entry.finding()
-        if not good:
+        if entry.broken:
             finding.exchanges = list(dict.fromkeys([*finding.exchanges, *run.record]))
             self.ledger.exchanges |= {
                 one: exchange_record(exchange, run.redactor) for one, exchange in run.record.items()

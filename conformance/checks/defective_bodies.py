@@ -1,31 +1,26 @@
-"""The engine of defective bodies, derived from a valid body that the server accepts.
-
-After its cases it judges refusal.changes-nothing, where the check cites that."""
+"""The engine of defective bodies, derived from a valid body that the server accepts."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, Self
+from typing import Any
 
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, named_as
-from conformance.checks.repetition import anew
-from conformance.checks.side_effects import UNTOUCHED, SideEffects, judge_pair
+from conformance.checks.side_effects import UNTOUCHED, judge_pair
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import Reason
-from conformance.wire.messages import Call, Exchange, to_json
-from conformance.world.account import AccountFixture, call, identifier, renewed
+from conformance.wire.messages import Exchange, to_json
+from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import Body, marker, other_value
 from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts, by_shape, shape_of
-
-P = ParamSpec("P")
 
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
@@ -52,11 +47,9 @@ class DefectiveBodies(Engine):
     may be accepted."""
 
     def __init__(self, ctx: CheckContext, shape: str = SAMPLE) -> None:
-        super().__init__(ctx, self._account)
+        super().__init__(ctx, self._account, moved=self._move_on)
         self.shape = shape
         self.stop: Inconclusive | None = None
-        self._refused: list[Exchange] = []
-        self._effects: SideEffects | None = None
         try:
             accepted_body(self.fixture, self.operation, shape)
         except Inconclusive as stop:
@@ -164,15 +157,6 @@ class DefectiveBodies(Engine):
         """Builds a case with this body."""
         return self.case(rule, name, body=to_json(body))
 
-    def send(self, call: Call, name: str) -> Exchange:
-        """Sends a call; keeps a refused one, to judge its effects, and moves on after an accepted one."""
-        answer = self.ctx.send(call, name)
-        if answer.refused:
-            self._refused.append(answer)
-        elif answer.succeeded:
-            self._move_on()
-        return answer
-
     def seen(self, answer: Exchange) -> str:
         """Returns `accepted` or `refused`: other rules judge status and error."""
         return "accepted" if answer.succeeded else "refused"
@@ -201,44 +185,19 @@ class DefectiveBodies(Engine):
             self.ctx.run.accounts.forget(self._purpose)
             for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
                 self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
-        self._start()
 
     # ------------------------------------------------------------------ effects
 
-    def run(
-        self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
-    ) -> list[Exchange]:
-        """Runs a table as `Engine.run` does, then judges the effects of refused requests."""
-        self._start()
-        answers = super().run(table, *args, **kwargs)
-        if self._effects is not None:
-            if self._refused:
-                self._judge(self._effects)
-            else:
-                self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
-        return answers
+    @property
+    def watched(self) -> Sequence[Engine]:
+        """These bodies' own account."""
+        return (self,)
 
-    def _start(self) -> None:
-        self._refused.clear()
-        if UNTOUCHED in self.ctx.rules:
-            ids = self.ids if TRAITS[self.operation].subset_of else None
-            self._effects = SideEffects(self.ctx, self.fixture, ids=ids).start()
-
-    def _judge(self, effects: SideEffects) -> None:
-        effects.judge(UNTOUCHED, f"{len(self._refused)} refused requests", self._refused, self._again)
+    def settle(self, refused: Sequence[Exchange]) -> None:
         if TRAITS[self.operation].unique_pair:
-            self._judge_pair()
+            self._judge_pair(refused)
 
-    def _again(self) -> list[Exchange]:
-        """Repeats the refused requests, those that move money only with a recognizable amount."""
-        again = anew(self.ctx.run, [exchange.call for exchange in self._refused])
-        return [
-            self.ctx.send(renewed(repeated), f"{exchange.purpose}, again")
-            for repeated, exchange in zip(again, self._refused, strict=True)
-            if not self.ctx.operation.traits.moves_money or repeated.body != exchange.call.body
-        ]
-
-    def _judge_pair(self) -> None:
+    def _judge_pair(self, refused: Sequence[Exchange]) -> None:
         """Judges that a refused wallet has not taken its pair: a valid one of it can still be created."""
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a valid wallet after refused ones")
@@ -246,7 +205,7 @@ class DefectiveBodies(Engine):
         elsewhere = judge_pair(
             self.ctx,
             created,
-            self._refused,
+            refused,
             lambda: self.ctx.send(self.ctx.valid(), "a valid wallet in a new account"),
         )
         if elsewhere is not None:

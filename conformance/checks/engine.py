@@ -7,32 +7,35 @@ A check of single requests is a table, a function that yields cases:
         for how in ("lower", "swapped"):
             yield at.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
 
-The engine builds the valid request that each case changes. The name of a case is that of its probe: quick
-runs select by it, and reports show it. The oracle (conformance.judge.oracle) says what the rule of a case
-demands of the answer; where it says nothing, the suite is wrong: InternalError, without a verdict."""
+The engine builds the valid request that each case changes; reports show the name of a case. A batch of cases
+is sent between snapshots of what they must not change. The oracle (conformance.judge.oracle) says what the
+rule of a case demands of the answer; where it says nothing, the suite is wrong: InternalError, without a
+verdict."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.private_data import PrivateData
+from conformance.checks.repetition import anew
+from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.contract.signing_mistakes import BY_NAME
 from conformance.judge import outcomes
 from conformance.judge.findings import InternalError
 from conformance.judge.oracle import (
-    COUSIN,
     ENCODED,
     ENCODED_LOWER,
     FOREIGN,
     NEAR,
     RAW,
-    SIBLING,
     UNKNOWN,
     ExpectedAnswer,
     Known,
@@ -42,12 +45,14 @@ from conformance.judge.oracle import (
     own_path,
 )
 from conformance.judge.oracle.reasons import Demand
-from conformance.wire.forms import percent_encoded
+from conformance.wire.forms import new_key, percent_encoded
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.account import AccountFixture, quoted, unknown_like
 from conformance.world.cache import Key
-from conformance.world.case import Case, call_of
+from conformance.world.case import FRESH, Case, call_of
 from conformance.world.run_context import refusal_of_valid
+
+LEAK = "tenancy.no-leak"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,10 +61,19 @@ T = TypeVar("T")
 _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
+@dataclass(frozen=True)
+class Step:
+    """A case, the place that it is sent from, and its call."""
+
+    at: Engine
+    case: Case
+    call: Call
+
+
 class Engine:
     """Builds valid requests in one place, sends cases there and judges the answers.
 
-    `fixture` is called before each request, `moved` after a request that must be refused was accepted.
+    `fixture` is called before each request, `moved` after one of them was accepted.
     `beside` is the answer to the valid request: where that is the same refusal, or both are authentication
     failures, a refusal shows nothing. `others` finds the accounts of other owners; `organization` signs."""
 
@@ -83,6 +97,8 @@ class Engine:
         self._organization = organization
         self._fixture = fixture
         self._moved = moved
+        #: Number of requests that were accepted.
+        self.accepted = 0
         self._drawn: ValidBody | None = None
 
     # ------------------------------------------------------------------ making
@@ -150,15 +166,84 @@ class Engine:
 
     # ------------------------------------------------------------------ sending and judging
 
+    @property
+    def watched(self) -> Sequence[Engine]:
+        """The places whose resources a table of this engine must not change."""
+        return ()
+
     def run(
         self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
     ) -> list[Exchange]:
-        """Sends the cases of a table and judges their answers; returns these."""
-        return [self.perform(case) for case in table(self, *args, **kwargs)]
+        """Sends the cases of a table as a batch; returns the answers."""
+        return self.batch(self.steps(table(self, *args, **kwargs)), self.watched)
 
-    def perform(self, case: Case) -> Exchange:
+    def steps(self, cases: Iterable[Case]) -> Iterator[Step]:
+        """Yields cases with their calls, each built when it is asked for."""
+        for case in cases:
+            yield Step(self, case, self.call(case))
+
+    def batch(
+        self,
+        steps: Iterable[Step],
+        watch: Sequence[Engine] = (),
+        leaks: Mapping[str, PrivateData] = MappingProxyType({}),
+        what: str = "refused requests",
+    ) -> list[Exchange]:
+        """Sends cases, their own places may be others, and judges their answers; then that those which were
+        refused changed nothing in the places of `watch`, and show nothing of the data in `leaks`, by the
+        organization that asked. Returns the answers.
+
+        Snapshots are taken before the first case, of a list after all calls are built, and again after an
+        accepted one, whose effects would be mistaken for those of others."""
+        watching = [each.snapshot() for each in watch if UNTOUCHED in self.ctx.rules]
+        answers, refused = list[Exchange](), list[tuple[Step, Exchange]]()
+        for step in steps:
+            before = step.at.accepted
+            answers.append(answer := step.at.perform(step.case, step.call))
+            if answer.refused:
+                refused.append((step, answer))
+            if step.at.accepted != before and watching:
+                refused.clear()
+                watching = [each.snapshot() for each in watch]
+        if watching and answers and not refused:
+            self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
+        for effects in watching if refused else ():
+            sent = [answer for _, answer in refused]
+            again = functools.partial(self._again, refused)
+            effects.judge(UNTOUCHED, f"{len(sent)} {what}", sent, again)
+        if refused and watching:
+            self.settle([answer for _, answer in refused])
+        for answer in answers if leaks else ():
+            expected = f"{answer.purpose}: a refusal that shows nothing of the other organization"
+            facts = leaks[answer.organization]
+            self.ctx.expect(LEAK, expected, facts.shown_in(answer), answer, *facts.exchanges)
+        return answers
+
+    def snapshot(self) -> SideEffects:
+        """Takes a snapshot of what the operation may change here."""
+        ids = self.ids if self.ctx.operation.traits.changes else None
+        return SideEffects(self.ctx, self.fixture, ids=ids).start()
+
+    def settle(self, refused: Sequence[Exchange]) -> None:
+        """Judges what else refused requests of a batch must not have done."""
+
+    def _again(self, refused: Sequence[tuple[Step, Exchange]]) -> list[Exchange]:
+        """Repeats refused requests, those that move money only with a recognizable amount."""
+        calls = anew(self.ctx.run, [answer.call for _, answer in refused])
+        return [
+            step.at.again(step.case, call, f"{answer.purpose}, again")
+            for call, (step, answer) in zip(calls, refused, strict=True)
+            if not self.ctx.operation.traits.moves_money or call.body != answer.call.body
+        ]
+
+    def again(self, case: Case, call: Call, name: str) -> Exchange:
+        """Sends a request of a case again with the body of a call, and a new key where the case has one."""
+        fresh = new_key() if case.key == FRESH and call.idempotency_key else call.idempotency_key
+        return self.ctx.send(call.but(idempotency_key=fresh), name, self._organization)
+
+    def perform(self, case: Case, call: Call | None = None) -> Exchange:
         """Sends a case and judges its answer, or records it for an open rule."""
-        call = self.call(case)
+        call = call or self.call(case)
         sent = call.but(operation=None) if case.front_end else call
         if RULES[case.rule].level is Level.OPEN:
             answer = self.ctx.send(sent, case.name)
@@ -166,7 +251,7 @@ class Engine:
             return answer
         # Before the request: a case that the oracle cannot judge is not sent.
         self.reason(case, self.expected(case, call))
-        answer = self.send(sent, case.name)
+        answer = self.ask(case, sent)
         self.judge(case, answer)
         return answer
 
@@ -176,15 +261,19 @@ class Engine:
 
     def send(self, call: Call, name: str) -> Exchange:
         """Sends a call; after an accepted one, calls `moved`."""
-        answer = self.ctx.send(call, name, self._organization)
-        if answer.succeeded and self._moved:
-            self._moved()
+        return self._noted(self.ctx.send(call, name, self._organization))
+
+    def _noted(self, answer: Exchange) -> Exchange:
+        if answer.succeeded:
+            self.accepted += 1
+            if self._moved:
+                self._moved()
         return answer
 
     def ask(self, case: Case, call: Call) -> Exchange:
-        """Sends the call of a case; repeats a read of an existing resource until it is found."""
-        if case.there:
-            return self.ctx.shown(call, case.name, self._organization)
+        """Sends the call of a case; repeats a read of another organization's resource until it is found."""
+        if case.path and case.path[0][1] == FOREIGN:
+            return self._noted(self.ctx.shown(call, case.name, self._organization))
         return self.send(call, case.name)
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
@@ -263,32 +352,12 @@ def common(ctx: CheckContext) -> Engine:
     return Engine(ctx, lambda: ctx.account("authentication"))
 
 
-#: Tenant -> the purpose and the owner of its account.
-_TENANTS = {
-    "own": ("tenant", "primary"),
-    "sibling": ("sibling tenant", "primary"),
-    "cousin": ("tenant", "cousin"),
-    "foreign": ("tenant", "secondary"),
-}
-
-#: Tenant -> the other tenants, by their relation to it.
-_NEIGHBOURS = {
-    "own": {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"},
-    "sibling": {SIBLING: "own"},
-    "cousin": {COUSIN: "own"},
-    "foreign": {FOREIGN: "own"},
-}
-
-
-def tenant(ctx: CheckContext, name: str) -> Engine:
-    """Returns the engine of a tenant, which names resources of others; no other check uses its account."""
-    account, neighbours = ctx.run.account, _NEIGHBOURS[name].items()
-    return Engine(
-        ctx,
-        functools.partial(account, *_TENANTS[name]),
-        others={whose: functools.partial(account, *_TENANTS[other]) for whose, other in neighbours},
-        organization="secondary" if name == "foreign" else "primary",
-    )
+def private_data(ctx: CheckContext) -> dict[str, PrivateData]:
+    """Organization -> private data of the other one, created if need be; empty without another one."""
+    if LEAK not in ctx.rules or ctx.target.secondary is None:
+        return {}
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
+    return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
 
 
 # ---------------------------------------------------------------------- tables

@@ -10,9 +10,8 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
-from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
-from conformance.judge.outcomes import unusable
+from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
 
@@ -32,33 +31,21 @@ class PrivateData:
     def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
         private, known = _created(fixture), _created(stranger)
         self.exchanges = [*private, *known]
-        self._of_the_other = len(private)
-        self._texts = [fixture.customer_id, fixture.client.organization.api_key]
-        self._known = [stranger.customer_id]
+        self._documents = [_documented(exchange) for exchange in private]
+        texts = {fixture.customer_id, fixture.client.organization.api_key, *all_texts(self._documents)}
+        # A text in resources of both organizations is a constant.
+        texts -= {stranger.customer_id, *all_texts([_documented(exchange) for exchange in known])}
+        self._facts = sorted(text for text in texts if len(text) >= _TELLING and not _may_be_now(text))
 
-    def hidden_from(self, sentence: str) -> Expectation:
-        """Expects that an answer, followed by `exchanges`, shows none of these texts."""
-        return shows_nothing_of(sentence, others=self._of_the_other, texts=self._texts, known=self._known)
-
-
-@predicate
-def shows_nothing_of(
-    exchanges: Sequence[Exchange], others: int, texts: Sequence[str], known: Sequence[str]
-) -> str:
-    """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of `texts`;
-    the caller may see what the rest answered, and the `known` texts."""
-    answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
-    if reason := unusable(answer):
-        raise CannotTell(reason.reason, reason.cause)
-    if not answer.refused:
-        told = f"{answer.purpose} was answered {answer.described()}, not refused"
-        raise CannotTell(told, "tenancy.foreign-parent")
-    familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
-    found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
-    # A text in resources of both organizations is a constant.
-    facts = sorted(text for text in found - familiar if len(text) >= _TELLING and not _may_be_now(text))
-    shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
-    return f"{answer.status} that shows {shown}" if shown else ""
+    def shown_in(self, answer: Exchange) -> Got:
+        """Describes what a refusal shows of the data that the caller may not see; empty for nothing."""
+        if reason := unusable(answer):
+            return reason
+        if not answer.refused:
+            told = f"{answer.purpose} was answered {answer.described()}, not refused"
+            return Unclear(told, "tenancy.foreign-parent")
+        found = _fact_in(answer, self._facts) or _member_in(answer, self._documents)
+        return f"{answer.status} that shows {found}" if found else ""
 
 
 def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:

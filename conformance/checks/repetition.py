@@ -5,54 +5,35 @@ the suite's amounts, which differ in each repetition, its names, and the times o
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from conformance.checks.snapshots import BalancesSnapshot, NotSeen, Snapshot
+from conformance.checks.watch import NotSeen, Round, Watch
 from conformance.judge import effects
-from conformance.judge.effects import Effect, Payment
+from conformance.judge.effects import EXACT, Effect
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call, quoted
 from conformance.world.corpora.amounts import respelled
 from conformance.world.run_context import RunContext
 
-if TYPE_CHECKING:
-    from conformance.checks.side_effects import Watch
-
 #: Repetitions in which a doubtful effect must recur.
 ROUNDS = 3
 
-#: Repetitions in which money must match the amounts asked for: a single payment of others may match by
-#: chance.
-PAYMENTS = 5
+#: Repetitions in which money must match the amounts asked for, and those that payments of others may spoil.
+PAYMENTS, MOST_SPOILT = 5, 3
 
-#: Maximum number of repetitions that payments of others spoil.
-MOST_SPOILT = 3
+#: Maximum number of times that a faulty server carries out one request.
+_TIMES_EACH = 2
 
 #: Maximum of a pause between repetitions, in seconds.
 _LONGEST_PAUSE = 2.0
 
 #: Repeats the requests, perhaps for another amount.
 Again = Callable[[], Exchange | Sequence[Exchange]]
-
-
-#: As Again; returns the effect and its evidence.
-Repeat = Callable[[], tuple[Effect, "Evidence"]]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Snapshots before and after requests, the requests, the ids that only earlier looks have shown, and
-    money moved beyond multiples of their amount."""
-
-    before: Snapshot
-    after: Snapshot
-    sent: Sequence[Exchange]
-    lagging: Set[str] = frozenset()
-    fee: Decimal = Decimal(0)
 
 
 def anew(run: RunContext, calls: Sequence[Call]) -> list[Call]:
@@ -74,32 +55,28 @@ def _asking(call: Call, amount: str) -> Call:
     return call.with_field("amount", amount)
 
 
-def confirm(
-    watch: Watch, effect: Effect, first: Evidence, again: Again | None, *, of_refusals: bool
-) -> Evidence | None:
-    """Repeats the requests, which must all be refused if `of_refusals`; returns evidence of an effect that
+def confirm(watch: Watch, first: Round, again: Again | None, *, of_refusals: bool) -> Round | None:
+    """Repeats the requests, which must all be refused if `of_refusals`; returns a repetition if the effect
     recurred each time, None where it did not, or came without the requests as well.
 
     Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
-    if effect.signature == "status":
+    if first.effect.signature == "status":
         return first if _disables(watch, first.sent) else None
     if again is None:
         raise NotSeen("what others do as well cannot be told from what requests do once")
 
-    def repeat() -> tuple[Effect, Evidence]:
-        """Repeats the requests; returns their effect and the evidence. Raises NotSeen, also where one is
-        accepted that must be refused."""
+    def repeat() -> Round:
         watch.start()
         repeated = again()
         answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
         accepted = next((answer for answer in answers if answer.succeeded), None)
         if of_refusals and accepted is not None:
             raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
-        return watch.effect([request.call for request in answers]), watch.evidence(answers)
+        return watch.round(answers)
 
-    if watch.kind is not BalancesSnapshot:
-        return first if _repeated(watch, effect, repeat) else None
-    confirmed = _followed(watch, repeat)
+    if not watch.traits.moves_money:
+        return first if _recurs(watch, first.effect, repeat) else None
+    confirmed = followed(repeat)
     originals = [request for request in first.sent[:1] if request.succeeded and not of_refusals]
     return confirmed and replace(confirmed, sent=[*originals, *confirmed.sent])
 
@@ -121,44 +98,53 @@ def _disables(watch: Watch, sent: Sequence[Exchange]) -> bool:
     return True
 
 
-def _pause(watch: Watch, begun: float) -> Effect:
-    """Returns the effect of a pause as long as the requests took. Raises NotSeen."""
-    time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
-    watch.start()
-    return watch.effect([])
-
-
-def _repeated(watch: Watch, effect: Effect, repeat: Repeat) -> bool:
-    """True if each repetition has the effect and no pause does."""
-    rounds = []
+def _recurs(watch: Watch, effect: Effect, repeat: Callable[[], Round]) -> bool:
+    """True if each repetition has the effect and no pause of the same length does."""
     for _ in range(ROUNDS):
         begun = time.monotonic()
-        again, _ = repeat()
-        if not again:
+        again = repeat().effect
+        if not again or again.signature != effect.signature:
             return False
-        rounds.append((again, _pause(watch, begun)))
-    return effects.repeated(effect, rounds)
+        time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
+        watch.start()
+        if watch.effect([]):
+            return False
+    return True
 
 
-def _followed(watch: Watch, repeat: Repeat) -> Evidence | None:
-    """Returns the evidence of the last repetition if money matches the amounts asked for. Repetitions spoilt
-    by payments of others, such as checks in other lanes, are left out."""
-    turns: list[tuple[Payment, Evidence]] = []
-    spoilt = 0
-    while len(turns) < PAYMENTS:
-        begun = time.monotonic()
-        effect, last = repeat()
-        asked = [amount for each in last.sent if (amount := effects.asked_amount(each.call)) is not None]
-        if not effect or not asked:
+#: Currency and member of a balance, a multiple of the amount asked for, and the money moved beyond it.
+_Move = tuple[tuple[str, str], int, Decimal]
+
+
+def followed(repeat: Callable[[], Round]) -> Round | None:
+    """Returns the last repetition if money follows the amounts asked for, which differ: one balance moves by
+    the same multiple of each, exactly, but for repetitions that payments of others spoil; or, without any
+    such, by the same multiple and a fee."""
+    exact, common, asked = Counter[tuple[tuple[str, str], int]](), set[_Move](), set[Decimal]()
+    for number in itertools.count(1):
+        last = repeat()
+        moves, amount = _moves(last)
+        if not moves or amount in asked:
             return None
-        again = any(asked[0] == payment.amount for payment, _ in turns)
-        pause = _pause(watch, begun).signature if again else None
-        turns.append((Payment(effect.signature, asked[0], len(asked), pause or {}), last))
-        if len(turns) > 1 and effects.fee_of([payment for payment, _ in turns]) is None:
-            exact = [turn for turn in turns if effects.fee_of([turn[0]]) is not None]
-            spoilt += len(turns) - len(exact)
-            turns = exact
-            if spoilt > MOST_SPOILT:
-                return None
-    fee = effects.fee_of([payment for payment, _ in turns])
-    return None if fee is None else replace(turns[-1][1], fee=fee)
+        asked.add(amount)
+        exact.update((member, times) for member, times, beyond in moves if not beyond)
+        common = moves if number == 1 else common & moves
+        most = max(exact.values(), default=0)
+        if most == PAYMENTS or (common and number == PAYMENTS):
+            return last
+        if number - most > MOST_SPOILT and not common:
+            return None
+    return None
+
+
+def _moves(turn: Round) -> tuple[set[_Move], Decimal]:
+    """Returns the movements of money as multiples of the amount asked for, and that amount."""
+    amounts = [amount for each in turn.sent if (amount := effects.asked_amount(each.call)) is not None]
+    if not amounts or not turn.effect:
+        return set(), Decimal(0)
+    return {
+        (member, times, beyond)
+        for member, moved in turn.effect.signature.items()
+        for times in range(1, _TIMES_EACH * len(amounts) + 1)
+        if (beyond := EXACT.subtract(moved, EXACT.multiply(amounts[0], Decimal(times)))) >= 0
+    }, amounts[0]

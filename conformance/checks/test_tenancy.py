@@ -1,360 +1,340 @@
-"""Tenant scoping (section 5.5) of every path parameter, and of the references in payouts."""
+"""Tenant scoping (section 5.5): paths that name resources of others.
+
+ROWS has the paths. Each row is sent by its caller; the oracle judges the answer, the owners' resources must
+stay as they were, and no refusal may show anything of another organization."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
 
-from conformance.checks import foreign_paths
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.defaults import Defaults
-from conformance.checks.engine import Engine, hostile, locked_out, tenant
-from conformance.checks.private_data import PrivateData
-from conformance.checks.repetition import anew
-from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.judge.expectations import Accepted, CannotTell, Refused, predicate
+from conformance.checks.engine import LEAK, Engine, Step, private_data
+from conformance.checks.near_ids import IN_TURN, near
+from conformance.checks.side_effects import UNTOUCHED, owner
+from conformance.contract.operations import Operation
+from conformance.contract.traits import ADDS_TO
 from conformance.judge.findings import Inconclusive
-from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
-from conformance.judge.outcomes import unusable
-from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import query
-from conformance.world.account import AccountFixture, call, renewed, unknown_like
+from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
+from conformance.wire.messages import Exchange, to_json
+from conformance.wire.pages import Parameters, query, status_filter
+from conformance.world.account import AccountFixture, call, identifier, parameters
 from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
 from conformance.world.case import Case
-from conformance.world.shapes import accepts
+from conformance.world.corpora.ids import INHERITED
+from conformance.world.shapes import accepted_body, accepts
 
-FOREIGN_PARENT = "tenancy.foreign-parent"
-LEAK = "tenancy.no-leak"
+PARENT, UNKNOWN_PARENT, MISSING = "tenancy.foreign-parent", "tenancy.unknown-parent", "tenancy.missing-child"
 
-#: Beneficiary -> the answer to the request that disabled it.
-_DISABLED = Key[Exchange]("a disabled beneficiary")
+_DISABLED, _WALLET = Key[Exchange]("a disabled beneficiary"), Key[Exchange]("another organization's wallet")
 
-#: Simultaneous requests of two organizations.
-AT_ONCE = 8
+# ---------------------------------------------------------------------- tenants
 
-
-def _watched(ctx: CheckContext, *fixtures: AccountFixture) -> list[SideEffects]:
-    """Snapshots of several owners' resources, before requests that must be refused."""
-    return [SideEffects(ctx, fixture).start() for fixture in fixtures if UNTOUCHED in ctx.rules]
-
-
-def _judge_untouched(watched: Sequence[SideEffects], what: str, answers: Sequence[Exchange]) -> None:
-    """Judges that refused requests changed nothing in any fixture."""
-
-    def again(ctx: CheckContext) -> list[Exchange]:
-        return [
-            ctx.send(renewed(call), f"{answer.purpose}, once more", answer.organization)
-            for call, answer in zip(anew(ctx.run, [each.call for each in answers]), answers, strict=True)
-        ]
-
-    for effects in watched:
-        effects.judge_refused(what, answers, functools.partial(again, effects.ctx))
+#: Tenant -> the purpose and owner of its account, and the other tenants by their relation to it.
+_TENANTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "own": ("tenant", "primary", {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"}),
+    "sibling": ("sibling tenant", "primary", {SIBLING: "own"}),
+    "cousin": ("tenant", "cousin", {COUSIN: "own"}),
+    "foreign": ("tenant", "secondary", {FOREIGN: "own"}),
+}
 
 
-_Planned = tuple[Engine, Case, Call]
+def account(ctx: CheckContext, name: str) -> AccountFixture:
+    """Returns the account of a tenant: for payouts the funded one, whose balances alone show an effect."""
+    purpose, whose, _ = _TENANTS[name]
+    funded = name == "own" and ctx.operation.traits.draws_on_funds
+    return ctx.account() if funded else ctx.run.account(purpose, whose)
 
 
-def _planned(engine: Engine, cases: Iterable[Case]) -> list[_Planned]:
-    """The cases with their calls, built before the snapshots are taken."""
-    return [(engine, case, engine.call(case)) for case in cases]
+def tenant(ctx: CheckContext, name: str) -> Engine:
+    """Returns the engine of a tenant, which names resources of others."""
+    _, whose, neighbours = _TENANTS[name]
+    others = {kind: functools.partial(account, ctx, other) for kind, other in neighbours.items()}
+    organization = "secondary" if whose == "secondary" else "primary"
+    return Engine(ctx, functools.partial(account, ctx, name), others=others, organization=organization)
 
 
-def _answers(planned: Sequence[_Planned]) -> list[Exchange]:
-    return [engine.ask(case, call) for engine, case, call in planned]
+# ---------------------------------------------------------------------- paths
 
 
-def _judge(planned: Sequence[_Planned], answers: Sequence[Exchange]) -> None:
-    for (engine, case, _), answer in zip(planned, answers, strict=True):
-        engine.judge(case, answer)
+@dataclass(frozen=True)
+class ForeignPath:
+    """A request whose path names resources of others: the owners of its first parameter and of the rest.
+
+    `body`: the caller's ("own"), the owner's ("theirs"), one of another shape with, for a list, a part of it
+    ("other"), or a wallet that the owner has ("taken"). `empty`: updates also with the body {}."""
+
+    name: str
+    top: str = OWN
+    rest: str = OWN
+    caller: str = "own"
+    body: str = "own"
+    empty: bool = False
+    where: Callable[[Operation], bool] = lambda operation: True
 
 
-# ---------------------------------------------------------------------- the top level
+def _nested(operation: Operation) -> bool:
+    return len(operation.path_parameters) > 1
 
 
-@check(FOREIGN_PARENT, LEAK, UNTOUCHED)
+def _pays(operation: Operation) -> bool:
+    return bool(operation.traits.moves_money)
+
+
+def _pairs(operation: Operation) -> bool:
+    return bool(operation.traits.unique_pair)
+
+
+ROWS: Mapping[str, Sequence[ForeignPath]] = {
+    PARENT: (
+        ForeignPath("another organization's path", FOREIGN, FOREIGN, body="theirs", empty=True),
+        ForeignPath("another organization's account with an own payee", FOREIGN, where=_pays),
+        ForeignPath("another organization's parent with an own child", FOREIGN, where=_nested),
+        ForeignPath("another organization's parent with an unknown child", FOREIGN, UNKNOWN, where=_nested),
+        ForeignPath(
+            "another organization's account, which has that wallet", FOREIGN, body="taken", where=_pairs
+        ),
+        ForeignPath("the first organization's path for the second", FOREIGN, FOREIGN, "foreign", "other"),
+    ),
+    UNKNOWN_PARENT: (
+        ForeignPath("an unknown parent", UNKNOWN),
+        ForeignPath("an unknown parent with an unknown child", UNKNOWN, UNKNOWN, where=_nested),
+        ForeignPath("an unknown parent with another organization's child", UNKNOWN, FOREIGN, where=_nested),
+    ),
+    MISSING: (ForeignPath("an unknown child", OWN, UNKNOWN),),
+    "tenancy.sibling-child": (
+        ForeignPath("a child of another account", OWN, SIBLING, empty=True),
+        ForeignPath("the other account with this one's child", OWN, SIBLING, "sibling", "other"),
+        ForeignPath("a child of another customer's account", OWN, COUSIN),
+    ),
+    "tenancy.foreign-child": (
+        ForeignPath("another organization's child under the own account", OWN, FOREIGN, empty=True),
+        ForeignPath(
+            "the first organization's child under the second's account", OWN, FOREIGN, "foreign", "other"
+        ),
+    ),
+    "tenancy.other-customer-account": (
+        ForeignPath("another customer's account under this customer", OWN, COUSIN),
+        ForeignPath("this customer's account under the other customer", OWN, COUSIN, "cousin", "other"),
+    ),
+    "tenancy.foreign-account": (
+        ForeignPath("another organization's account under the own customer", OWN, FOREIGN),
+        ForeignPath(
+            "the first organization's account under the second's customer", OWN, FOREIGN, "foreign", "other"
+        ),
+    ),
+}
+
+#: Operation -> another shape of body, which a server may handle separately.
+_OTHER = {
+    "createBeneficiary": "business",
+    "updateBeneficiary": "an address abroad",
+    "createPayoutDestination": "wallet",
+    "createPayout": "another beneficiary and currency",
+    "createVirtualAccount": "another currency",
+    "createWallet": "another pair (2)",
+    "createPayin": "another payment method",
+}
+
+
+def _cases(at: Engine, rule: str, row: ForeignPath) -> Iterator[Case]:
+    """Yields the request of a row, if the target has its owners, and that with the body {}."""
+    owners = {row.top, row.rest}
+    if COUSIN in owners and at.ctx.target.primary.other_customer_id is None:
+        return
+    if (FOREIGN in owners and at.ctx.target.secondary is None) or not row.where(at.ctx.operation):
+        return
+    first, *rest = parameters(at.operation)
+    whose, changes = {first: row.top, **dict.fromkeys(rest, row.rest)}, dict[str, Any]()
+    if row.body != "own" and at.ctx.operation.request_schema is not None:
+        if (body := _body(at, row)) is None:
+            return
+        changes["body"] = to_json(body)
+    yield at.case(rule, row.name, whose=whose, query=_part(at) if row.body == "other" else "", **changes)
+    if row.empty and at.ctx.operation.traits.subset_of:
+        yield at.case(rule, f"{row.name}, with the body {{}}", whose=whose, body=b"{}")
+
+
+def _body(at: Engine, row: ForeignPath) -> dict[str, Any] | None:
+    """Returns the body of a row; None where the target has only one pair of a wallet."""
+    operation, whose = at.operation, at.other(FOREIGN) if row.top == FOREIGN else at.fixture
+    if row.body == "taken":
+        samples = at.ctx.run.samples
+        if len(samples.wallet_pairs) < 2:
+            return None
+        at.ctx.run.cache.get(_WALLET, lambda: whose.create(operation, samples.wallet(1)))
+        return samples.wallet(1)
+    shape = _OTHER.get(operation, SAMPLE)
+    other = row.body == "other" and accepts(at.ctx.run, operation, shape)
+    return accepted_body(whose, operation, shape) if other else whose.body(operation)
+
+
+def _part(at: Engine) -> str:
+    """Returns the query of page 2 of size 1 of a list, with a value for each filter."""
+    if not at.ctx.operation.is_list:
+        return ""
+    named, style = {*at.ctx.operation.query_parameters}, at.ctx.target.array_style
+    filters: Parameters = []
+    if {"status", "statuses"} & named:
+        filters += status_filter(at.operation, style, "active")
+    if "currency" in named:
+        filters.append(("currency", str(at.fixture.body(ADDS_TO[at.operation])["currency"])))
+    dates = {"start_date": "2000-01-01T00:00:00Z", "end_date": "2100-01-01T00:00:00Z"}
+    filters += [(name, date) for name, date in dates.items() if name in named]
+    return urlencode(query(2, 1, filters), quote_via=quote)
+
+
+def _near(at: Engine, rule: str) -> Iterator[Case]:
+    """Yields ids like the existing ones, a member that all objects inherit, and another kind's id."""
+    top, *children = parameters(at.operation)
+    for name in [top] if rule == UNKNOWN_PARENT else children:
+        known, inherited = at.ids[name], at.turn(INHERITED)
+        turn = at.turn(IN_TURN, parameters(at.operation).index(name))
+        ids = [*near(known, turn), (f"the id {inherited}", inherited)]
+        with contextlib.suppress(Inconclusive):
+            ids.append(("the id of another kind of resource", _of_another_kind(at.fixture, name)))
+        for what, made in ids:
+            yield at.case(rule, f"{name}: {what}", whose={name: NEAR + made})
+
+
+def _of_another_kind(fixture: AccountFixture, name: str) -> str:
+    if name == "customer_id":
+        return fixture.account_id
+    return identifier(fixture.virtual_account) if name == "beneficiary_id" else fixture.beneficiary_id
+
+
+# ---------------------------------------------------------------------- checks
+
+
+def judge_rows(ctx: CheckContext, rule: str, *watched: str) -> None:
+    """Sends the rows of a rule, and judges answers, effects on the watched tenants, and leaks."""
+    steps: list[Step] = []
+    for row in ROWS[rule]:
+        if row.caller != "cousin" or ctx.target.primary.other_customer_id is not None:
+            at = tenant(ctx, row.caller)
+            steps += at.steps(_cases(at, rule, row))
+    own = tenant(ctx, "own")
+    if rule in (UNKNOWN_PARENT, MISSING):
+        steps += own.steps(_near(own, rule))
+    watch = [tenant(ctx, name) for name in watched]
+    reads = rule == PARENT and ctx.operation.method == "GET"
+    answers = own.batch(
+        _after_owners(ctx, steps) if reads else steps,
+        watch,
+        private_data(ctx),
+        "requests for resources of others",
+    )
+    if reads and answers[-1].refused:
+        _judge_owner(ctx, answers[-1])
+
+
+def _after_owners(ctx: CheckContext, steps: Sequence[Step]) -> Iterator[Step]:
+    """Yields steps; before those of each organization, the other one reads what these ask for, which a cache
+    that ignores credentials would then answer."""
+    reader = ""
+    for step in steps:
+        if reader != owner(step.at.fixture):
+            reader, theirs = owner(step.at.fixture), step.at.other(FOREIGN)
+            request = theirs.call(ctx.operation.id)
+            ctx.shown(request, "the owner reads what another will ask for", owner(theirs))
+        yield step
+
+
+def _judge_owner(ctx: CheckContext, refusal: Exchange) -> None:
+    """Judges that the owner is not answered with another's refusal from a cache; it may be locked out."""
+    what = "the owner reads what another organization was just refused"
+    own = account(ctx, "own").call(ctx.operation.id)
+    # A replica may lag.
+    answer = ctx.shown(own.but(target=refusal.call.target), what)
+    elsewhere = ctx.run.account("sibling tenant").call(ctx.operation.id)
+    alike = answer.refused and answer.status == refusal.status
+    if answer.succeeded or (alike and ctx.send(elsewhere, "the owner reads another address").succeeded):
+        ctx.accepted(PARENT, what, answer, refusal)
+
+
+@check(PARENT, LEAK, UNTOUCHED)
 def test_foreign_parent(ctx: CheckContext) -> None:
     """Another organization's customer or account is answered with 403, whatever follows it in the path, in
     both directions; the refusal shows nothing of its resources and changes none."""
-    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
-    there = tenant(ctx, "own")
-    planned = _planned(there, foreign_paths.foreign_parents(there))
-    if ctx.operation.id == "createWallet":
-        planned += _planned(there, foreign_paths.taken_wallets(there))
-    # Only the balances of the funded account show a payout.
-    home = ctx.account() if ctx.operation.id == "createPayout" else own
-    back = Engine(ctx, lambda: foreign, others={FOREIGN: lambda: home}, organization="secondary")
-    name = "the first organization's path for the second"
-    returned = _planned(back, [foreign_paths.foreign_path(back, name, back=True)])
     if ctx.operation.traits.subset_of:
         # Before the snapshots, as it may move `updated`.
-        ctx.send(home.call(ctx.operation.id, {}), "the owner changes nothing where another one will")
-    private, watched = _private(ctx), _watched(ctx, home, foreign)
-    _owner_reads(ctx, foreign, "secondary")
-    answers = _answers(planned)
-    _owner_reads(ctx, home, "primary")
-    refused = _answers(returned)
-    _judge_owner(ctx, home, refused)
-    answers += refused
-    _judge_untouched(watched, "requests for another organization's customer or account", answers)
-    _judge(planned + returned, answers)
-    for answer in answers:
-        judge_leak(ctx, private[answer.organization], answer)
+        request = account(ctx, "own").call(ctx.operation.id, {})
+        ctx.send(request, "the owner changes nothing where another one will")
+    judge_rows(ctx, PARENT, "own", "foreign")
 
 
-def _owner_reads(ctx: CheckContext, fixture: AccountFixture, owner: str) -> None:
-    """Fills caches: the owner reads an address before the other organization does, which a cache that ignores
-    credentials would then answer."""
-    if ctx.operation.method == "GET":
-        call = fixture.call(ctx.operation.id)
-        ctx.shown(call, "the owner reads what another organization will ask for", owner)
-
-
-def _judge_owner(ctx: CheckContext, fixture: AccountFixture, refused: Sequence[Exchange]) -> None:
-    """Judges that the owner is not answered with the other organization's refusal from a cache that ignores
-    credentials."""
-    what = "the owner reads what another organization was just refused"
-    for refusal in refused if ctx.operation.method == "GET" else ():
-        own = fixture.call(ctx.operation.id).but(target=refusal.call.target)
-        # A replica may lag.
-        answer = ctx.shown(own, what)
-        kept = answer.refused and answer.status == refusal.status
-        if answer.succeeded or (kept and _owner_reads_another(ctx)):
-            ctx.judge(FOREIGN_PARENT, not_refused_alike(what), answer, refusal)
-
-
-@predicate
-def not_refused_alike(exchanges: Sequence[Exchange]) -> str:
-    """The first answer is not a refusal with the status of the second. Raises CannotTell for another refusal,
-    such as that of a page past the last."""
-    answer, refusal = exchanges[:2]
-    if reason := unusable(answer):
-        raise CannotTell(reason.reason, reason.cause)
-    if answer.refused and answer.status != refusal.status:
-        raise CannotTell(f"{answer.purpose} was refused with {answer.status}, not {refusal.status}")
-    return "" if answer.succeeded else answer.described()
-
-
-def _owner_reads_another(ctx: CheckContext) -> bool:
-    """True if the owner can read at all: a server may lock out clients after refusals."""
-    reading = ctx.run.account("sibling tenant").call(ctx.operation.id)
-    return ctx.send(reading, "the owner reads another address").succeeded
-
-
-def _private(ctx: CheckContext) -> dict[str, PrivateData]:
-    """Organization -> private data of the other one, created if need be."""
-    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
-    return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
-
-
-def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
-    """Judges that a refusal shows nothing of the other organization."""
-    sentence = f"{answer.purpose}: a refusal that shows nothing of the other organization"
-    ctx.judge(LEAK, facts.hidden_from(sentence), answer, *facts.exchanges)
-
-
-@check(FOREIGN_PARENT, operations=("listAccounts",))
+@check(PARENT, operations=("listAccounts",))
 def test_foreign_parent_at_once(ctx: CheckContext) -> None:
     """Two organizations ask for one customer's accounts at once: its owner is answered, the other refused."""
-    owner, stranger = "the owner's request, beside another organization's", "another organization's request"
-    organizations, request = ("primary", "secondary"), ctx.valid().with_query(query(1, 1))
-    answers = ctx.race([request] * AT_ONCE, "requests of two organizations at once", organizations)
+    request = ctx.valid().with_query(query(1, 1))
+    answers = ctx.race([request] * 8, "requests of two organizations at once", ("primary", "secondary"))
     for answer in answers:
-        mine = answer.organization == "primary"
-        expected = Accepted(owner) if mine else Refused(f"{stranger}, beside the owner's", 403)
-        ctx.judge(FOREIGN_PARENT, expected, answer, *(other for other in answers if other is not answer))
+        if answer.organization == "primary":
+            others = (other for other in answers if other is not answer)
+            ctx.accepted(PARENT, "the owner's request, beside another organization's", answer, *others)
+        else:
+            ctx.refused(PARENT, "another organization's request, beside the owner's", answer, 403)
 
 
-@check("tenancy.unknown-parent")
+@check(UNKNOWN_PARENT)
 def test_unknown_parent(ctx: CheckContext) -> None:
     """An unknown customer or account is answered with 404, also above children that exist elsewhere; ids that
     almost equal an existing one, or belong to another type of resource, are refused."""
-    own = tenant(ctx, "own")
-    own.run(foreign_paths.unknown_parents)
-    # A refusal for lack of funds would hide that the id was accepted.
-    (hostile(ctx) if ctx.operation.traits.moves_money else own).run(foreign_paths.near_parents)
+    judge_rows(ctx, UNKNOWN_PARENT)
 
 
-# ---------------------------------------------------------------------- children
-
-
-@check("tenancy.missing-child", UNTOUCHED)
+@check(MISSING, UNTOUCHED)
 def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
     child's, or belong to another type of resource, are refused."""
-    engine = tenant(ctx, "own")
-    planned = _planned(engine, foreign_paths.missing_children(engine))
-    watched = _watched(ctx, engine.fixture)
-    answers = _answers(planned)
-    _judge_untouched(watched, "requests for missing children", answers)
-    _judge(planned, answers)
+    judge_rows(ctx, MISSING, "own")
 
 
 @check("tenancy.sibling-child", UNTOUCHED)
 def test_child_of_sibling(ctx: CheckContext) -> None:
     """A child of another account of the organization is answered with 404, in both directions, also if that
     account is another customer's and the child is disabled; the child is unchanged."""
-    own, sibling = tenant(ctx, "own"), tenant(ctx, "sibling")
-    watched = [own, sibling]
-    probes = [
-        (own, SIBLING, "a child of another account"),
-        (sibling, SIBLING, "the other account with this one's child"),
-    ]
+    watched = ["own", "sibling"]
     if ctx.target.primary.other_customer_id is not None:
-        watched.append(cousin := tenant(ctx, "cousin"))
-        probes.append((own, COUSIN, "a child of another customer's account"))
+        watched.append("cousin")
         if "beneficiary_id" in ctx.operation.path_parameters:
-            _disable(ctx, cousin.fixture)
-    _judge_elsewhere(ctx, watched, probes)
-
-
-def _disable(ctx: CheckContext, fixture: AccountFixture) -> None:
-    """Disables the beneficiary of a fixture, once in a run: servers look for these apart."""
-    ids = {"account_id": fixture.account_id, "beneficiary_id": fixture.beneficiary_id}
-    purpose = "a beneficiary to disable, which is another customer's"
-    disabling = call("disableBeneficiary", ids)
-    ctx.run.cache.get(_DISABLED.of(fixture.beneficiary_id), lambda: ctx.send(disabling, purpose))
+            # Once in a run: servers look for these apart.
+            fixture = account(ctx, "cousin")
+            ids = {"account_id": fixture.account_id, "beneficiary_id": fixture.beneficiary_id}
+            request = call("disableBeneficiary", ids)
+            purpose = "a beneficiary to disable, which is another customer's"
+            ctx.run.cache.get(_DISABLED.of(fixture.beneficiary_id), lambda: ctx.send(request, purpose))
+    judge_rows(ctx, "tenancy.sibling-child", *watched)
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED)
 def test_child_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's child under an own account is answered with 404; the refusal shows nothing of
     it, and it is unchanged."""
-    own, foreign = tenant(ctx, "own"), tenant(ctx, "foreign")
-    probes = [
-        (own, FOREIGN, "another organization's child under the own account"),
-        (foreign, FOREIGN, "the first organization's child under the second's account"),
-    ]
-    _judge_organizations(ctx, [own, foreign], probes)
+    judge_rows(ctx, "tenancy.foreign-child", "own", "foreign")
 
 
 @check("tenancy.other-customer-account")
 def test_account_of_another_customer(ctx: CheckContext) -> None:
     """An account of another customer of the organization is answered with 404, in both directions."""
-    probes = [
-        (tenant(ctx, "own"), COUSIN, "another customer's account under this customer"),
-        (tenant(ctx, "cousin"), COUSIN, "this customer's account under the other customer"),
-    ]
-    _judge_elsewhere(ctx, [], probes)
+    judge_rows(ctx, "tenancy.other-customer-account")
 
 
 @check("tenancy.foreign-account", LEAK)
 def test_account_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's account under an own customer is answered with 403 or 404, and not shown."""
-    probes = [
-        (tenant(ctx, "own"), FOREIGN, "another organization's account under the own customer"),
-        (tenant(ctx, "foreign"), FOREIGN, "the first organization's account under the second's customer"),
-    ]
-    _judge_organizations(ctx, [], probes)
-
-
-#: Engine, owner of the children, name of the case.
-_Elsewhere = tuple[Engine, str, str]
-
-
-def _judge_elsewhere(
-    ctx: CheckContext, watched: Sequence[Engine], probes: Sequence[_Elsewhere]
-) -> list[Exchange]:
-    """Sends calls with an own parent and others' children; the watched accounts must stay unchanged."""
-    planned = [
-        each
-        for engine, whose, name in probes
-        for each in _planned(
-            engine, foreign_paths.children(engine, whose, name, back=engine is not probes[0][0])
-        )
-    ]
-    effects = _watched(ctx, *(engine.fixture for engine in watched))
-    answers = _answers(planned)
-    _judge_untouched(effects, "requests for children of another parent", answers)
-    _judge(planned, answers)
-    return answers
-
-
-def _judge_organizations(ctx: CheckContext, watched: Sequence[Engine], probes: Sequence[_Elsewhere]) -> None:
-    """As `_judge_elsewhere`, between two organizations; no refusal may show anything of the other one."""
-    private = _private(ctx)
-    for answer in _judge_elsewhere(ctx, watched, probes):
-        judge_leak(ctx, private[answer.organization], answer)
-
-
-# ---------------------------------------------------------------------- references in bodies
-
-
-def _defaults(ctx: CheckContext, owners: Mapping[str, tuple[AccountFixture, str]]) -> dict[str, Defaults]:
-    """Owner -> a new default destination, of the sample's shape where the server does not accept its own."""
-    made = {}
-    for whose, (fixture, shape) in owners.items():
-        with contextlib.suppress(Inconclusive):
-            known = accepts(ctx.run, "createPayoutDestination", shape)
-            made[whose] = Defaults(ctx, fixture, shape if known else SAMPLE)
-    return made
-
-
-@check(
-    "tenancy.payout-references",
-    "tenancy.payout-references-status",
-    "tenancy.payout-destination-owner",
-    UNTOUCHED,
-    LEAK,
-)
-def test_payout_references(ctx: CheckContext) -> None:
-    """A payout with a beneficiary or destination that is unknown, another account's, another organization's,
-    or spelled differently, is refused (implied: with 404) and has no effect; so is one with a destination of
-    another beneficiary. Default destinations of others are named too, and stay the default."""
-    fixture, sibling = ctx.account(), ctx.run.account("sibling tenant")
-    valid = fixture.call("createPayout").document
-    references = {
-        "unknown": (unknown_like(fixture.beneficiary_id), unknown_like(fixture.destination_id)),
-        "another account's": (sibling.beneficiary_id, sibling.destination_id),
-    }
-    # A second fixture in the same account has another beneficiary.
-    other = AccountFixture(ctx.run, account_id=fixture.account_id)
-    owners = {"another account's": (sibling, SAMPLE), "another beneficiary's": (other, "wallet")}
-    if ctx.target.secondary is not None:
-        foreign = ctx.run.account("tenant", "secondary")
-        references["another organization's"] = (foreign.beneficiary_id, foreign.destination_id)
-        owners["another organization's"] = (foreign, "wallet")
-        facts = PrivateData(foreign, ctx.run.account("tenant"))
-    defaults = _defaults(ctx, owners)
-    engine = Engine(ctx, lambda: fixture)
-    outside = {whose: default.id for whose, default in defaults.items() if whose in references}
-    cases = (*foreign_paths.payees(engine, references), *foreign_paths.default_payees(engine, outside))
-    planned = _planned(engine, cases)
-    what = "a payout that names a destination of another beneficiary of the account"
-    mixed = [other.destination_id, *(default.id for default in defaults.values() if default.fixture is other)]
-    watched = _watched(ctx, fixture)
-    answers = _answers(planned)
-    crossed = [
-        ctx.send(fixture.call("createPayout", {**valid, "payout_destination_id": destination}), what)
-        for destination in mixed
-    ]
-    refused = [answer for answer in (*answers, *crossed) if answer not in crossed or answer.refused]
-    _judge_untouched(watched, "payouts that name what is not under the account", refused)
-    for default in defaults.values():
-        ids = {default.id, default.fixture.destination_id}
-        named = [
-            each for each in (*answers, *crossed) if each.call.document.get("payout_destination_id") in ids
-        ]
-        default.judge_refused("payouts that name the default of what is not under the account", named)
-    _judge(planned, answers)
-    for answer in answers:
-        if "another organization's" in answer.purpose and LEAK in ctx.rules:
-            judge_leak(ctx, facts, answer)
-    rule = "tenancy.payout-destination-owner"
-    for answer in crossed:
-        if not locked_out(ctx, rule, answer):
-            ctx.judge(rule, Refused(what), answer)
-    ctx.accept(
-        fixture.call("createPayout", valid), "the payout that names its own beneficiary and destination"
-    )
+    judge_rows(ctx, "tenancy.foreign-account")
 
 
 @check("tenancy.and-validation")
 def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
     """Records which refusal takes precedence: another organization's account, or an invalid body."""
-    rule = "tenancy.and-validation"
-    foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
     question = "another organization's account and an invalid body"
-    ctx.record(rule, question, ctx.send(foreign.but(body=b"{}"), question))
+    foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
+    ctx.record("tenancy.and-validation", question, ctx.send(foreign.but(body=b"{}"), question))

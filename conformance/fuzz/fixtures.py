@@ -7,15 +7,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from conformance.checks.side_effects import Watch
-from conformance.checks.snapshots import NotSeen
+from conformance.checks.watch import NotSeen, Round, Watch
 from conformance.contract.fields import UNIQUE
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.oracle.requests import Path
-from conformance.judge.outcomes import Judgement
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, unknown_like
 from conformance.world.accounts import purpose_of
@@ -200,20 +198,14 @@ class OperationFixtures:
         self._watch.start()
         return list(self._watch.before.looks) if self._watch.before is not None else []
 
-    def after(self, refusal: Exchange, what: str) -> tuple[Judgement, list[Exchange]] | None:
-        """The judgement that a refusal of `what` changed nothing, and the
-        second snapshot; None where that cannot be observed."""
+    def after(self, refusal: Exchange) -> Round | None:
+        """A refusal between two snapshots, and its effect; None where that cannot be observed."""
         if self._watch is None:
             return None
         try:
-            self._watch.effect([refusal.call])
+            return self._watch.round([refusal])
         except NotSeen:
             return None
-        evidence = self._watch.evidence([refusal])
-        expectation, exchanges = self._watch.expectation(f"a refusal of {what}", evidence, confirmed=False)
-        outcome = expectation.judge(exchanges)
-        proof = [exchanges[at] for at in outcome.shows] or exchanges
-        return (expectation.expected, outcome.answer, *proof), list(evidence.after.looks)
 
 
 def pairs_are_free(run: RunContext) -> bool:

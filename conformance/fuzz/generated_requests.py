@@ -9,6 +9,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
+from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract import json_text
 from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.operations import OPERATIONS
@@ -135,15 +136,17 @@ class Fuzzer:
             self.fixtures.renew()
 
     def _judge_unchanged(self, refusal: Exchange, what: str) -> None:
-        seen = self.fixtures.after(refusal, what)
-        if seen is None:
+        turn = self.fixtures.after(refusal)
+        if turn is None:
             return
-        judgement, looks = seen
-        self.examples.keep(*looks)
-        if not outcomes.good(judgement):
+        self.examples.keep(*turn.after.looks)
+        # A doubtful effect may be that of others.
+        got = "" if turn.effect.doubtful else turn.effect.found
+        if got:
             self.fixtures.renew()
-        self.examples.expect("refusal.changes-nothing", self.operation, *judgement)
-        self.examples.inspect(*looks)
+        expected, proof = f"no effect of a refusal of {what}", (turn.after.looks[-1], refusal)
+        self.examples.expect(UNTOUCHED, self.operation, expected, got, *proof, turn.before.looks[-1])
+        self.examples.inspect(*turn.after.looks)
 
     # ------------------------------------------------------------------ answers to accepted requests
 

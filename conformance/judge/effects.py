@@ -2,8 +2,7 @@
 
 On a live server money settles, jobs verify, and other clients create and pay. So an effect is a change that
 nobody else causes: a resource that no answer has named, a member that jobs do not change, money that moves as
-the operation moves it. A change that others may have caused is doubtful, and is confirmed by repetition: it
-must recur with each request, and not in the pauses (`repeated`, `fee_of`).
+the operation moves it. A change that others may have caused is doubtful, and is confirmed by repetition.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -213,67 +212,3 @@ def asked_amount(call: Call) -> Decimal | None:
     text = text.replace(",", "") if "." in text else text.replace(",", ".")
     found = _DIGITS.search(text)
     return Decimal(found[0]) or None if found else None
-
-
-# ---------------------------------------------------------------------- repetition
-
-
-def repeated(first: Effect, rounds: Sequence[tuple[Effect, Effect]]) -> bool:
-    """True if every repetition had the same effect and no pause had any: `rounds` are the effects of each
-    repetition and of the pause after it."""
-    return bool(rounds) and all(
-        effect and effect.signature == first.signature and not pause for effect, pause in rounds
-    )
-
-
-@dataclass(frozen=True)
-class Payment:
-    """A repetition of requests for an amount: changes of balances, amount, number of requests, and changes in
-    the pause afterwards."""
-
-    moved: Money
-    amount: Decimal
-    requests: int = 1
-    pause: Money = field(default_factory=dict)
-
-
-#: Maximum number of times that a faulty server carries out one request.
-_TIMES_EACH = 2
-
-
-def fee_of(rounds: Sequence[Payment]) -> Decimal | None:
-    """The fee of payments: each repetition changed one balance's member by the same multiple of its amount,
-    plus the fee; None without such a member.
-
-    A constant fee is allowed if all amounts differ. If amounts repeat, they must not move in the pauses as
-    well, where other clients' recurring payments show.
-    """
-    if not rounds:
-        return None
-    unlike = len({turn.amount for turn in rounds}) == len(rounds) > 1
-    most = _TIMES_EACH * max(turn.requests for turn in rounds)
-    for currency, member in rounds[0].moved:
-        for times in range(1, most + 1):
-            fees = {_beyond(turn.moved, (currency, member), turn.amount, times) for turn in rounds}
-            if len(fees) > 1:
-                continue
-            fee = fees.pop()
-            pauses = [_beyond(turn.pause, (currency, member), turn.amount, times) for turn in rounds]
-            if (fee >= 0 and unlike) or (fee == 0 and 0 not in pauses):
-                return fee
-    return None
-
-
-def _beyond(moved: Money, member: tuple[str, str], amount: Decimal, times: int) -> Decimal:
-    """Change of a balance's member beyond a multiple of an amount."""
-    return EXACT.subtract(moved.get(member, Decimal(0)), EXACT.multiply(amount, Decimal(times)))
-
-
-def follows(moved: Money, asked: Sequence[Decimal], fee: str) -> bool:
-    """True if money moved by a multiple of a requested amount plus a fee (a decimal)."""
-    return any(
-        _beyond(moved, member, amount, times) == EXACT.create_decimal(fee)
-        for amount in set(asked)
-        for times in range(1, _TIMES_EACH * asked.count(amount) + 1)
-        for member in moved
-    )

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.checks.side_effects import Watch
+from conformance.checks.watch import Watch
 from conformance.judge.effects import Effect
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -194,7 +194,7 @@ def test_account_that_an_earlier_look_showed_is_not_new() -> None:
     watch = Watch(run, lambda call, purpose: run.send(run.client(), call, purpose), fixture, "createAccount")
     watch.start()
     watch.start()
-    assert watch.before is not None and len(watch.before.read()) < len(watch.seen)
+    assert watch.before is not None and len(watch.before.state) < len(watch._seen)
     assert watch.effect([]) == Effect()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,7 +11,8 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.checks.repetition import Evidence, _followed
+from conformance.checks.repetition import followed
+from conformance.checks.watch import Round, Snapshot
 from conformance.judge.effects import Effect
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
@@ -184,42 +184,42 @@ def test_disturbed_rounds_have_a_remedy() -> None:
 # ---------------------------------------------------------------------- repetition
 
 
-PAID = Decimal("1.37")
+def turns(moved: list[Decimal], *, fee: Decimal = Decimal(0)) -> Round | None:
+    """Returns the outcome of repetitions for 1.11, 1.12 and so on, that move a balance by these amounts more
+    than that and a fee."""
+    rounds = itertools.count()
+
+    def repeat() -> Round:
+        number = next(rounds)
+        asked = Decimal("1.11") + Decimal("0.01") * number
+        request = call("createPayout", {"account_id": "acc_1"}, {"amount": str(asked)})
+        by = asked + moved[number] + fee if number < len(moved) else Decimal(0)
+        effect = Effect("moved", True, {("USD", "available_balance"): by}) if by else Effect()
+        snapshot = Snapshot([], {})
+        return Round(effect, snapshot, snapshot, [cast(Any, SimpleNamespace(call=request))])
+
+    return followed(repeat)
 
 
-class Quiet:
-    """A watch that never sees a concurrent change."""
-
-    def start(self) -> None:
-        """Takes no snapshot."""
-
-    def effect(self, sent: Any) -> Effect:
-        return Effect("", False, None)
-
-
-def followed(moved: list[Decimal]) -> Evidence | None:
-    """Returns the evidence of repetitions that move a balance by these amounts, and by nothing afterwards."""
-    rounds: Iterator[Decimal] = iter(moved)
-    replay: Any = SimpleNamespace(call=call("createPayout", {"account_id": "acc_1"}, {"amount": str(PAID)}))
-    snapshot = cast(Any, None)
-
-    def repeat() -> tuple[Effect, Evidence]:
-        by = next(rounds, Decimal(0))
-        money = {("USD", "available_balance"): by} if by else None
-        return Effect("moved" if by else "", bool(by), money), Evidence(snapshot, snapshot, [replay])
-
-    return _followed(cast(Any, Quiet()), repeat)
+QUIET, LOUD = Decimal(0), Decimal(7)
 
 
 @pytest.mark.parametrize("spoilt", [(), (0,), (1, 3), (5,)])
 def test_rounds_in_which_others_pay_are_left_out(spoilt: tuple[int, ...]) -> None:
-    moved = [PAID + 7 if number in spoilt else PAID for number in range(8)]
-    assert followed(moved) is not None
+    assert turns([LOUD if number in spoilt else QUIET for number in range(8)]) is not None
+
+
+def test_money_may_follow_the_amounts_with_a_fee() -> None:
+    assert turns([QUIET] * 5, fee=Decimal("0.35")) is not None
 
 
 @pytest.mark.parametrize(
     "moved",
-    [[Decimal(7)] * 20, [PAID, PAID, Decimal(0)], [PAID, *[Decimal(number) for number in range(3, 20)]]],
+    [
+        [Decimal(7) - Decimal("0.01") * number for number in range(20)],
+        [QUIET, QUIET],
+        [QUIET, *[Decimal(number) for number in range(3, 20)]],
+    ],
 )
 def test_rounds_that_do_not_follow_the_amount_are_no_effect(moved: list[Decimal]) -> None:
-    assert followed(moved) is None
+    assert turns(moved) is None

@@ -450,7 +450,7 @@ _PARTS: dict[str, Callable[[str, str], str]] = {
 }
 
 
-#: The same for ids that operations are sent in turn, in the order of `foreign_paths.IN_TURN`.
+#: The same for ids that operations are sent in turn, in the order of `near_ids.IN_TURN`.
 _IN_TURN: dict[str, Callable[[str, str], str]] = {
     "without accents": lambda kind, identifier: unaccented(identifier),
     "percent-decoded once more": lambda kind, identifier: unquote(identifier),

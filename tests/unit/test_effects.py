@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 
 from conformance.judge import effects
-from conformance.judge.effects import Payment
 from conformance.wire.messages import Call, to_json
 
 PERSON = {
@@ -99,52 +98,6 @@ def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], move
     before = balances(available_balance="10.00", pending_payout="0")
     effect = effects.in_balances("createPayout", before, balances(**after))
     assert bool(effect) is effect.doubtful is moved
-
-
-def rounds(*pairs: tuple[str, ...]) -> list[Payment]:
-    """Builds payments from pairs or triples of texts: money moved, amount, and money moved in the pause."""
-    member = ("USD", "pending_payout")
-    return [
-        Payment({member: Decimal(moved)}, Decimal(sent), 2, {member: Decimal(pause[0])} if pause else {})
-        for moved, sent, *pause in pairs
-    ]
-
-
-@pytest.mark.parametrize(
-    ("pairs", "fee"),
-    [
-        ((("1.37", "1.37"), ("1.52", "1.52"), ("1.11", "1.11")), "0"),
-        ((("2.74", "1.37"), ("3.04", "1.52"), ("2.22", "1.11")), "0"),
-        ((("1.62", "1.37"), ("1.77", "1.52"), ("1.36", "1.11")), "0.25"),
-        ((("1.37", "1.37"), ("1.37", "1.37"), ("1.37", "1.37")), "0"),
-        ((("1.37", "1.37", "1.37"), ("1.37", "1.37"), ("1.37", "1.37")), ""),
-        ((("1.37", "1.37", "9.99"), ("1.37", "1.37", "0.01")), "0"),
-        ((("5.00", "1.37"), ("5.00", "1.52"), ("5.00", "1.11")), ""),
-        ((("1.62", "1.37"), ("1.62", "1.37"), ("1.62", "1.37")), ""),
-        ((("1.37", "1.37"), ("7.00", "1.52"), ("1.11", "1.11")), ""),
-        ((("13.70", "1.37"), ("15.20", "1.52"), ("11.10", "1.11")), ""),  # more often than asked for
-        ((("1.62", "1.37"), ("1.77", "1.52"), ("1.62", "1.37")), ""),  # a fee, but not all amounts differ
-        ((), ""),
-    ],
-    ids=str,
-)
-def test_money_is_known_by_amounts_of_unusual_digits(pairs: tuple[tuple[str, ...], ...], fee: str) -> None:
-    assert effects.fee_of(rounds(*pairs)) == (Decimal(fee) if fee else None)
-
-
-@pytest.mark.parametrize(
-    ("moved", "fee", "follows"),
-    [
-        ("1.37", "0", True),
-        ("2.74", "0", True),
-        ("1.87", "0.50", True),
-        ("1.87", "0", False),
-        ("9", "0", False),
-    ],
-)
-def test_money_follows_what_is_asked_for(moved: str, fee: str, follows: bool) -> None:
-    money = {("USD", "pending_payout"): Decimal(moved)}
-    assert effects.follows(money, [Decimal("1.37")], fee) is follows
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,13 @@ def optional(operation: str) -> list[str]:
     return [field.name for field in FIELDS[operation] if field.name not in required(operation)]
 
 
-@fault("fields.optional-type", each=types(optional, ("array", "object", "number", "boolean")))
-class DropsOtherTypes(Faulty):
+@fault(
+    "fields.optional-type", seam="parse_body", each=types(optional, ("array", "object", "number", "boolean"))
+)
+def _(self: Any, ctx: Context) -> Any:
     """An optional field of this wrong type is left out."""
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body, (name, kind) = super().parse_body(ctx), self.value
-        return {key: value for key, value in body.items() if key != name or not is_of_type(value, kind)}
+    body, (name, kind) = self.usual(), self.value
+    return {key: value for key, value in body.items() if key != name or not is_of_type(value, kind)}
 
 
 faults["fields.optional-type"] |= {
@@ -48,15 +48,14 @@ faults["fields.optional-type"] |= {
 
 @fault(
     "fields.other-scripts",
+    seam="check_value",
     each=lambda operation: [name for name in fillable(operation) if name not in SYNTACTIC],
 )
-class AsciiOnly(Faulty):
+def _(self: Any, ctx: Context, field: Field, value: Any) -> None:
     """A text in letters outside ASCII is refused."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if field.name == self.value and not value.isascii():
-            raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+    self.usual()
+    if field.name == self.value and not value.isascii():
+        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
 
 
 class Refuses(Faulty):
@@ -81,6 +80,43 @@ FREE = {
     "createPayout": ("note",),
     "createVirtualAccount": ("address",),
     "createPayin": ("description",),
+}
+
+
+@fault(
+    "fields.accepts-valid",
+    seam="refuses",
+    base=Refuses,
+    operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"),
+    each=lambda operation: {
+        f"{name} {value}": (name, value)
+        for name, value in (
+            [("is_default", True), ("is_default", False)]
+            if operation == "createPayoutDestination"
+            else [("beneficiary_type", "individual"), ("beneficiary_type", "business")]
+        )
+    },
+)
+def _(self: Any, body: dict[str, Any]) -> Any:
+    """A listed value is refused."""
+    name, value = self.value
+    return bool(body.get(name) == value)
+
+
+#: Kind -> pattern of accepted amounts.
+AMOUNTS = {
+    "two decimals": r"\d+\.\d\d",
+    "some decimals": r"\d+\.\d+",
+    "none or two decimals": r"\d+(\.\d\d)?",
+}
+
+#: Kind -> pattern of accepted names.
+NAMES = {
+    "two letters or more": r".{2,}",
+    "letters only": r"[^\W\d_]+",
+    "no hyphen": r"[^-]+",
+    "one word": r"\S+",
+    "capitals first": r"[A-Z].*",
 }
 
 faults["fields.accepts-valid"] |= {
@@ -110,55 +146,10 @@ faults["fields.accepts-valid"] |= {
         operations=("updateBeneficiary",),
         each=("required fields", "two fields", "one field"),
     ),
-}
-
-
-@fault(
-    "fields.accepts-valid",
-    operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"),
-    each=lambda operation: {
-        f"{name} {value}": (name, value)
-        for name, value in (
-            [("is_default", True), ("is_default", False)]
-            if operation == "createPayoutDestination"
-            else [("beneficiary_type", "individual"), ("beneficiary_type", "business")]
-        )
-    },
-)
-class DeclinesChoice(Refuses):
-    """A listed value is refused."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        name, value = self.value
-        return bool(body.get(name) == value)
-
-
-@fault("fields.accepts-valid", operations=("createAccount", "createVirtualAccount", "createWallet"))
-class DeclinesOtherNames(Refuses):
-    """A name or label that does not begin with a certain word is refused."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        text = str(body.get("name", body.get("label", "")))
-        return not text.lower().startswith("conformance")
-
-
-#: Kind -> pattern of accepted amounts.
-AMOUNTS = {
-    "two decimals": r"\d+\.\d\d",
-    "some decimals": r"\d+\.\d+",
-    "none or two decimals": r"\d+(\.\d\d)?",
-}
-
-#: Kind -> pattern of accepted names.
-NAMES = {
-    "two letters or more": r".{2,}",
-    "letters only": r"[^\W\d_]+",
-    "no hyphen": r"[^-]+",
-    "one word": r"\S+",
-    "capitals first": r"[A-Z].*",
-}
-
-faults["fields.accepts-valid"] |= {
+    "A name or label that does not begin with a certain word is refused.": refusing(
+        lambda self, body: not str(body.get("name", body.get("label", ""))).lower().startswith("conformance"),
+        operations=("createAccount", "createVirtualAccount", "createWallet"),
+    ),
     "A name of a person is refused that is not of this form.": seam(
         "check_length",
         lambda self, ctx, field, value: (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote_to_bytes, urlencode
 
 from conformance.reference.context import Context
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import fault, faults, seam
 from .signatures import body_forms
 
 
@@ -54,27 +55,27 @@ QUERY_FORMS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@fault("auth.query-as-sent", each=("left out", "sorted", "decoded", "plus for space", "normal form"))
-class SignsOtherQueries(Faulty):
+@fault(
+    "auth.query-as-sent",
+    seam="signed_target",
+    each=("left out", "sorted", "decoded", "plus for space", "normal form"),
+)
+def _(self: Any, ctx: Context) -> Any:
     """The signature is computed over another form of the query than the one that was sent."""
-
-    def signed_target(self, ctx: Context) -> bytes:
-        query = QUERY_FORMS[self.value](ctx.query)
-        return ctx.path + (b"?" + query if query else b"")
+    query = QUERY_FORMS[self.value](ctx.query)
+    return ctx.path + (b"?" + query if query else b"")
 
 
-@fault("auth.body-as-sent", each=("compact", "spaced", "sorted", "escaped", "stripped"))
-class SignsOtherBodies(Faulty):
+@fault("auth.body-as-sent", seam="signed_body", each=("compact", "spaced", "sorted", "escaped", "stripped"))
+def _(self: Any, ctx: Context) -> Any:
     """The signature is computed over another form of the body than the one that was sent, where it is odd.
 
     The compact form without escapes that most clients send is taken as it is.
     """
-
-    def signed_body(self, ctx: Context) -> bytes:
-        bodies = body_forms(ctx)
-        if ctx.request.body == bodies.get("compact") and ctx.request.body.isascii():
-            return super().signed_body(ctx)
-        return bodies.get(self.value, super().signed_body(ctx))
+    bodies = body_forms(ctx)
+    if ctx.request.body == bodies.get("compact") and ctx.request.body.isascii():
+        return self.usual()
+    return bodies.get(self.value, self.usual())
 
 
 faults["auth.body-as-sent"] |= {
@@ -87,9 +88,6 @@ faults["auth.body-as-sent"] |= {
     "The signature is computed over the body in ISO 8859-1, or over question marks.": seam(
         "signed_body", lambda self, *_: self.usual().decode("utf-8", "replace").encode("latin-1", "replace")
     ),
-}
-
-faults["auth.body-as-sent"] |= {
     "Only so many bytes of a body are part of the signature.": seam(
         "signed_body", lambda self, ctx: self.usual()[: self.value], each=(4096, 65536)
     ),

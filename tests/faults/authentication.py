@@ -39,6 +39,16 @@ class LetsThrough(Faulty):
 
 waiving = hook(LetsThrough, "waives")
 
+
+#: Kind -> part of a nonce that is compared with used ones.
+PARTS = {
+    "the first half": slice(0, 16),
+    "the last half": slice(16, None),
+    "the first eight": slice(0, 8),
+    "all but the last": slice(0, -1),
+    "all but the first": slice(1, None),
+}
+
 faults["auth.accepts-valid"] |= {
     "No signature is right.": seam("signatures_equal", lambda *_: False),
     "A nonce must be a UUID with hyphens.": seam("nonce_well_formed", lambda self, ctx, nonce: "-" in nonce),
@@ -74,18 +84,6 @@ faults["auth.accepts-valid"] |= {
     "The signature must be in upper-case hexadecimal.": seam(
         "signatures_equal", lambda self, ctx, expected, presented: expected.upper() == presented
     ),
-}
-
-#: Kind -> part of a nonce that is compared with used ones.
-PARTS = {
-    "the first half": slice(0, 16),
-    "the last half": slice(16, None),
-    "the first eight": slice(0, 8),
-    "all but the last": slice(0, -1),
-    "all but the first": slice(1, None),
-}
-
-faults["auth.accepts-valid"] |= {
     "A nonce counts as used where only a part of it was.": seam(
         "claim_nonce", lambda self, ctx, nonce: self.usual(ctx, nonce[self.value]), each=PARTS
     ),
@@ -108,33 +106,6 @@ def _misses(**answers: tuple[int, str, str]) -> dict[str, tuple[Any, ...]]:
         for name, answer in answers.items()
         for header in signing.HEADERS
     }
-
-
-faults["auth.missing-header"] |= {
-    "A request without this header needs no authentication.": waiving(
-        lambda self, ctx: ctx.header(self.value.lower().encode()) is None, each=signing.HEADERS
-    ),
-    "A request with none of the four headers needs no authentication.": waiving(
-        lambda self, ctx: all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS),
-        also=("auth.bearer-only",),
-    ),
-    "The API key alone does instead of the four headers.": waiving(
-        lambda self, ctx: (
-            ctx.store.organization(ctx.header(b"x-api-key") or "") is not None
-            and all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS[1:])
-        ),
-        also=("auth.bearer-only",),
-    ),
-    "A missing header is answered with another type or code.": of(
-        MissesOtherwise,
-        each=_misses(
-            code=(401, "authentication_error", "invalid_signature"),
-            type=(401, "validation_error", "missing_headers"),
-            singular=(401, "authentication_error", "missing_header"),
-            body=(400, "validation_error", "invalid_request"),
-        ),
-    ),
-}
 
 
 def _of_query(*names: str) -> Callable[[Context], str | None]:
@@ -184,16 +155,32 @@ class LooksElsewhere(Faulty):
 
 
 faults["auth.missing-header"] |= {
+    "A request without this header needs no authentication.": waiving(
+        lambda self, ctx: ctx.header(self.value.lower().encode()) is None, each=signing.HEADERS
+    ),
+    "A request with none of the four headers needs no authentication.": waiving(
+        lambda self, ctx: all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS),
+        also=("auth.bearer-only",),
+    ),
+    "The API key alone does instead of the four headers.": waiving(
+        lambda self, ctx: (
+            ctx.store.organization(ctx.header(b"x-api-key") or "") is not None
+            and all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS[1:])
+        ),
+        also=("auth.bearer-only",),
+    ),
+    "A missing header is answered with another type or code.": of(
+        MissesOtherwise,
+        each=_misses(
+            code=(401, "authentication_error", "invalid_signature"),
+            type=(401, "validation_error", "missing_headers"),
+            singular=(401, "authentication_error", "missing_header"),
+            body=(400, "validation_error", "invalid_request"),
+        ),
+    ),
     "A missing header is made good by what stands elsewhere.": of(LooksElsewhere, each=ELSEWHERE),
 }
 
-faults["auth.bearer-only"] |= {
-    "The API key may come as a bearer token.": of(
-        LooksElsewhere,
-        each={"beside the other three headers": (signing.API_KEY, _of_bearer)},
-        operations=list(OPERATIONS)[1::2],
-    ),
-}
 
 faults["auth.missing-header-status"] |= {
     "A missing header is answered with another status than 401.": of(
@@ -214,53 +201,46 @@ faults["auth.empty-header"] |= {
 
 @fault(
     "auth.header-case",
+    seam="authentication_header",
     each=[f"{how} {name}" for how in ("documented", "upper", "lower") for name in signing.HEADERS],
 )
-class ReadsNamesExactly(Faulty):
+def _(self: Any, ctx: Context, name: str) -> Any:
     """A header is found under the documented spelling of its name and under no, or one, other."""
-
-    def authentication_header(self, ctx: Context, name: str) -> str | None:
-        how, which = self.value.split()
-        known = {name, name.upper() if how == "upper" else name.lower() if how == "lower" else name}
-        if name == which and not any(key.decode() in known for key, _ in ctx.request.headers):
-            return None
-        return super().authentication_header(ctx, name)
+    how, which = self.value.split()
+    known = {name, name.upper() if how == "upper" else name.lower() if how == "lower" else name}
+    if name == which and not any(key.decode() in known for key, _ in ctx.request.headers):
+        return None
+    return self.usual()
 
 
-@fault("auth.unknown-key")
-class FallsBack(Faulty):
+@fault("auth.unknown-key", seam="on_unknown_key")
+def _(self: Any, ctx: Context) -> Any:
     """An unknown key counts as that of the organization whose secret the request is signed with."""
-
-    def on_unknown_key(self, ctx: Context) -> OrganizationRow:
-        presented = self.authentication_header(ctx, signing.SIGNATURE)
-        for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
-            if signing.signature(row[2], self.signature_string(ctx)) == presented:
-                return OrganizationRow(*row)
-        return super().on_unknown_key(ctx)
+    presented = self.authentication_header(ctx, signing.SIGNATURE)
+    for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
+        if signing.signature(row[2], self.signature_string(ctx)) == presented:
+            return OrganizationRow(*row)
+    return self.usual()
 
 
-@fault("auth.unknown-key")
-class UnknownIsUnsigned(LetsThrough):
+@fault("auth.unknown-key", seam="waives", base=LetsThrough)
+def _(self: Any, ctx: Context) -> Any:
     """A request with an unknown key needs no signature."""
-
-    def waives(self, ctx: Context) -> bool:
-        key = ctx.header(b"x-api-key")
-        return bool(key) and ctx.store.organization(key or "") is None
+    key = ctx.header(b"x-api-key")
+    return bool(key) and ctx.store.organization(key or "") is None
 
 
-@fault("auth.unknown-key", each=("prefix", "longer"))
-class LenientKeys(Faulty):
+@fault("auth.unknown-key", seam="find_organization", each=("prefix", "longer"))
+def _(self: Any, ctx: Context, api_key: str) -> Any:
     """A key that resembles a known one is taken for it."""
-
-    def find_organization(self, ctx: Context, api_key: str) -> OrganizationRow | None:
-        for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
-            known = row[1]
-            if {
-                "prefix": len(api_key) > 8 and known.startswith(api_key),
-                "longer": api_key.startswith(known),
-            }[self.value]:
-                return OrganizationRow(*row)
-        return super().find_organization(ctx, api_key)
+    for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
+        known = row[1]
+        if {
+            "prefix": len(api_key) > 8 and known.startswith(api_key),
+            "longer": api_key.startswith(known),
+        }[self.value]:
+            return OrganizationRow(*row)
+    return self.usual()
 
 
 #: Operations that are sent such a key; the others are sent one that resembles a known one.
@@ -302,6 +282,11 @@ def _bearer(ctx: Context) -> str | None:
 
 
 faults["auth.bearer-only"] |= {
+    "The API key may come as a bearer token.": of(
+        LooksElsewhere,
+        each={"beside the other three headers": (signing.API_KEY, _of_bearer)},
+        operations=list(OPERATIONS)[1::2],
+    ),
     "A bearer token, whatever it is, does instead of the four headers.": waiving(
         lambda self, ctx: _bearer(ctx) is not None
     ),

@@ -76,6 +76,18 @@ DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "defaults": lambda items: [item for item in items if item["is_default"]],
 }
 
+
+def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """Returns a beneficiary with one member of its destinations changed."""
+    changed = [
+        {**element, self.value: other(self.value, element[self.value])}
+        if element.get(self.value) is not None
+        else element
+        for element in shown["payout_destinations"]
+    ]
+    return {**shown, "payout_destinations": changed}
+
+
 faults["beneficiary.destinations"] |= {
     "Only so many of the destinations are embedded.": seam(
         "destinations",
@@ -94,21 +106,6 @@ faults["beneficiary.destinations"] |= {
             for shown in self.usual(ctx, each)
         ],
     ),
-}
-
-
-def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
-    """Returns a beneficiary with one member of its destinations changed."""
-    changed = [
-        {**element, self.value: other(self.value, element[self.value])}
-        if element.get(self.value) is not None
-        else element
-        for element in shown["payout_destinations"]
-    ]
-    return {**shown, "payout_destinations": changed}
-
-
-faults["beneficiary.destinations"] |= {
     "A destination of a beneficiary shows another member than its create answered.": document(
         _embedded,
         each=(
@@ -123,9 +120,6 @@ faults["beneficiary.destinations"] |= {
         },
         each=("iban_masked", "wallet_address_masked"),
     ),
-}
-
-faults["beneficiary.destinations"] |= {
     "Destinations of some kind are not among those of their beneficiary.": seam(
         "destinations",
         lambda self, ctx, record: [
@@ -145,62 +139,45 @@ def fields_of_beneficiary(operation: str = "") -> list[str]:
     return [field.name for field in FIELDS["createBeneficiary"]]
 
 
-faults["beneficiary.disable"] |= {
-    "Disabling leads to another status.": seam(
-        "disabled", lambda self, *_: {**self.usual(), "status": self.value}, each=("active", "inactive")
-    ),
-}
-
-
-@fault("beneficiary.disable", each=("active", "inactive"))
-class DisablesOnce(Faulty):
+@fault("beneficiary.disable", seam="disable_beneficiary", each=("active", "inactive"))
+def _(self: Any, ctx: Context) -> None:
     """Disabling a second time leads to another status."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        second = (ctx.beneficiary or {})["status"] == "disabled"
-        super().disable_beneficiary(ctx)
-        if second:
-            ctx.record = {**(ctx.record or {}), "status": self.value}
-            ctx.store.update(ctx.record)
+    second = (ctx.beneficiary or {})["status"] == "disabled"
+    self.usual()
+    if second:
+        ctx.record = {**(ctx.record or {}), "status": self.value}
+        ctx.store.update(ctx.record)
 
 
-@fault("beneficiary.disable")
-class DisablesOnPaper(Faulty):
+@fault("beneficiary.disable", seam="disable_beneficiary")
+def _(self: Any, ctx: Context) -> None:
     """Disabling answers disabled, but a later read shows the old status."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        super().disable_beneficiary(ctx)
-        ctx.store.update({**(ctx.record or {}), "status": "active"})
+    self.usual()
+    ctx.store.update({**(ctx.record or {}), "status": "active"})
 
 
-@fault("beneficiary.disable")
-class DisablesUnseen(Faulty):
+@fault("beneficiary.disable", seam="disable_beneficiary")
+def _(self: Any, ctx: Context) -> None:
     """Disabling answers the old status, and a later read shows disabled."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        super().disable_beneficiary(ctx)
-        ctx.record = {**(ctx.record or {}), "status": "active"}
+    self.usual()
+    ctx.record = {**(ctx.record or {}), "status": "active"}
 
 
-@fault("beneficiary.disable", each=[*fields_of_beneficiary(), "verified", "created"])
-class DisablesMore(Faulty):
+@fault("beneficiary.disable", seam="disabled", each=[*fields_of_beneficiary(), "verified", "created"])
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """Disabling changes another member, too."""
-
-    def disabled(self, ctx: Context, record: Record) -> Record:
-        made = super().disabled(ctx, record)
-        if self.value == "created":
-            return {**made, "created": ctx.now}
-        return {**made, self.value: other(self.value, record.get(self.value))}
+    made = self.usual()
+    if self.value == "created":
+        return {**made, "created": ctx.now}
+    return {**made, self.value: other(self.value, record.get(self.value))}
 
 
-@fault("beneficiary.disable", each=("note", "title", "phone", "status"))
-class DisablesMoreUnseen(Faulty):
+@fault("beneficiary.disable", seam="disable_beneficiary", each=("note", "title", "phone", "status"))
+def _(self: Any, ctx: Context) -> None:
     """Disabling changes another member, which only a later read shows."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        super().disable_beneficiary(ctx)
-        record = ctx.record or {}
-        ctx.store.update({**record, self.value: other(self.value, record.get(self.value))})
+    self.usual()
+    record = ctx.record or {}
+    ctx.store.update({**record, self.value: other(self.value, record.get(self.value))})
 
 
 faults["beneficiary.disable-moves-updated"] |= {
@@ -210,24 +187,20 @@ faults["beneficiary.disable-moves-updated"] |= {
 }
 
 
-@fault("beneficiary.disable")
-class DisableMovesUpdatedOnPaper(Faulty):
+@fault("beneficiary.disable", seam="disable_beneficiary")
+def _(self: Any, ctx: Context) -> None:
     """Disabling answers a new updated, but a later read shows the old one."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        old = (ctx.beneficiary or {})["updated"]
-        super().disable_beneficiary(ctx)
-        ctx.store.update({**(ctx.record or {}), "updated": old})
+    old = (ctx.beneficiary or {})["updated"]
+    self.usual()
+    ctx.store.update({**(ctx.record or {}), "updated": old})
 
 
-@fault("beneficiary.disable")
-class DisablesAll(Faulty):
+@fault("beneficiary.disable", seam="disable_beneficiary")
+def _(self: Any, ctx: Context) -> None:
     """Disabling a beneficiary disables all of the account."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        super().disable_beneficiary(ctx)
-        for record in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
-            ctx.store.update({**record, "status": "disabled"})
+    self.usual()
+    for record in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
+        ctx.store.update({**record, "status": "disabled"})
 
 
 def paid(ctx: Context, record: Record) -> bool:
@@ -238,22 +211,6 @@ def paid(ctx: Context, record: Record) -> bool:
 
 def _destinations(ctx: Context) -> list[Record]:
     return ctx.store.select("payout_destination", (ctx.beneficiary or {})["id"])
-
-
-faults["beneficiary.disable"] |= {
-    "A beneficiary of some kind cannot be disabled.": seam(
-        "disabled",
-        lambda self, ctx, record: (
-            refuse(Refusal("invalid_field")) if self.value(ctx, record) else self.usual()
-        ),
-        each={
-            "with a destination": lambda ctx, record: bool(_destinations(ctx)),
-            "a business": lambda ctx, record: record["beneficiary_type"] == "business",
-            "changed before": lambda ctx, record: record["updated"] != record["created"],
-            "paid before": lambda ctx, record: paid(ctx, record),
-        },
-    ),
-}
 
 
 @fault("beneficiary.disable")
@@ -268,17 +225,15 @@ class HidesDisabled(Faulty):
         super().show_beneficiary(ctx)
 
 
-@fault("beneficiary.disable", each={"made afterwards": 1, "in another account": 0})
-class DisablesAnother(Faulty):
+@fault("beneficiary.disable", seam="disabled", each={"made afterwards": 1, "in another account": 0})
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """Disabling a beneficiary disables another one, too."""
-
-    def disabled(self, ctx: Context, record: Record) -> Record:
-        everybody = ctx.store.select("beneficiary", None)
-        here = [each for each in everybody if each["parent"] == record["parent"]]
-        others = here[-1:] if self.value else [each for each in everybody if each not in here]
-        for each in others:
-            ctx.store.update({**each, "status": "disabled"})
-        return super().disabled(ctx, record)
+    everybody = ctx.store.select("beneficiary", None)
+    here = [each for each in everybody if each["parent"] == record["parent"]]
+    others = here[-1:] if self.value else [each for each in everybody if each not in here]
+    for each in others:
+        ctx.store.update({**each, "status": "disabled"})
+    return self.usual()
 
 
 class KeptByEach(Faulty):
@@ -290,8 +245,8 @@ class KeptByEach(Faulty):
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         if kind != "beneficiary" or ctx.operation != "getBeneficiary":
             return super().find(ctx, kind, identifier)
-        number = self.__dict__["reads"] = self.__dict__.get("reads", 0) + 1
-        kept: dict[tuple[int, str], Record | None] = self.__dict__.setdefault("kept", {})
+        number = self.state["reads"] = self.state.get("reads", 0) + 1
+        kept: dict[tuple[int, str], Record | None] = self.state.setdefault("kept", {})
         record: Record | None = super().find(ctx, kind, identifier)
         return kept.setdefault((number % self.processes, identifier), record)
 
@@ -308,7 +263,7 @@ class EmbedsOldDefaults(Faulty):
     everywhere = True
 
     def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        made: dict[str, Any] = self.__dict__.setdefault("made", {})
+        made: dict[str, Any] = self.state.setdefault("made", {})
         return [
             {**shown, "is_default": made.get(shown["id"])} if self.here(ctx) else shown
             for shown in super().destinations(ctx, record)
@@ -317,7 +272,7 @@ class EmbedsOldDefaults(Faulty):
     def create_destination(self, ctx: Context) -> None:
         super().create_destination(ctx)
         record = ctx.record or {}
-        self.__dict__.setdefault("made", {})[record["id"]] = record.get("is_default")
+        self.state.setdefault("made", {})[record["id"]] = record.get("is_default")
 
 
 def _again(self: Any, ctx: Context, record: Record) -> Record:
@@ -326,6 +281,21 @@ def _again(self: Any, ctx: Context, record: Record) -> Record:
 
 
 faults["beneficiary.disable"] |= {
+    "Disabling leads to another status.": seam(
+        "disabled", lambda self, *_: {**self.usual(), "status": self.value}, each=("active", "inactive")
+    ),
+    "A beneficiary of some kind cannot be disabled.": seam(
+        "disabled",
+        lambda self, ctx, record: (
+            refuse(Refusal("invalid_field")) if self.value(ctx, record) else self.usual()
+        ),
+        each={
+            "with a destination": lambda ctx, record: bool(_destinations(ctx)),
+            "a business": lambda ctx, record: record["beneficiary_type"] == "business",
+            "changed before": lambda ctx, record: record["updated"] != record["created"],
+            "paid before": lambda ctx, record: paid(ctx, record),
+        },
+    ),
     "A beneficiary without title and tax id cannot be disabled.": seam(
         "disabled",
         lambda self, ctx, record: (
@@ -336,11 +306,9 @@ faults["beneficiary.disable"] |= {
 }
 
 
-@fault("beneficiary.destinations", operations=("updateBeneficiary",))
-class CountryOfDestinations(Faulty):
+@fault("beneficiary.destinations", seam="write_beneficiary", operations=("updateBeneficiary",))
+def _(self: Any, ctx: Context, record: Record) -> None:
     """A beneficiary's new country becomes that of its destinations."""
-
-    def write_beneficiary(self, ctx: Context, record: Record) -> None:
-        super().write_beneficiary(ctx, record)
-        for each in ctx.store.select("payout_destination", record["id"]):
-            ctx.store.update({**each, "country": record["country_code"]})
+    self.usual()
+    for each in ctx.store.select("payout_destination", record["id"]):
+        ctx.store.update({**each, "country": record["country_code"]})

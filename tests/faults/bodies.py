@@ -192,16 +192,14 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
 }
 
 
-@fault("body.malformed", operations=BODY_OPERATIONS, each=PARSERS)
-class ParsesMore(Faulty):
+@fault("body.malformed", seam="parse_body", operations=BODY_OPERATIONS, each=PARSERS)
+def _(self: Any, ctx: Context) -> Any:
     """The parser takes more than JSON."""
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        try:
-            document = self.value(ctx.request.body)
-        except (ValueError, RecursionError):
-            document = None
-        return document if isinstance(document, dict) else super().parse_body(ctx)
+    try:
+        document = self.value(ctx.request.body)
+    except (ValueError, RecursionError):
+        document = None
+    return document if isinstance(document, dict) else self.usual()
 
 
 def required(operation: str) -> list[str]:

@@ -7,8 +7,13 @@ A row describes the fault in a sentence and overrides one seam of the reference 
     }
 
 The function has the parameters of the seam's method: `self`, the request's context and the others.
-`self.usual(...)` calls the reference server's method, with the same arguments if called without any. A fault
-that needs more is written as a class:
+`self.usual(...)` calls the reference server's method, with the same arguments if called without any. A longer
+one is a function with the sentence as its docstring, and a fault of several seams a class:
+
+    @fault("auth.nonce-replay", seam="claim_nonce")
+    def _(self, ctx, nonce):
+        \"\"\"A nonce may be used any number of times.\"\"\"
+        return True
 
     @fault("auth.nonce-replay")
     class NeverRecorded(Faulty):
@@ -28,7 +33,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
@@ -87,16 +92,18 @@ SECTIONS = (
 
 
 class Faulty(Behaviour):
-    """The reference server, broken on `operation`; `value` distinguishes the kinds that `each` makes."""
+    """The reference server, broken on `operation`; `value` distinguishes the kinds that `each` makes.
 
-    operation: str = ""
-    value: Any = None
+    `state` holds what it remembers of earlier requests.
+    """
+
     #: True if the overrides apply to all operations and check `here` themselves.
     everywhere = False
 
     def __init__(self, operation: str = "", value: Any = None) -> None:
         self.operation = operation
         self.value = value
+        self.state: dict[str, Any] = {}
 
     def here(self, ctx: Context) -> bool:
         """Returns True for a request of the broken operation."""
@@ -140,20 +147,27 @@ FAULTS: list[Fault] = []
 
 Values = Iterable[Any] | Mapping[str, Any]
 
+#: A class or function that is registered.
+Made = TypeVar("Made", bound=Callable[..., Any])
+
 
 def fault(
     *rules: str,
+    seam: str = "",
+    base: type[Faulty] = Faulty,
     operations: Iterable[str] | None = None,
     each: Values | Callable[[str], Values] | None = None,
     also: tuple[str, ...] = (),
-) -> Callable[[type[Faulty]], type[Faulty]]:
-    """Registers a class as a fault of each rule, on all or the given operations.
+) -> Callable[[Made], Made]:
+    """Registers a class, or a function that overrides a seam of `base`, as a fault of each rule, on all or
+    the given operations.
 
     `each` has the values of several kinds, with or without names, or makes them for an operation. Raises
-    KeyError for an unknown rule, and ValueError if no operation is left.
+    KeyError for an unknown rule, AttributeError for an unknown seam, and ValueError if no operation is left.
     """
 
-    def register(behaviour: type[Faulty]) -> type[Faulty]:
+    def register(made: Made) -> Made:
+        behaviour = made if isinstance(made, type) else _overridden(base, made.__doc__ or "", seam, made)
         _confine(behaviour)
         description = " ".join((behaviour.__doc__ or "").split())
         sentence = description.removesuffix(".")
@@ -170,9 +184,16 @@ def fault(
                 for label, value in _values(each(operation) if callable(each) else each):
                     kind = f"{sentence}: {label}" if label else sentence
                     FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
-        return behaviour
+        return made
 
     return register
+
+
+def _overridden(base: type[Faulty], sentence: str, name: str, override: Callable[..., Any]) -> type[Faulty]:
+    """Returns a class with one seam, or one method of `base`, overridden."""
+    behaviour = type("Row", (base,), {"__doc__": sentence})
+    setattr(behaviour, name, _overriding(behaviour, name, override))
+    return behaviour
 
 
 @dataclass(frozen=True)
@@ -215,10 +236,10 @@ class Rows:
 
     def __setitem__(self, rules: str | tuple[str, ...], rows: Mapping[str, Row]) -> None:
         for sentence, given in rows.items():
-            behaviour = type("Row", (given.base,), {"__doc__": sentence})
             if given.override:
-                name, override = given.override
-                setattr(behaviour, name, _overriding(behaviour, name, override))
+                behaviour = _overridden(given.base, sentence, *given.override)
+            else:
+                behaviour = type("Row", (given.base,), {"__doc__": sentence})
             fault(*([rules] if isinstance(rules, str) else rules), **given.options)(behaviour)
 
 
@@ -228,21 +249,22 @@ faults = Rows()
 class _Seam:
     """The `self` argument of a row's override: the behaviour, with the overridden method as `usual`."""
 
-    def __init__(self, behaviour: Faulty, usual: Callable[..., Any], given: tuple[Any, ...]) -> None:
-        self.behaviour, self.function, self.given = behaviour, usual, given
+    def __init__(self, behaviour: Faulty, function: Callable[..., Any], *given: Any, **named: Any) -> None:
+        self.behaviour, self.function, self.given, self.named = behaviour, function, given, named
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.behaviour, name)
 
-    def usual(self, *given: Any) -> Any:
+    def usual(self, *given: Any, **named: Any) -> Any:
         """Calls the method of the reference server, or of the row's base class."""
-        return self.function(*(given or self.given))
+        return self.function(*(given or self.given), **(named if given else self.named))
 
 
 def _overriding(behaviour: type[Faulty], name: str, override: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(getattr(behaviour, name))
-    def method(self: Faulty, *given: Any) -> Any:
-        return override(_Seam(self, getattr(super(behaviour, self), name), given), *given)
+    def method(self: Faulty, *given: Any, **named: Any) -> Any:
+        usual = getattr(super(behaviour, self), name)
+        return override(_Seam(self, usual, *given, **named), *given, **named)
 
     return method
 

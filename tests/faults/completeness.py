@@ -19,23 +19,6 @@ from .resources import other, paid
 from .walks import IN_ACCOUNTS, Filtered, counted, joined
 
 
-@fault(
-    "list.complete",
-    each=lambda operation: {
-        # The customer's oldest account may be older than the run.
-        "newest": lambda records: records[:-1],
-        **({"oldest": lambda records: records[1:]} if operation != "listAccounts" else {}),
-        "all": lambda records: [],
-        "every other": lambda records: records[::2],
-    },
-)
-class LeavesOut(Filtered):
-    """Elements are missing."""
-
-    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
-        return self.value(records)  # type: ignore[no-any-return]
-
-
 @fault("list.complete", each=("organization", "everybody"))
 class ListsMore(Faulty):
     """The elements of other parents are listed, too."""
@@ -71,42 +54,28 @@ class ListsTheAccounts(Faulty):
         return None
 
 
-faults["list.complete"] |= {
-    "This member of an item is not what the create answered.": item(
-        lambda self, document: {**document, self.value: other(self.value, document[self.value])},
-        each=lambda operation: [
-            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
-        ],
-    ),
-}
-
-
 # Other clients create accounts of the customer too, so a total with a short lag is allowed.
-@fault("list.complete", operations=[name for name in LONG_LISTS if name != "listAccounts"])
-class TotalOfTheFirstLook(Faulty):
+@fault("list.complete", seam="count", operations=[name for name in LONG_LISTS if name != "listAccounts"])
+def _(self: Any, ctx: Context, listing: Listing) -> Any:
     """total is counted once, and again only after ten more requests."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        known = self.__dict__.setdefault("known", {})
-        key = (self.list_parent(ctx), repr(listing.conditions))
-        total, times = known.get(key, (super().count(ctx, listing), 0))
-        known[key] = (total, times + 1)
-        if times >= 10:
-            del known[key]
-        return int(total)
+    known = self.state.setdefault("known", {})
+    key = (self.list_parent(ctx), repr(listing.conditions))
+    total, times = known.get(key, (self.usual(), 0))
+    known[key] = (total, times + 1)
+    if times >= 10:
+        del known[key]
+    return int(total)
 
 
-@fault("list.complete", operations=LONG_LISTS)
-class HidesTheNewest(Faulty):
+@fault("list.complete", seam="list_records", operations=LONG_LISTS)
+def _(self: Any, ctx: Context) -> None:
     """The newest element is not listed until another one is created."""
-
-    def list_records(self, ctx: Context) -> None:
-        super().list_records(ctx)
-        listing = ctx.listing
-        newest = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
-        if listing is not None and newest and len(listing.records) > 1:
-            listing.records = [record for record in listing.records if record["id"] != newest[0]["id"]]
-            listing.total -= 1
+    self.usual()
+    listing = ctx.listing
+    newest = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
+    if listing is not None and newest and len(listing.records) > 1:
+        listing.records = [record for record in listing.records if record["id"] != newest[0]["id"]]
+        listing.total -= 1
 
 
 @fault("list.complete")
@@ -116,17 +85,8 @@ class ListsStayAsTheyWere(Finishes):
     def finished(self, ctx: Context, response: Response) -> Response:
         if not succeeded(response):
             return response
-        kept = self.__dict__.setdefault("kept", {}).setdefault(ctx.request.target, response.document)
+        kept = self.state.setdefault("kept", {}).setdefault(ctx.request.target, response.document)
         return response.with_document(kept)
-
-
-@fault("list.complete", operations=("listPayoutDestinations", "listVirtualAccounts", "listWallets"))
-class FilteredStayAsTheyWere(ListsStayAsTheyWere):
-    """A list with a filter is answered as it was when it was first read, whatever is created."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        filtered = ctx.listing is not None and ctx.listing.conditions
-        return super().finished(ctx, response) if filtered else response
 
 
 @fault("list.complete", operations=("listAccounts",))
@@ -152,7 +112,7 @@ class KeepsSoMany(Faulty):
     def first(self, ctx: Context, listing: Listing) -> int:
         """Returns the number of oldest elements that are left out."""
         total = super().count(ctx, listing)
-        return total - int(self.__dict__.setdefault("longest", total))
+        return total - int(self.state.setdefault("longest", total))
 
     def count(self, ctx: Context, listing: Listing) -> int:
         return super().count(ctx, listing) - self.first(ctx, listing)
@@ -221,27 +181,12 @@ faults["list.complete"] |= {
 
 
 def _known_by_query(self: Any, ctx: Context) -> Any:
-    pages = self.behaviour.__dict__.setdefault("known_pages", {})
+    pages = self.state.setdefault("known_pages", {})
     until, document = pages.get(ctx.query, (0, None))
     if ctx.now > until:
         document = self.usual()
         pages[ctx.query] = (ctx.now + 1_000_000, document)
     return document
-
-
-faults["list.complete"] |= {
-    "Within a second a list is that of whoever asked for the same page before.": seam(
-        "list_document", _known_by_query, operations=("listAccounts",)
-    ),
-}
-
-faults["list.complete"] |= {
-    "The total of the destinations of a disabled beneficiary is another one.": seam(
-        "count",
-        lambda self, ctx, _: self.usual() * (2 if ctx.beneficiary["status"] == "disabled" else 1),
-        operations=("listPayoutDestinations",),
-    ),
-}
 
 
 def _rewritten(self: Any, ctx: Context, item: dict[str, Any], record: Record) -> dict[str, Any]:
@@ -262,7 +207,77 @@ class Items(Faulty):
 
 FILTERED = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
+
+def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
+    return self.state.setdefault("shown", {}).setdefault(ctx.request.target, document)
+
+
+def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
+    """Truncates the texts of an element to a length."""
+    name = "name" if "name" in item else "label"
+    return {**item, name: item[name] and item[name][:length]}
+
+
+#: Lists whose elements fit on one page.
+_SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
+
+
+@fault("list.complete", operations=("listPayoutDestinations",))
+class LosesThoseOfDisabled(Faulty):
+    """A destination of a disabled beneficiary is accepted and lost."""
+
+    everywhere = True
+
+    def create(self, ctx: Context) -> None:
+        if ctx.operation == "createPayoutDestination" and (ctx.beneficiary or {})["status"] == "disabled":
+            ctx.record = self.new_record(ctx)
+        else:
+            super().create(ctx)
+
+
+def _payouts_to(self: Any, ctx: Context, record: Record) -> int:
+    """Counts the payouts to a destination; one without payouts counts once, as in an outer join."""
+    paid = [
+        payout["payout_destination_id"] for payout in ctx.store.select("payout", ctx.params["account_id"])
+    ]
+    return max(1, paid.count(record["id"]))
+
+
 faults["list.complete"] |= {
+    "Elements are missing.": seam(
+        "listed",
+        lambda self, ctx, records: self.value(records),
+        base=Filtered,
+        each=lambda operation: {
+            # The customer's oldest account may be older than the run.
+            "newest": lambda records: records[:-1],
+            **({"oldest": lambda records: records[1:]} if operation != "listAccounts" else {}),
+            "all": lambda records: [],
+            "every other": lambda records: records[::2],
+        },
+    ),
+    "This member of an item is not what the create answered.": item(
+        lambda self, document: {**document, self.value: other(self.value, document[self.value])},
+        each=lambda operation: [
+            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
+        ],
+    ),
+    "A list with a filter is answered as it was when it was first read, whatever is created.": seam(
+        "finished",
+        lambda self, ctx, response: (
+            self.usual() if (ctx.listing is not None and ctx.listing.conditions) else response
+        ),
+        base=ListsStayAsTheyWere,
+        operations=("listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+    ),
+    "Within a second a list is that of whoever asked for the same page before.": seam(
+        "list_document", _known_by_query, operations=("listAccounts",)
+    ),
+    "The total of the destinations of a disabled beneficiary is another one.": seam(
+        "count",
+        lambda self, ctx, _: self.usual() * (2 if ctx.beneficiary["status"] == "disabled" else 1),
+        operations=("listPayoutDestinations",),
+    ),
     "The text of an element is shown in another form in the list.": seam(
         "shown",
         _rewritten,
@@ -302,23 +317,6 @@ faults["list.complete"] |= {
             "currency": ("currency", lambda ctx: "USD"),
         },
     ),
-}
-
-
-def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    return self.behaviour.__dict__.setdefault("shown", {}).setdefault(ctx.request.target, document)
-
-
-def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
-    """Truncates the texts of an element to a length."""
-    name = "name" if "name" in item else "label"
-    return {**item, name: item[name] and item[name][:length]}
-
-
-#: Lists whose elements fit on one page.
-_SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
-
-faults["list.complete"] |= {
     "Each third list is the one that its process has read first.": third(_kept, operations=_SHORT),
     "Each third list lacks its last element.": third(without_the_last, operations=_SHORT),
     "Each third list is empty.": third(
@@ -331,9 +329,6 @@ faults["list.complete"] |= {
             "total": max(0, document["total"] - 1),
         }
     ),
-}
-
-faults["list.complete"] |= {
     "created of an element is when it was last changed.": seam(
         "item",
         lambda self, ctx, kind, record: {
@@ -342,9 +337,6 @@ faults["list.complete"] |= {
         },
         operations=("listPayoutDestinations",),
     ),
-}
-
-faults["list.complete"] |= {
     "Each third list shows the beginning of its texts.": third(
         lambda self, ctx, document: {
             **document,
@@ -358,23 +350,6 @@ faults["list.complete"] |= {
             "items": [{**item, "created": "2020-01-01T00:00:00Z"} for item in document["items"]],
         },
     ),
-}
-
-
-@fault("list.complete", operations=("listPayoutDestinations",))
-class LosesThoseOfDisabled(Faulty):
-    """A destination of a disabled beneficiary is accepted and lost."""
-
-    everywhere = True
-
-    def create(self, ctx: Context) -> None:
-        if ctx.operation == "createPayoutDestination" and (ctx.beneficiary or {})["status"] == "disabled":
-            ctx.record = self.new_record(ctx)
-        else:
-            super().create(ctx)
-
-
-faults["list.complete"] |= {
     "This member of a destination changes with the first payout to it.": seam(
         "item",
         lambda self, ctx, kind, record: (
@@ -385,18 +360,6 @@ faults["list.complete"] |= {
         operations=("listPayoutDestinations",),
         each=("is_default", "label"),
     ),
-}
-
-
-def _payouts_to(self: Any, ctx: Context, record: Record) -> int:
-    """Counts the payouts to a destination; one without payouts counts once, as in an outer join."""
-    paid = [
-        payout["payout_destination_id"] for payout in ctx.store.select("payout", ctx.params["account_id"])
-    ]
-    return max(1, paid.count(record["id"]))
-
-
-faults["list.complete"] |= {
     "An account with a resource of this kind in it is not listed.": joined(
         lambda self, ctx, record: 0 if ctx.store.count(self.value, record["id"]) else 1,
         each=IN_ACCOUNTS,
@@ -408,15 +371,12 @@ faults["list.complete"] |= {
     "total counts a destination once for each payout to it.": counted(
         _payouts_to, operations=("listPayoutDestinations",)
     ),
+    "Of elements with the same label or name only the first one is listed.": seam(
+        "listed",
+        lambda self, ctx, records: list(
+            {_text(record) or record["id"]: record for record in records[::-1]}.values()
+        )[::-1],
+        base=Filtered,
+    ),
+    **rows_of_lists(),
 }
-
-
-@fault("list.complete")
-class KnowsByText(Filtered):
-    """Of elements with the same label or name only the first one is listed."""
-
-    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
-        return list({_text(record) or record["id"]: record for record in records[::-1]}.values())[::-1]
-
-
-faults["list.complete"] |= rows_of_lists()

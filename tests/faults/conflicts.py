@@ -47,16 +47,14 @@ def _meaning(operation: str, body: bytes, what: str) -> Any:
     return document
 
 
-@fault("idempotency.conflict-equivalent", each=_blindnesses)
-class ComparesMeanings(Faulty):
+@fault("idempotency.conflict-equivalent", seam="fingerprint", each=_blindnesses)
+def _(self: Any, ctx: Context) -> Any:
     """Bodies are the same to a server that compares what they mean."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        try:
-            meaning = _meaning(self.operation, ctx.request.body, self.value)
-            return json.dumps(meaning, sort_keys=True).encode()
-        except (ValueError, ArithmeticError, AttributeError):
-            return super().fingerprint(ctx)
+    try:
+        meaning = _meaning(self.operation, ctx.request.body, self.value)
+        return json.dumps(meaning, sort_keys=True).encode()
+    except (ValueError, ArithmeticError, AttributeError):
+        return self.usual()
 
 
 def _without_member(ctx: Context, name: str) -> Any:
@@ -114,6 +112,35 @@ FINGERPRINTS = {
     "integers by value": lambda ctx: _numbers(r"[0-9]+", _document(ctx)),
 }
 
+
+@fault("idempotency.conflict")
+class AnyBodyAfterReplay(Faulty):
+    """A key that was answered with its stored response once brings it for any body."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        self.state.setdefault("known", set()).add(ctx.key)
+        return super().replayed(ctx, answer)
+
+    def same_body(self, ctx: Context, answer: Answer) -> bool:
+        return super().same_body(ctx, answer) or ctx.key in self.state.get("known", ())
+
+
+@fault("idempotency.conflict", seam="same_body")
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
+    """Another body under a used key is refused once, and brings the stored response the second time."""
+    tried = self.state.setdefault("tried", set())
+    again = (ctx.key, ctx.request.body) in tried
+    tried.add((ctx.key, ctx.request.body))
+    return self.usual() or again
+
+
+def _leaves(value: Any) -> list[str]:
+    """Returns the leaves of a JSON value as texts."""
+    if isinstance(value, dict):
+        return [leaf for member in value.values() for leaf in _leaves(member)]
+    return [str(value)]
+
+
 faults["idempotency.conflict"] |= {
     "A used key is answered with the stored response whatever the body is.": seam(
         "same_body", lambda *_: True
@@ -161,40 +188,6 @@ faults["idempotency.conflict"] |= {
             "success": (200, "idempotency_error", "idempotency_key_conflict"),
         },
     ),
-}
-
-
-@fault("idempotency.conflict")
-class AnyBodyAfterReplay(Faulty):
-    """A key that was answered with its stored response once brings it for any body."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        self.__dict__.setdefault("known", set()).add(ctx.key)
-        return super().replayed(ctx, answer)
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return super().same_body(ctx, answer) or ctx.key in self.__dict__.get("known", ())
-
-
-@fault("idempotency.conflict")
-class OtherBodyOnce(Faulty):
-    """Another body under a used key is refused once, and brings the stored response the second time."""
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        tried = self.__dict__.setdefault("tried", set())
-        again = (ctx.key, ctx.request.body) in tried
-        tried.add((ctx.key, ctx.request.body))
-        return super().same_body(ctx, answer) or again
-
-
-def _leaves(value: Any) -> list[str]:
-    """Returns the leaves of a JSON value as texts."""
-    if isinstance(value, dict):
-        return [leaf for member in value.values() for leaf in _leaves(member)]
-    return [str(value)]
-
-
-faults["idempotency.conflict"] |= {
     "Two people whose names are made of the same words or letters count as the same.": seam(
         "fingerprint",
         lambda self, ctx: hashlib.sha256(self.value(_leaves(_document(ctx))).encode()).digest(),
@@ -220,7 +213,7 @@ class ComparesBodiesOfFewKeys(Faulty):
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
         if ctx.first_use:
-            self.__dict__.setdefault("known", []).append(ctx.key)
+            self.state.setdefault("known", []).append(ctx.key)
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return ctx.key not in self.__dict__.get("known", [])[-20:] or super().same_body(ctx, answer)
+        return ctx.key not in self.state.get("known", [])[-20:] or super().same_body(ctx, answer)

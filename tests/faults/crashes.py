@@ -58,7 +58,7 @@ class ByTurns(Finishes):
     def finished(self, ctx: Context, response: Response) -> Response:
         if not succeeded(response):
             return response
-        self.__dict__["turn"] = turn = self.__dict__.get("turn", 0) + 1
+        self.state["turn"] = turn = self.state.get("turn", 0) + 1
         return response.with_document(self.otherwise(ctx, response.document)) if turn % 3 == 0 else response
 
 
@@ -260,6 +260,8 @@ crashing = hook(Crashes, "crashes")
 
 @fault(
     "http.no-server-error",
+    seam="crashes",
+    base=Crashes,
     operations=BODY_OPERATIONS,
     each=lambda operation: {
         f"{field.name} {how}": (field.name, test)
@@ -268,27 +270,25 @@ crashing = hook(Crashes, "crashes")
         if how != {dict: "object", bool: "boolean"}.get(TYPES.get(field.kind, str))
     },
 )
-class CrashesOnField(Crashes):
+def _(self: Any, ctx: Context) -> Any:
     """A value of this field is answered with 500."""
-
-    def crashes(self, ctx: Context) -> bool:
-        name, test = self.value
-        document = _json(ctx)
-        return isinstance(document, dict) and name in document and test(document[name])
+    name, test = self.value
+    document = _json(ctx)
+    return isinstance(document, dict) and name in document and test(document[name])
 
 
 @fault(
     "http.no-server-error",
+    seam="crashes",
+    base=Crashes,
     operations=["updateBeneficiary"],
     each=("beneficiary_type", *(field.name for field in FIELDS["createBeneficiary"] if field.required)),
 )
-class CrashesOnNullAlone(Crashes):
+def _(self: Any, ctx: Context) -> Any:
     """A PATCH in which this field alone is null, and nothing else wrong, is answered with 500."""
-
-    def crashes(self, ctx: Context) -> bool:
-        document = _json(ctx)
-        members = document.items() if isinstance(document, dict) else ()
-        return [name for name, value in members if value is None] == [self.value]
+    document = _json(ctx)
+    members = document.items() if isinstance(document, dict) else ()
+    return [name for name, value in members if value is None] == [self.value]
 
 
 #: Kind -> whether a text ends in a server error.
@@ -313,20 +313,20 @@ def _texts(operation: str) -> dict[str, tuple[str, str, Callable[[str], bool]]]:
     }
 
 
-@fault("http.no-server-error", operations=BODY_OPERATIONS, each=_texts)
-class CrashesOnTexts(Crashes):
+@fault("http.no-server-error", seam="crashes", base=Crashes, operations=BODY_OPERATIONS, each=_texts)
+def _(self: Any, ctx: Context) -> Any:
     """A text with odd characters is answered with 500."""
-
-    def crashes(self, ctx: Context) -> bool:
-        document = _json(ctx)
-        place, name, test = self.value
-        holder = document.get(place) if place and isinstance(document, dict) else document
-        text = holder.get(name) if isinstance(holder, dict) else None
-        return isinstance(text, str) and test(text)
+    document = _json(ctx)
+    place, name, test = self.value
+    holder = document.get(place) if place and isinstance(document, dict) else document
+    text = holder.get(name) if isinstance(holder, dict) else None
+    return isinstance(text, str) and test(text)
 
 
 @fault(
     "http.no-server-error",
+    seam="crashes",
+    base=Crashes,
     operations=[name for name in BODY_OPERATIONS if any(field.members for field in FIELDS[name])],
     each=lambda operation: {
         f"{member} {how}": (member, test)
@@ -338,14 +338,12 @@ class CrashesOnTexts(Crashes):
         )
     },
 )
-class CrashesOnAddress(Crashes):
+def _(self: Any, ctx: Context) -> Any:
     """An address without one of its texts is answered with 500."""
-
-    def crashes(self, ctx: Context) -> bool:
-        document = _json(ctx)
-        member, test = self.value
-        address = document.get("address") if isinstance(document, dict) else None
-        return isinstance(address, dict) and bool(test(address, member))
+    document = _json(ctx)
+    member, test = self.value
+    address = document.get("address") if isinstance(document, dict) else None
+    return isinstance(address, dict) and bool(test(address, member))
 
 
 @fault("http.no-server-error")
@@ -377,6 +375,55 @@ def _digits_elsewhere(ctx: Context) -> str:
     """The timestamp of a request if it has digits only, not all of ASCII; else empty."""
     text = ctx.header(b"x-timestamp") or ""
     return text if text.isdigit() and not text.isascii() else ""
+
+
+def _times(request: Request, name: bytes) -> int:
+    return sum(key.lower() == name for key, _ in request.headers)
+
+
+#: Kind -> requests of any operation that crash.
+HEADERS: dict[str, Callable[[Context], bool]] = {
+    "signature twice": lambda ctx: _times(ctx.request, b"x-signature") > 1,
+    "nonce twice": lambda ctx: _times(ctx.request, b"x-nonce") > 1,
+    "key twice": lambda ctx: _times(ctx.request, b"x-api-key") > 1,
+    "cookie": lambda ctx: b"cookie" in ctx.headers,
+    "forwarded": lambda ctx: b"x-forwarded-for" in ctx.headers,
+    "forwarded, the later name": lambda ctx: b"forwarded" in ctx.headers,
+    "an origin": lambda ctx: b"origin" in ctx.headers,
+    "a trace": lambda ctx: b"traceparent" in ctx.headers,
+    "a charset": lambda ctx: b"accept-charset" in ctx.headers,
+    "language": lambda ctx: b"accept-language" in ctx.headers,
+    "media types": lambda ctx: "image/" in (ctx.header(b"accept") or ""),
+    "compression": lambda ctx: "br" in (ctx.header(b"accept-encoding") or ""),
+    "a range": lambda ctx: b"range" in ctx.headers,
+    "expectations": lambda ctx: b"expect" in ctx.headers,
+    "an entity tag": lambda ctx: b"if-none-match" in ctx.headers,
+    "a date": lambda ctx: b"if-modified-since" in ctx.headers,
+    "a precondition": lambda ctx: b"if-match" in ctx.headers,
+    "preferences": lambda ctx: b"prefer" in ctx.headers,
+    "the language of the body": lambda ctx: b"content-language" in ctx.headers,
+    "the host before a proxy": lambda ctx: b"x-forwarded-host" in ctx.headers,
+    "the scheme before a proxy": lambda ctx: b"x-forwarded-proto" in ctx.headers,
+    "a token that is missing": lambda ctx: ctx.header(b"authorization") == "Bearer",
+    "a compressed body": lambda ctx: b"content-encoding" in ctx.headers,
+}
+
+
+def paid_to(ctx: Context, name: str) -> Any:
+    """Returns a member of a payout's destination."""
+    paid = ctx.store.get("payout_destination", str(ctx.values["payout_destination_id"])) or {}
+    return paid.get(name)
+
+
+def paid_to_wallet(ctx: Context) -> bool:
+    return bool(paid_to(ctx, "type") == "wallet")
+
+
+def _unlimited(operation: str) -> list[str]:
+    """Returns the texts without a maximum length, including members of an address."""
+    fields = FIELDS[operation]
+    members = [f"{field.name}.{member}" for field in fields for member in field.members]
+    return [field.name for field in fields if field.kind == "text" and field.max_length is None] + members
 
 
 faults["http.no-server-error"] |= {
@@ -442,41 +489,6 @@ faults["http.no-server-error"] |= {
         ),
         each=(501, 502, 503, 504, 599),
     ),
-}
-
-
-def _times(request: Request, name: bytes) -> int:
-    return sum(key.lower() == name for key, _ in request.headers)
-
-
-#: Kind -> requests of any operation that crash.
-HEADERS: dict[str, Callable[[Context], bool]] = {
-    "signature twice": lambda ctx: _times(ctx.request, b"x-signature") > 1,
-    "nonce twice": lambda ctx: _times(ctx.request, b"x-nonce") > 1,
-    "key twice": lambda ctx: _times(ctx.request, b"x-api-key") > 1,
-    "cookie": lambda ctx: b"cookie" in ctx.headers,
-    "forwarded": lambda ctx: b"x-forwarded-for" in ctx.headers,
-    "forwarded, the later name": lambda ctx: b"forwarded" in ctx.headers,
-    "an origin": lambda ctx: b"origin" in ctx.headers,
-    "a trace": lambda ctx: b"traceparent" in ctx.headers,
-    "a charset": lambda ctx: b"accept-charset" in ctx.headers,
-    "language": lambda ctx: b"accept-language" in ctx.headers,
-    "media types": lambda ctx: "image/" in (ctx.header(b"accept") or ""),
-    "compression": lambda ctx: "br" in (ctx.header(b"accept-encoding") or ""),
-    "a range": lambda ctx: b"range" in ctx.headers,
-    "expectations": lambda ctx: b"expect" in ctx.headers,
-    "an entity tag": lambda ctx: b"if-none-match" in ctx.headers,
-    "a date": lambda ctx: b"if-modified-since" in ctx.headers,
-    "a precondition": lambda ctx: b"if-match" in ctx.headers,
-    "preferences": lambda ctx: b"prefer" in ctx.headers,
-    "the language of the body": lambda ctx: b"content-language" in ctx.headers,
-    "the host before a proxy": lambda ctx: b"x-forwarded-host" in ctx.headers,
-    "the scheme before a proxy": lambda ctx: b"x-forwarded-proto" in ctx.headers,
-    "a token that is missing": lambda ctx: ctx.header(b"authorization") == "Bearer",
-    "a compressed body": lambda ctx: b"content-encoding" in ctx.headers,
-}
-
-faults["http.no-server-error"] |= {
     "A header that the operation does not need is answered with 500.": of(Crashes, each=HEADERS),
     "An id of more than 64 bits is answered with 500.": crashing(
         lambda self, ctx: any(each.isdigit() and int(each) >= 2**64 for each in ctx.params.values()),
@@ -497,20 +509,6 @@ faults["http.no-server-error"] |= {
     "Two idempotency keys are answered with 500.": crashing(
         lambda self, ctx: _times(ctx.request, b"idempotency-key") > 1, operations=OPERATION_SETS["post"]
     ),
-}
-
-
-def paid_to(ctx: Context, name: str) -> Any:
-    """Returns a member of a payout's destination."""
-    paid = ctx.store.get("payout_destination", str(ctx.values["payout_destination_id"])) or {}
-    return paid.get(name)
-
-
-def paid_to_wallet(ctx: Context) -> bool:
-    return bool(paid_to(ctx, "type") == "wallet")
-
-
-faults["http.no-server-error"] |= {
     "A payout to a wallet is answered with 500.": seam(
         "check_funds",
         lambda self, ctx: (
@@ -518,17 +516,6 @@ faults["http.no-server-error"] |= {
         ),
         operations=("createPayout",),
     ),
-}
-
-
-def _unlimited(operation: str) -> list[str]:
-    """Returns the texts without a maximum length, including members of an address."""
-    fields = FIELDS[operation]
-    members = [f"{field.name}.{member}" for field in fields for member in field.members]
-    return [field.name for field in fields if field.kind == "text" and field.max_length is None] + members
-
-
-faults["http.no-server-error"] |= {
     "A text that does not fit its column is answered with 500.": seam(
         "check_characters",
         lambda self, ctx, field, value: (
@@ -539,9 +526,6 @@ faults["http.no-server-error"] |= {
         operations=[name for name in FIELDS if _unlimited(name)],
         each=_unlimited,
     ),
-}
-
-faults["http.no-server-error"] |= {
     "A PATCH to what another beneficiary of the account has in this field is answered with 500.": seam(
         "patched",
         lambda self, ctx, record: (

@@ -21,18 +21,12 @@ from .races import NotAtomic, pause
 from .resources import Shows, echoed, free_texts, other, showing
 
 
-@fault(
-    "create.echo",
-    operations=("createBeneficiary",),
-    each=ADDRESS,
-)
-class ShowsAnotherAddress(Shows):
+@fault("create.echo", seam="shown", base=Shows, operations=("createBeneficiary",), each=ADDRESS)
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """This member of the address is not what was sent."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        address = dict(document["address"])
-        address[self.value] = other("country" if self.value == "country" else "", address.get(self.value, ""))
-        return {**document, "address": address}
+    address = dict(document["address"])
+    address[self.value] = other("country" if self.value == "country" else "", address.get(self.value, ""))
+    return {**document, "address": address}
 
 
 def _droppable(operation: str) -> list[str]:
@@ -60,6 +54,153 @@ class Keeps(Faulty):
 
 
 keeping = hook(Keeps, "kept")
+
+
+#: Kind -> change of each text that is sent.
+TEXTS: dict[str, Callable[[str], str]] = {
+    "question marks": lambda text: text.encode("ascii", "replace").decode(),
+    "mojibake": lambda text: text.encode("utf-8").decode("latin-1"),
+    "capitals": lambda text: text.upper(),
+    "small letters": lambda text: text.lower(),
+}
+
+
+@fault(
+    "create.echo",
+    seam="kept",
+    base=Keeps,
+    operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
+    each=[*TEXTS],
+)
+def _(self: Any, fields: dict[str, Any]) -> Any:
+    """Free texts are kept in another form."""
+    free = free_texts(self.operation)
+    return {name: TEXTS[self.value](value) if name in free else value for name, value in fields.items()}
+
+
+def changed_address(
+    fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    return {**fields, "address": {**fields["address"], **change(fields["address"])}}
+
+
+def escaped(address: dict[str, Any], member: str) -> dict[str, Any]:
+    """Escapes the apostrophes in a member of an address as in HTML."""
+    return {member: address.get(member, "").replace("'", "&#39;")}
+
+
+#: Kind -> change of a beneficiary's fields.
+CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "country_code is that of the address": lambda fields: {
+        **fields,
+        "country_code": fields["address"]["country"],
+    },
+    "the address is in the country of payouts": lambda fields: changed_address(
+        fields, lambda address: {"country": fields["country_code"]}
+    ),
+    "country_code is told from the telephone number": lambda fields: {
+        **fields,
+        "country_code": "US" if fields["phone"].startswith("+1") else fields["country_code"],
+    },
+    "city and region are swapped": lambda fields: changed_address(
+        fields, lambda address: {"city": address["region"], "region": address["city"]}
+    ),
+    "the postal code is a number": lambda fields: changed_address(
+        fields, lambda address: {"postal_code": address["postal_code"].lstrip("0")}
+    ),
+    "the address is in ASCII": lambda fields: changed_address(
+        fields,
+        lambda address: {name: value.encode("ascii", "ignore").decode() for name, value in address.items()},
+    ),
+    "a name that says null is none": lambda fields: {
+        name: None if value == "Null" else value for name, value in fields.items()
+    },
+    "display_name is made of the names": lambda fields: {
+        **fields,
+        "display_name": f"{fields['first_name']} {fields['last_name']}",
+    },
+}
+
+
+def _told_from(name: str, known: Mapping[str, str], other: str) -> Callable[[Any, dict[str, Any]], Any]:
+    """Stores a value that depends on another field, if that has one of the known values."""
+    return lambda self, fields: {**fields, name: known.get(str(fields.get(other)), fields.get(name))}
+
+
+def _default_of_payee(ctx: Context) -> Any:
+    """Returns the default destination of the payout's beneficiary, or the one sent if there is none."""
+    made = ctx.store.select("payout_destination", str(ctx.values["beneficiary_id"]))
+    default = [each["id"] for each in made if each.get("is_default")]
+    return default[0] if default else ctx.values["payout_destination_id"]
+
+
+def _kept_texts(fault: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    texts = free_texts(fault.operation)
+    return {name: fault.value(value) if name in texts else value for name, value in fields.items()}
+
+
+#: Kind -> change of each stored text.
+KEPT_TEXTS: dict[str, Callable[[str], str]] = {
+    "markup escaped": lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"),
+    "markup stripped": lambda text: re.sub("<[^>]*>?", "", text),
+    "quotes doubled": lambda text: text.replace("'", "''"),
+    "quotes escaped": lambda text: text.replace("'", "\\'").replace('"', '\\"'),
+    "backslashes doubled": lambda text: text.replace("\\", "\\\\"),
+    "backslashes stripped": lambda text: text.replace("\\", ""),
+    "inner spaces joined": lambda text: re.sub(" +", "", text),
+    "two spaces are one": lambda text: text.replace("  ", " "),
+    "percent decoded": lambda text: text.replace("%", ""),
+    "escapes of URLs decoded": unquote,
+    "plus signs as spaces": lambda text: text.replace("+", " "),
+}
+
+
+def _kept_field(name: str) -> Callable[[Any, Context, Field, Any], Any]:
+    """Stores one field's texts as changed by `self.value`."""
+
+    def kept_value(self: Any, ctx: Context, field: Field, value: Any) -> Any:
+        return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
+
+    return kept_value
+
+
+_PEOPLE = ("createBeneficiary", "updateBeneficiary")
+
+
+#: Kind -> change of a note.
+NOTES: dict[str, Callable[[str], str]] = {
+    "a tab is a space": lambda note: note.replace("\t", " "),
+    "lines are joined": lambda note: note.replace("\n", " "),
+    "lines end as on Windows": lambda note: note.replace("\n", "\r\n"),
+    "lines end as on Unix": lambda note: note.replace("\r\n", "\n"),
+    "the first line only": lambda note: note.partition("\n")[0],
+}
+
+#: Kind -> change of a phone number.
+PHONES: dict[str, Callable[[str], str]] = {
+    "without spaces": lambda phone: phone.replace(" ", ""),
+    "without hyphens": lambda phone: phone.replace("-", ""),
+    "without brackets": lambda phone: re.sub("[()]", "", phone),
+}
+
+
+def rows_of_texts(operations: tuple[str, ...]) -> dict[str, Row]:
+    return {
+        "The lines and columns of a note are lost.": seam(
+            "kept_value", _kept_field("note"), operations=operations, each=NOTES
+        ),
+        "A telephone number is kept in another form than people wrote it.": seam(
+            "kept_value",
+            _kept_field("phone"),
+            operations=[operation for operation in operations if operation in _PEOPLE],
+            each=PHONES,
+        ),
+    }
+
+
+def _text(operation: str) -> str:
+    return "display_name" if operation == "createBeneficiary" else "label"
+
 
 faults["create.echo"] |= {
     "This member of the answer is not what was sent.": showing(
@@ -118,74 +259,6 @@ faults["create.echo"] |= {
         operations=("createBeneficiary",),
         each=ADDRESS,
     ),
-}
-
-#: Kind -> change of each text that is sent.
-TEXTS: dict[str, Callable[[str], str]] = {
-    "question marks": lambda text: text.encode("ascii", "replace").decode(),
-    "mojibake": lambda text: text.encode("utf-8").decode("latin-1"),
-    "capitals": lambda text: text.upper(),
-    "small letters": lambda text: text.lower(),
-}
-
-
-@fault(
-    "create.echo",
-    operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
-    each=[*TEXTS],
-)
-class ChangesTexts(Keeps):
-    """Free texts are kept in another form."""
-
-    def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
-        free = free_texts(self.operation)
-        return {name: TEXTS[self.value](value) if name in free else value for name, value in fields.items()}
-
-
-def changed_address(
-    fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
-    return {**fields, "address": {**fields["address"], **change(fields["address"])}}
-
-
-def escaped(address: dict[str, Any], member: str) -> dict[str, Any]:
-    """Escapes the apostrophes in a member of an address as in HTML."""
-    return {member: address.get(member, "").replace("'", "&#39;")}
-
-
-#: Kind -> change of a beneficiary's fields.
-CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "country_code is that of the address": lambda fields: {
-        **fields,
-        "country_code": fields["address"]["country"],
-    },
-    "the address is in the country of payouts": lambda fields: changed_address(
-        fields, lambda address: {"country": fields["country_code"]}
-    ),
-    "country_code is told from the telephone number": lambda fields: {
-        **fields,
-        "country_code": "US" if fields["phone"].startswith("+1") else fields["country_code"],
-    },
-    "city and region are swapped": lambda fields: changed_address(
-        fields, lambda address: {"city": address["region"], "region": address["city"]}
-    ),
-    "the postal code is a number": lambda fields: changed_address(
-        fields, lambda address: {"postal_code": address["postal_code"].lstrip("0")}
-    ),
-    "the address is in ASCII": lambda fields: changed_address(
-        fields,
-        lambda address: {name: value.encode("ascii", "ignore").decode() for name, value in address.items()},
-    ),
-    "a name that says null is none": lambda fields: {
-        name: None if value == "Null" else value for name, value in fields.items()
-    },
-    "display_name is made of the names": lambda fields: {
-        **fields,
-        "display_name": f"{fields['first_name']} {fields['last_name']}",
-    },
-}
-
-faults["create.echo"] |= {
     "A field of a beneficiary is taken for another one, or for something else.": keeping(
         lambda self, fields: self.value(fields), operations=("createBeneficiary",), each=CONFUSIONS
     ),
@@ -210,22 +283,6 @@ faults["create.echo"] |= {
         operations=("createBeneficiary", "createPayoutDestination"),
         each=(255, 512, 1000, 4000, 10_000),
     ),
-}
-
-
-def _told_from(name: str, known: Mapping[str, str], other: str) -> Callable[[Any, dict[str, Any]], Any]:
-    """Stores a value that depends on another field, if that has one of the known values."""
-    return lambda self, fields: {**fields, name: known.get(str(fields.get(other)), fields.get(name))}
-
-
-def _default_of_payee(ctx: Context) -> Any:
-    """Returns the default destination of the payout's beneficiary, or the one sent if there is none."""
-    made = ctx.store.select("payout_destination", str(ctx.values["beneficiary_id"]))
-    default = [each["id"] for each in made if each.get("is_default")]
-    return default[0] if default else ctx.values["payout_destination_id"]
-
-
-faults["create.echo"] |= {
     "The currency of a destination is told from its country.": keeping(
         _told_from("currency", {"US": "USD", "DE": "EUR", "GB": "GBP", "MX": "MXN"}, "country"),
         operations=("createPayoutDestination",),
@@ -285,40 +342,6 @@ faults["create.echo"] |= {
         },
         operations=("createAccount",),
     ),
-}
-
-
-def _kept_texts(fault: Any, fields: dict[str, Any]) -> dict[str, Any]:
-    texts = free_texts(fault.operation)
-    return {name: fault.value(value) if name in texts else value for name, value in fields.items()}
-
-
-#: Kind -> change of each stored text.
-KEPT_TEXTS: dict[str, Callable[[str], str]] = {
-    "markup escaped": lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"),
-    "markup stripped": lambda text: re.sub("<[^>]*>?", "", text),
-    "quotes doubled": lambda text: text.replace("'", "''"),
-    "quotes escaped": lambda text: text.replace("'", "\\'").replace('"', '\\"'),
-    "backslashes doubled": lambda text: text.replace("\\", "\\\\"),
-    "backslashes stripped": lambda text: text.replace("\\", ""),
-    "inner spaces joined": lambda text: re.sub(" +", "", text),
-    "two spaces are one": lambda text: text.replace("  ", " "),
-    "percent decoded": lambda text: text.replace("%", ""),
-    "escapes of URLs decoded": unquote,
-    "plus signs as spaces": lambda text: text.replace("+", " "),
-}
-
-
-def _kept_field(name: str) -> Callable[[Any, Context, Field, Any], Any]:
-    """Stores one field's texts as changed by `self.value`."""
-
-    def kept_value(self: Any, ctx: Context, field: Field, value: Any) -> Any:
-        return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
-
-    return kept_value
-
-
-faults["create.echo"] |= {
     "Some characters of free texts are kept as others, or not at all.": keeping(
         _kept_texts,
         operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
@@ -344,46 +367,7 @@ faults["create.echo"] |= {
             "title without its dot": ("title", lambda text: text.rstrip(".")),
         },
     ),
-}
-
-_PEOPLE = ("createBeneficiary", "updateBeneficiary")
-
-
-#: Kind -> change of a note.
-NOTES: dict[str, Callable[[str], str]] = {
-    "a tab is a space": lambda note: note.replace("\t", " "),
-    "lines are joined": lambda note: note.replace("\n", " "),
-    "lines end as on Windows": lambda note: note.replace("\n", "\r\n"),
-    "lines end as on Unix": lambda note: note.replace("\r\n", "\n"),
-    "the first line only": lambda note: note.partition("\n")[0],
-}
-
-#: Kind -> change of a phone number.
-PHONES: dict[str, Callable[[str], str]] = {
-    "without spaces": lambda phone: phone.replace(" ", ""),
-    "without hyphens": lambda phone: phone.replace("-", ""),
-    "without brackets": lambda phone: re.sub("[()]", "", phone),
-}
-
-
-def rows_of_texts(operations: tuple[str, ...]) -> dict[str, Row]:
-    return {
-        "The lines and columns of a note are lost.": seam(
-            "kept_value", _kept_field("note"), operations=operations, each=NOTES
-        ),
-        "A telephone number is kept in another form than people wrote it.": seam(
-            "kept_value",
-            _kept_field("phone"),
-            operations=[operation for operation in operations if operation in _PEOPLE],
-            each=PHONES,
-        ),
-    }
-
-
-faults["create.echo"] |= rows_of_texts(("createBeneficiary", "createPayout"))
-
-
-faults["create.echo"] |= {
+    **rows_of_texts(("createBeneficiary", "createPayout")),
     "Whoever has a company_name is a business.": showing(
         lambda self, ctx, document: (
             {**document, "beneficiary_type": "business"} if document["company_name"] else document
@@ -396,14 +380,6 @@ faults["create.echo"] |= {
         ),
         operations=("createBeneficiary",),
     ),
-}
-
-
-def _text(operation: str) -> str:
-    return "display_name" if operation == "createBeneficiary" else "label"
-
-
-faults["create.echo"] |= {
     "A text is not what was sent in one kind of request.": seam(
         "kept_fields",
         lambda self, ctx: (
@@ -414,16 +390,13 @@ faults["create.echo"] |= {
         operations=OTHERS,
         each=OTHERS.__getitem__,
     ),
+    **rows_of_creates(),
 }
 
-faults["create.echo"] |= rows_of_creates()
 
-
-@fault("create.echo", operations=("createPayout",))
-class PaysAnothers(NotAtomic):
+@fault("create.echo", seam="kept_fields", base=NotAtomic, operations=("createPayout",))
+def _(self: Any, ctx: Context) -> Any:
     """Of simultaneous payouts all are made with the fields of the last one."""
-
-    def kept_fields(self, ctx: Context) -> dict[str, Any]:
-        self.__dict__["asked"] = super().kept_fields(ctx)
-        pause()
-        return dict(self.__dict__["asked"])
+    self.state["asked"] = self.usual()
+    pause()
+    return dict(self.state["asked"])

@@ -10,7 +10,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import Query
 from conformance.reference.store import Condition
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import fault, faults, seam
 from .filters import Conditions, RefusesFilter
 from .walks import Filtered
 
@@ -160,9 +160,6 @@ faults["list.date-offset"] |= {
             else self.usual()
         ),
     ),
-}
-
-faults["list.date-offset"] |= {
     "Of the offset of a date only the hours are read.": seam(
         "date",
         lambda self, ctx, query, name: (
@@ -199,18 +196,14 @@ for rule, name in (("list.start-date", "start_date"), ("list.end-date", "end_dat
     }
 
 
-@fault("list.start-date", operations=("listPayoutDestinations",))
-class StartsByUpdated(Faulty):
+@fault("list.start-date", seam="start_date_condition", operations=("listPayoutDestinations",))
+def _(self: Any, ctx: Context, query: Query) -> Any:
     """start_date goes by when an element was last changed."""
-
-    def start_date_condition(self, ctx: Context, query: Query) -> Condition | None:
-        date = super().start_date_condition(ctx, query)
-        if date is None:
-            return None
-        records = ctx.store.select("payout_destination", self.list_parent(ctx))
-        return Condition(
-            "id", "IN", [each["id"] for each in records if each["updated"] >= date.value] or [""]
-        )
+    date = self.usual()
+    if date is None:
+        return None
+    records = ctx.store.select("payout_destination", self.list_parent(ctx))
+    return Condition("id", "IN", [each["id"] for each in records if each["updated"] >= date.value] or [""])
 
 
 faults["list.end-date"] |= {

@@ -22,13 +22,11 @@ LAST4: dict[str, Callable[[str], str | None]] = {
 }
 
 
-@fault("destination.last4", each=LAST4)
-class OtherDigits(Faulty):
+@fault("destination.last4", seam="account_number_last4", each=LAST4)
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """account_number_last4 is not the last four characters of the number."""
-
-    def account_number_last4(self, ctx: Context, record: Record) -> str | None:
-        number = record.get("account_number")
-        return None if number is None else self.value(str(number))
+    number = record.get("account_number")
+    return None if number is None else self.value(str(number))
 
 
 faults["destination.last4"] |= {
@@ -36,24 +34,15 @@ faults["destination.last4"] |= {
         "account_number_last4",
         lambda self, ctx, record: self.usual() and str(record["account_number"]).lstrip("0")[-4:],
     ),
-}
-
-faults["destination.last4"] |= {
     "account_number_last4 is that of the IBAN, where there is one.": seam(
         "account_number_last4",
         lambda self, ctx, record: self.usual() and str(record.get("iban") or record["account_number"])[-4:],
     ),
-}
-
-faults["destination.last4"] |= {
     "clabe_last4 is not the last four digits of the CLABE.": seam(
         "clabe_last4",
         lambda self, ctx, record: self.usual() and str(record["account_number"])[self.value],
         each={"the first": slice(0, 4), "without the control digit": slice(-5, -1)},
     ),
-}
-
-faults["destination.last4"] |= {
     "account_number_last4 of a CLABE is not its last four digits.": seam(
         "account_number_last4",
         lambda self, ctx, record: (
@@ -123,28 +112,25 @@ faults["destination.masked-enough"] |= {
 }
 
 
-@fault("destination.default")
-class ClearsAllDefaults(Faulty):
+@fault("destination.default", seam="clear_default")
+def _(self: Any, ctx: Context) -> None:
     """A new default takes its place from the defaults of all beneficiaries of the account."""
-
-    def clear_default(self, ctx: Context) -> None:
-        assert ctx.account is not None
-        for beneficiary in ctx.store.select("beneficiary", ctx.account["id"]):
-            for other in ctx.store.select("payout_destination", beneficiary["id"]):
-                ctx.store.update({**other, "is_default": False})
+    assert ctx.account is not None
+    for beneficiary in ctx.store.select("beneficiary", ctx.account["id"]):
+        for other in ctx.store.select("payout_destination", beneficiary["id"]):
+            ctx.store.update({**other, "is_default": False})
 
 
-@fault("destination.default")
-class ClearsForAny(Faulty):
+@fault("destination.default", seam="create_destination")
+def _(self: Any, ctx: Context) -> None:
     """Any new destination takes the default from the others."""
-
-    def create_destination(self, ctx: Context) -> None:
-        self.clear_default(ctx)
-        super().create_destination(ctx)
+    self.clear_default(ctx)
+    self.usual()
 
 
 @fault(
     "destination.default",
+    seam="create_destination",
     each={
         "left out": lambda body: "is_default" not in body,
         "null": lambda body: body.get("is_default", 0) is None,
@@ -152,13 +138,11 @@ class ClearsForAny(Faulty):
         "left out, with an IBAN": lambda body: "iban" in body and "is_default" not in body,
     },
 )
-class ClearsForOthers(Faulty):
+def _(self: Any, ctx: Context) -> None:
     """A new destination takes the default from the others where is_default says nothing."""
-
-    def create_destination(self, ctx: Context) -> None:
-        if self.value(ctx.body):
-            self.clear_default(ctx)
-        super().create_destination(ctx)
+    if self.value(ctx.body):
+        self.clear_default(ctx)
+    self.usual()
 
 
 faults["destination.masked"] |= {
@@ -180,10 +164,6 @@ faults["destination.masked"] |= {
         "iban_masked",
         lambda self, ctx, record: record["iban"] if " " in str(record.get("iban")) else self.usual(),
     ),
-}
-
-
-faults["destination.masked"] |= {
     "The IBAN of a destination without a label is not masked.": seam(
         "iban_masked",
         lambda self, ctx, record: self.usual() if record.get("label") else record.get("iban"),

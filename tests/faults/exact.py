@@ -7,36 +7,33 @@ import unicodedata
 from collections.abc import Callable
 from decimal import Context as DecimalContext
 from decimal import Decimal
+from typing import Any
 
 from conformance.contract.fields import Field
 from conformance.reference.context import Context
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import fault, faults, seam
 from .creation import keeping
 from .kinds import MONEY
 
 
-@fault("create.amount-exact", each=(32, 63, 64))
-class WrapsWhole(Faulty):
+@fault("create.amount-exact", seam="check_field", each=(32, 63, 64))
+def _(self: Any, ctx: Context, field: Field) -> None:
     """Major units, read as an integer, wrap beyond so many bits; minor units do not."""
-
-    def check_field(self, ctx: Context, field: Field) -> None:
-        super().check_field(ctx, field)
-        if field.name == "amount":
-            units, point, minor = ctx.values["amount"].partition(".")
-            ctx.values["amount"] = f"{int(units) % 2**self.value}{point}{minor}"
+    self.usual()
+    if field.name == "amount":
+        units, point, minor = ctx.values["amount"].partition(".")
+        ctx.values["amount"] = f"{int(units) % 2**self.value}{point}{minor}"
 
 
-@fault("create.amount-exact", each=(32, 64))
-class Wraps(Faulty):
+@fault("create.amount-exact", seam="check_field", each=(32, 64))
+def _(self: Any, ctx: Context, field: Field) -> None:
     """Minor units wrap beyond an integer of so many bits."""
-
-    def check_field(self, ctx: Context, field: Field) -> None:
-        super().check_field(ctx, field)
-        if field.name == "amount":
-            cents = Decimal(ctx.values["amount"]) * 100
-            if cents == int(cents) and cents >= 2**self.value:
-                ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
+    self.usual()
+    if field.name == "amount":
+        cents = Decimal(ctx.values["amount"]) * 100
+        if cents == int(cents) and cents >= 2**self.value:
+            ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
 
 
 #: Kind -> change of an amount.
@@ -54,28 +51,6 @@ AMOUNTS: dict[str, Callable[[str], str]] = {
     "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
 }
 
-faults["create.amount-exact"] |= {
-    "The amount is not the one that was sent.": seam(
-        "amount_text",
-        lambda self, ctx, record: self.value(record["amount"]),
-        each=AMOUNTS,
-    ),
-}
-
-faults["create.amount-exact"] |= {
-    "Amounts are rounded to coins, of which not every currency has a hundred.": seam(
-        "kept_fields",
-        lambda self, ctx: {
-            **self.usual(),
-            **(
-                {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")}
-                if ctx.values["currency"] == self.value[0]
-                else {}
-            ),
-        },
-        each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
-    ),
-}
 
 #: Kind -> change of a stored text.
 LOSSES: dict[str, Callable[[str], str]] = {
@@ -111,20 +86,19 @@ faults["create.text-exact"] |= {
 
 @fault(
     "create.text-exact",
+    seam="create",
     operations=("createBeneficiary", "createPayoutDestination", "createVirtualAccount", "createWallet"),
     each={
         "three bytes at most": LOSSES["three bytes at most"],
         "cut off": lambda text: re.split("[\U00010000-\U0010ffff]", text)[0],
     },
 )
-class StoredOtherwise(Faulty):
+def _(self: Any, ctx: Context) -> None:
     """A create answers with the text that was sent, and what is stored has lost characters."""
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        record = ctx.record or {}
-        kept = {name: self.value(value) for name, value in record.items() if isinstance(value, str)}
-        ctx.store.update({**record, **kept})
+    self.usual()
+    record = ctx.record or {}
+    kept = {name: self.value(value) for name, value in record.items() if isinstance(value, str)}
+    ctx.store.update({**record, **kept})
 
 
 def _tenths(text: str) -> str:
@@ -133,6 +107,23 @@ def _tenths(text: str) -> str:
 
 
 faults["create.amount-exact"] |= {
+    "The amount is not the one that was sent.": seam(
+        "amount_text",
+        lambda self, ctx, record: self.value(record["amount"]),
+        each=AMOUNTS,
+    ),
+    "Amounts are rounded to coins, of which not every currency has a hundred.": seam(
+        "kept_fields",
+        lambda self, ctx: {
+            **self.usual(),
+            **(
+                {"amount": format(Decimal(ctx.values["amount"]).quantize(Decimal(self.value[1])), "f")}
+                if ctx.values["currency"] == self.value[0]
+                else {}
+            ),
+        },
+        each={"JPY": ("JPY", "1"), "KWD": ("KWD", "0.01")},
+    ),
     "The amount is cut to tenths in one kind of request.": seam(
         "kept_fields",
         lambda self, ctx: (
@@ -141,6 +132,7 @@ faults["create.amount-exact"] |= {
         each=MONEY.__getitem__,
     ),
 }
+
 
 faults["beneficiary.update-text-exact"] |= {
     "A PATCH keeps an address in its normal form.": seam(
@@ -153,9 +145,6 @@ faults["beneficiary.update-text-exact"] |= {
             "telephone number of digits": ("phone", lambda text: "+" + "".join(filter(str.isdigit, text))),
         },
     ),
-}
-
-faults["beneficiary.update-text-exact"] |= {
     "A PATCH stores texts with other characters.": seam(
         "kept_value",
         lambda self, ctx, field, value: self.value(self.usual()) if isinstance(value, str) else self.usual(),

@@ -44,18 +44,6 @@ def accepting(kinds: tuple[str, ...], **patterns: str) -> Row:
     return of(Codes, each=each)
 
 
-faults["fields.country-code"] |= {
-    "A country code that is not two letters is accepted.": accepting(
-        ("country",),
-        anything=r".+",
-        three_letters=r"[A-Z]{3}",
-        one_letter=r"[A-Z]",
-        two_characters=r"[A-Z0-9]{2}",
-        two_digits=r"[0-9]{2}",
-    ),
-}
-
-
 class InCapitals(Faulty):
     """Codes of one kind are compared in capitals, which makes two letters of a ligature."""
 
@@ -70,16 +58,22 @@ for each_code in ("country", "currency"):
         ),
     }
 
+
 faults["fields.country-code"] |= {
+    "A country code that is not two letters is accepted.": accepting(
+        ("country",),
+        anything=r".+",
+        three_letters=r"[A-Z]{3}",
+        one_letter=r"[A-Z]",
+        two_characters=r"[A-Z0-9]{2}",
+        two_digits=r"[0-9]{2}",
+    ),
     "A country code is not looked at in one kind of body.": seam(
         "check_country",
         unless_in_kind,
         operations=ALL,
         each=each_field_like(lambda field: field.kind == "country"),
     ),
-}
-
-faults["fields.country-code"] |= {
     "The country is not looked at in some destinations.": seam(
         "check_country",
         unless_apart,
@@ -99,13 +93,11 @@ faults["fields.currency-code"] |= {
     ),
 }
 
+
 faults["fields.unassigned-code"] |= {
     "A code of the right form that is not assigned is accepted.": accepting(
         ("country", "currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"
     ),
-}
-
-faults["fields.unassigned-code"] |= {
     "Whether a country code is assigned is not looked at in one kind of body.": seam(
         "check_assigned",
         unless_in_kind,

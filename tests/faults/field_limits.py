@@ -16,16 +16,14 @@ from .fields import SYNTACTIC, fillable, limited
 from .kinds import ALL, CHECKED_APART, MONEY, each_apart, each_field_like, unless_apart, unless_in_kind
 
 
-@fault("fields.max-length", each=limited)
-class CutsOff(Faulty):
+@fault("fields.max-length", seam="parse_body", each=limited)
+def _(self: Any, ctx: Context) -> Any:
     """A value that is too long is cut off."""
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body = super().parse_body(ctx)
-        maximum = next(field.max_length for field in FIELDS[ctx.operation] if field.name == self.value)
-        if isinstance(body.get(self.value), str):
-            body[self.value] = body[self.value][:maximum]
-        return body
+    body = self.usual()
+    maximum = next(field.max_length for field in FIELDS[ctx.operation] if field.name == self.value)
+    if isinstance(body.get(self.value), str):
+        body[self.value] = body[self.value][:maximum]
+    return body
 
 
 class Lengths(Faulty):
@@ -43,6 +41,7 @@ class Lengths(Faulty):
 
 fitting = hook(Lengths, "fits")
 
+
 faults["fields.max-length"] |= {
     "A field has no maximum length.": fitting(lambda *_: True, each=limited),
     "A value one character longer than the maximum is accepted.": fitting(
@@ -55,18 +54,12 @@ faults["fields.max-length"] |= {
         lambda self, field, value, maximum: sum(character.isascii() for character in value) <= maximum,
         each=lambda operation: [name for name in limited(operation) if name not in SYNTACTIC],
     ),
-}
-
-faults["fields.max-length"] |= {
     "The length of a field is not looked at in one kind of body.": seam(
         "check_length",
         unless_in_kind,
         operations=ALL,
         each=each_field_like(lambda field: field.max_length is not None),
     ),
-}
-
-faults["fields.max-length"] |= {
     "The length of a field is not looked at for one currency or type.": seam(
         "check_length",
         unless_apart,
@@ -86,12 +79,6 @@ faults["fields.amount"] |= {
         "check_amount",
         lambda self, ctx, field, value: None if re.fullmatch(r"0+\.000+", value) else self.usual(),
         operations=("createPayout",),
-    ),
-}
-
-faults["fields.max-length-accepted"] |= {
-    "A value of exactly the maximum length is refused.": fitting(
-        lambda self, field, value, maximum: len(value) < maximum, each=fillable
     ),
 }
 
@@ -124,6 +111,9 @@ def _limited(operation: str) -> list[str]:
 
 
 faults["fields.max-length-accepted"] |= {
+    "A value of exactly the maximum length is refused.": fitting(
+        lambda self, field, value, maximum: len(value) < maximum, each=fillable
+    ),
     "A telephone number is cut.": seam(
         "kept_value",
         lambda self, ctx, field, value: (
@@ -137,20 +127,19 @@ faults["fields.max-length-accepted"] |= {
 
 @fault(
     "fields.max-length-accepted",
+    seam="kept_fields",
     operations=[
         name for name in RULES["fields.max-length-accepted"].operations if name != "updateBeneficiary"
     ],
     each=_limited,
 )
-class KeepsOneLess(Faulty):
+def _(self: Any, ctx: Context) -> Any:
     """A value of the maximum length comes back without its last character."""
-
-    def kept_fields(self, ctx: Context) -> dict[str, Any]:
-        most = {field.name: field.max_length for field in self.fields(ctx)}
-        return {
-            name: value[:-1] if name == self.value and len(value) == most[name] else value
-            for name, value in super().kept_fields(ctx).items()
-        }
+    most = {field.name: field.max_length for field in self.fields(ctx)}
+    return {
+        name: value[:-1] if name == self.value and len(value) == most[name] else value
+        for name, value in self.usual().items()
+    }
 
 
 #: Refused in payins only by an implied rule: fields.payin-amount-positive.
@@ -192,20 +181,19 @@ AMOUNTS: dict[str, Callable[[Any], bool]] = {
 
 @fault(
     "fields.amount",
+    seam="parse_body",
     each=lambda operation: {
         kind: taken
         for kind, taken in AMOUNTS.items()
         if operation != "createPayin" or kind not in _NOT_POSITIVE
     },
 )
-class TakesAmount(Faulty):
+def _(self: Any, ctx: Context) -> Any:
     """An amount that is no positive decimal in a string is accepted."""
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body = super().parse_body(ctx)
-        if "amount" in body and self.value(body["amount"]):
-            body["amount"] = "1.00"
-        return body
+    body = self.usual()
+    if "amount" in body and self.value(body["amount"]):
+        body["amount"] = "1.00"
+    return body
 
 
 faults["fields.payin-amount-positive"] |= {

@@ -71,9 +71,6 @@ faults["fields.enum"] |= {
         ),
         each=of_kind("enum"),
     ),
-}
-
-faults["fields.enum"] |= {
     "A listed value may have hyphens for underscores.": seam(
         "check_enum",
         lambda self, ctx, field, value: None if value.replace("-", "_") in field.choices else self.usual(),
@@ -97,6 +94,7 @@ faults["fields.company-name"] |= {
     ),
 }
 
+
 faults["fields.required"] |= {
     "A missing required field is filled in.": mending(
         lambda self, ctx, body, name: name not in body, each=required
@@ -111,9 +109,6 @@ faults["fields.required"] |= {
             and (operation, name) != ("createWallet", "currency")
         ],
     ),
-}
-
-faults["fields.required"] |= {
     "A required field is filled in where it is missing in one kind of body.": mending(
         lambda self, ctx, body, name: is_in_kind(self, ctx, body, name) and name not in body,
         operations=CREATES,
@@ -124,14 +119,13 @@ faults["fields.required"] |= {
 
 @fault(
     "fields.required",
+    seam="check_present",
     operations=("createAccount", "createBeneficiary", "createVirtualAccount", "createPayin"),
 )
-class EmptyObjectIsAnExample(Faulty):
+def _(self: Any, ctx: Context, field: Any) -> None:
     """An empty object is taken for a create with made-up values."""
-
-    def check_present(self, ctx: Context, field: Any) -> None:
-        if ctx.body:
-            super().check_present(ctx, field)
+    if ctx.body:
+        self.usual()
 
 
 @fault("fields.required")
@@ -149,9 +143,6 @@ faults["fields.required-null"] |= {
     "A required field that is null is filled in.": mending(
         lambda self, ctx, body, name: name in body and body[name] is None, each=required
     ),
-}
-
-faults["fields.required-null"] |= {
     "A required field is filled in where it is null in one kind of body.": mending(
         lambda self, ctx, body, name: (
             is_in_kind(self, ctx, body, name) and name in body and body[name] is None
@@ -184,17 +175,11 @@ faults["fields.type"] |= {
         lambda self, ctx, body, name: name in body and is_of_type(body[name], self.value[1]),
         each=types(_typed, tuple(TYPES)),
     ),
-}
-
-faults["fields.type"] |= {
     "A required field of another type is filled in, in one kind of body.": mending(
         lambda self, ctx, body, name: is_in_kind(self, ctx, body, name) and other_type(body, name),
         operations=ALL,
         each=each_field(lambda operation: [name for name in required(operation) if name != "address"]),
     ),
-}
-
-faults["fields.type"] |= {
     "The type of a required field is not looked at for one currency or type.": seam(
         "check_type",
         unless_apart,
@@ -204,14 +189,12 @@ faults["fields.type"] |= {
     ),
 }
 
+
 faults["fields.address"] |= {
     "An address that is no object is accepted.": mending(
         lambda self, ctx, body, name: name in body and is_of_type(body[name], self.value[1]),
         each=types(lambda operation: ["address"], ("string", "number", "boolean", "array")),
     ),
-}
-
-faults["fields.address"] |= {
     "An address need not be an object in one kind of body.": seam(
         "check_type", unless_in_kind, operations=PEOPLE, each=each_field(lambda _: ["address"])
     ),

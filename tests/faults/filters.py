@@ -91,29 +91,25 @@ faults["list.status-filter"] |= {
 }
 
 
-@fault("list.status-filter", operations=("listPayoutDestinations",))
-class FiltersByBeneficiary(Faulty):
+@fault("list.status-filter", seam="conditions", operations=("listPayoutDestinations",))
+def _(self: Any, ctx: Context, query: Query) -> Any:
     """The status filter goes by the status of the beneficiary."""
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        status = (ctx.beneficiary or {})["status"]
-        fits = status in self.statuses(ctx, query) or not self.statuses(ctx, query)
-        others = [condition for condition in super().conditions(ctx, query) if condition.column != "status"]
-        return others if fits else [Condition("status", "=", "no such status")]
+    status = (ctx.beneficiary or {})["status"]
+    fits = status in self.statuses(ctx, query) or not self.statuses(ctx, query)
+    others = [condition for condition in self.usual() if condition.column != "status"]
+    return others if fits else [Condition("status", "=", "no such status")]
 
 
-@fault("list.status-filter", each=("none", "others"))
-class OtherStatuses(Faulty):
+@fault("list.status-filter", seam="status_among", each=("none", "others"))
+def _(self: Any, ctx: Context, name: str, statuses: Any) -> Any:
     """The status filter keeps nothing, or the other elements."""
-
-    def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
-        if self.value == "none":
-            return Condition("status", "=", "no such status")
-        return Condition(
-            "status",
-            "IN",
-            [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses],
-        )
+    if self.value == "none":
+        return Condition("status", "=", "no such status")
+    return Condition(
+        "status",
+        "IN",
+        [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses],
+    )
 
 
 @fault(
@@ -135,15 +131,13 @@ class OtherCurrency(Conditions):
         return self.value(condition)  # type: ignore[no-any-return]
 
 
-@fault("list.currency-filter")
-class UnmatchedCurrencyShowsAll(Faulty):
+@fault("list.currency-filter", seam="currency_condition")
+def _(self: Any, ctx: Context, query: Query) -> Any:
     """A currency that no element has is ignored."""
-
-    def currency_condition(self, ctx: Context, query: Query) -> Condition | None:
-        condition = super().currency_condition(ctx, query)
-        if condition and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [condition]):
-            return None
-        return condition
+    condition = self.usual()
+    if condition and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [condition]):
+        return None
+    return condition
 
 
 def _matching(ctx: Context, pattern: str) -> Condition:
@@ -177,45 +171,37 @@ def _pairs(operation: str) -> dict[str, tuple[str, str]]:
     return {f"{name} beside {two}": (name, two) for name in names for two in names if name != two}
 
 
-@fault("list.filters-combine", each=_pairs)
-class IgnoresBeside(Faulty):
+@fault("list.filters-combine", seam="conditions", each=_pairs)
+def _(self: Any, ctx: Context, query: Query) -> Any:
     """A filter is ignored beside another."""
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        ignored, beside = self.value
-        if ignored in query and beside in query:
-            query = {name: values for name, values in query.items() if name != ignored}
-        return super().conditions(ctx, query)
+    ignored, beside = self.value
+    if ignored in query and beside in query:
+        query = {name: values for name, values in query.items() if name != ignored}
+    return self.usual(ctx, query)
 
 
-@fault("list.filters-combine", each=_OTHERS.__getitem__)
-class IgnoresStatusBeside(Faulty):
+@fault("list.filters-combine", seam="conditions", each=_OTHERS.__getitem__)
+def _(self: Any, ctx: Context, query: Query) -> Any:
     """This status is ignored beside another filter."""
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        conditions = super().conditions(ctx, query)
-        ignored = [each for each in conditions if each.column == "status" and each.value == [self.value]]
-        return [each for each in conditions if each not in ignored] if len(conditions) > 1 else conditions
+    conditions = self.usual()
+    ignored = [each for each in conditions if each.column == "status" and each.value == [self.value]]
+    return [each for each in conditions if each not in ignored] if len(conditions) > 1 else conditions
 
 
-@fault("list.filters-combine", each=("first", "last"))
-class OneFilterOnly(Faulty):
+@fault("list.filters-combine", seam="conditions", each=("first", "last"))
+def _(self: Any, ctx: Context, query: Query) -> Any:
     """Of several filters only one counts."""
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        conditions = super().conditions(ctx, query)
-        return conditions[:1] if self.value == "first" else conditions[-1:]
+    conditions = self.usual()
+    return conditions[:1] if self.value == "first" else conditions[-1:]
 
 
-@fault("list.filters-combine")
-class FiltersThePage(Fetches):
+@fault("list.filters-combine", seam="fetched", base=Fetches)
+def _(self: Any, ctx: Context, listing: Listing) -> Any:
     """The filters are applied to the page instead of to the list."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        kept = {record["id"] for record in self.all(ctx, listing)}
-        everything = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
-        offset = (listing.page - 1) * listing.size
-        return [record for record in everything[offset : offset + listing.size] if record["id"] in kept]
+    kept = {record["id"] for record in self.all(ctx, listing)}
+    everything = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
+    offset = (listing.page - 1) * listing.size
+    return [record for record in everything[offset : offset + listing.size] if record["id"] in kept]
 
 
 @fault("list.filters-combine")
@@ -238,41 +224,6 @@ def _total_without(self: Any, ctx: Context) -> int:
     """Returns the number of elements that pass all filters but the fault's."""
     conditions = self.conditions(ctx, _without(self.query(ctx), self.value))
     return int(ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), conditions))
-
-
-faults["list.filters-combine"] |= {
-    "total does not heed a filter.": seam(
-        "count",
-        lambda self, ctx, *_: _total_without(self, ctx),
-        each=_filters,
-    ),
-    "Where nothing matches, total does not heed a filter.": seam(
-        "count",
-        lambda self, ctx, *_: self.usual() or _total_without(self, ctx),
-        each=_filters,
-    ),
-    "From the second page on total does not heed the status.": seam(
-        "count",
-        lambda self, ctx, listing: (
-            self.usual()
-            if listing.page == 1
-            else ctx.store.count(
-                KINDS[ctx.operation],
-                self.list_parent(ctx),
-                [condition for condition in listing.conditions if condition.column != "status"],
-            )
-        ),
-    ),
-    "total does not heed the filters.": seam(
-        "count", lambda self, ctx, *_: ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
-    ),
-    "pages does not heed the filters.": seam(
-        "pages",
-        lambda self, ctx, listing: (
-            -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
-        ),
-    ),
-}
 
 
 @fault("list.filters-combine", each=("page", "size"))
@@ -307,7 +258,53 @@ def _ignored_where(test: Callable[[Query, str], bool]) -> Row:
     )
 
 
+def _crossed(conditions: Iterable[Condition]) -> dict[str, Any]:
+    """Returns the two dates of a query by operator, if the later one comes first."""
+    dates = {condition.operator: condition.value for condition in conditions if condition.column == "created"}
+    return dates if len(dates) == 2 and dates[">="] > dates["<"] else {}
+
+
+def _period(self: Any, ctx: Context, query: Any) -> list[Condition]:
+    conditions = self.usual()
+    dates = _crossed(conditions)
+    if not dates:
+        return list(conditions)
+    others = [condition for condition in conditions if condition.column != "created"]
+    return [*others, *self.value(dates)]
+
+
 faults["list.filters-combine"] |= {
+    "total does not heed a filter.": seam(
+        "count",
+        lambda self, ctx, *_: _total_without(self, ctx),
+        each=_filters,
+    ),
+    "Where nothing matches, total does not heed a filter.": seam(
+        "count",
+        lambda self, ctx, *_: self.usual() or _total_without(self, ctx),
+        each=_filters,
+    ),
+    "From the second page on total does not heed the status.": seam(
+        "count",
+        lambda self, ctx, listing: (
+            self.usual()
+            if listing.page == 1
+            else ctx.store.count(
+                KINDS[ctx.operation],
+                self.list_parent(ctx),
+                [condition for condition in listing.conditions if condition.column != "status"],
+            )
+        ),
+    ),
+    "total does not heed the filters.": seam(
+        "count", lambda self, ctx, *_: ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
+    ),
+    "pages does not heed the filters.": seam(
+        "pages",
+        lambda self, ctx, listing: (
+            -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
+        ),
+    ),
     "From the second page on a filter is ignored.": _ignored_where(
         lambda query, name: query.get("page", ["1"]) != ["1"]
     ),
@@ -326,9 +323,6 @@ faults["list.filters-combine"] |= {
             else self.usual()
         ),
     ),
-}
-
-faults["list.filters-combine"] |= {
     "Filters are heeded where page or size is named only.": seam(
         "conditions",
         lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else [],
@@ -345,25 +339,6 @@ faults["list.filters-combine"] |= {
         ),
         each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
     ),
-}
-
-
-def _crossed(conditions: Iterable[Condition]) -> dict[str, Any]:
-    """Returns the two dates of a query by operator, if the later one comes first."""
-    dates = {condition.operator: condition.value for condition in conditions if condition.column == "created"}
-    return dates if len(dates) == 2 and dates[">="] > dates["<"] else {}
-
-
-def _period(self: Any, ctx: Context, query: Any) -> list[Condition]:
-    conditions = self.usual()
-    dates = _crossed(conditions)
-    if not dates:
-        return list(conditions)
-    others = [condition for condition in conditions if condition.column != "created"]
-    return [*others, *self.value(dates)]
-
-
-faults["list.filters-combine"] |= {
     "A period that ends before it begins is read as another one.": seam(
         "conditions",
         _period,

@@ -149,16 +149,16 @@ def _forms(operation: str) -> dict[str, tuple[str, str]]:
 
 @fault(
     "format.fields",
+    seam="changed",
+    base=Document,
     operations=[operation for operation in OPERATION_SETS["resource"] if _forms(operation)],
     each=_forms,
 )
-class OfOtherForm(Document):
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """A country or currency code or the last four digits of a number are of another form."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        name, form = self.value
-        is_crypto = name == "currency" and document.get("type", "bank_account") != "bank_account"
-        return document if is_crypto else {**document, name: form}
+    name, form = self.value
+    is_crypto = name == "currency" and document.get("type", "bank_account") != "bank_account"
+    return document if is_crypto else {**document, name: form}
 
 
 def _coded(operation: str) -> list[str]:
@@ -228,6 +228,8 @@ faults["format.fields"] |= {
 
 @fault(
     "format.fields",
+    seam="changed",
+    base=Balances,
     operations=("getAccountBalances",),
     each=[
         f"{name} {how}"
@@ -236,39 +238,37 @@ faults["format.fields"] |= {
         if how == "missing" or name in ("currency", "currency_type")
     ],
 )
-class BalanceLacks(Balances):
+def _(self: Any, ctx: Context, element: dict[str, Any]) -> Any:
     """A member of a balance is missing or null."""
-
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        name, how = self.value.split()
-        return (
-            {**element, name: None}
-            if how == "null"
-            else {key: value for key, value in element.items() if key != name}
-        )
+    name, how = self.value.split()
+    return (
+        {**element, name: None}
+        if how == "null"
+        else {key: value for key, value in element.items() if key != name}
+    )
 
 
 @fault(
     "format.object",
+    seam="changed",
+    base=Document,
     each=lambda operation: (
         [] if operation == "listAccounts" else ["other", "capital", "plural", "null", "number"]
     ),
 )
-class OtherObject(Document):
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """object is not the constant of the type."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        name = document["object"]
-        return {
-            **document,
-            "object": {
-                "other": "resource",
-                "capital": name.capitalize(),
-                "plural": f"{name}s",
-                "null": None,
-                "number": 1,
-            }[self.value],
-        }
+    name = document["object"]
+    return {
+        **document,
+        "object": {
+            "other": "resource",
+            "capital": name.capitalize(),
+            "plural": f"{name}s",
+            "null": None,
+            "number": 1,
+        }[self.value],
+    }
 
 
 faults["format.object"] |= {
@@ -330,16 +330,19 @@ faults["format.account-id"] |= {
 }
 
 
-@fault("format.id-unique", each=("always one", "by second request", "by third request"))
-class SameIds(Document):
+@fault(
+    "format.id-unique",
+    seam="changed",
+    base=Document,
+    each=("always one", "by second request", "by third request"),
+)
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """Two resources have one id."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        known = self.__dict__.setdefault("ids", [])
-        known.append(document["id"])
-        at = {
-            "always one": 0,
-            "by second request": (len(known) - 1) // 2 * 2,
-            "by third request": (len(known) - 1) // 3 * 3,
-        }[self.value]
-        return {**document, "id": known[at]}
+    known = self.state.setdefault("ids", [])
+    known.append(document["id"])
+    at = {
+        "always one": 0,
+        "by second request": (len(known) - 1) // 2 * 2,
+        "by third request": (len(known) - 1) // 3 * 3,
+    }[self.value]
+    return {**document, "id": known[at]}

@@ -10,7 +10,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import fault, faults, refusal, refuse, seam
 from .crashes import POSTS, Finishes, answer, succeeded
 from .harness import NO_ANSWER
 
@@ -70,6 +70,8 @@ WHICH: dict[str, Callable[[Context, Response], bool]] = {
 
 @fault(
     "http.content-type",
+    seam="finished",
+    base=Finishes,
     each=[
         f"{which}: {declared}"
         for which in WHICH
@@ -85,14 +87,12 @@ WHICH: dict[str, Callable[[Context, Response], bool]] = {
         )
     ],
 )
-class DeclaredOtherwise(Finishes):
+def _(self: Any, ctx: Context, response: Response) -> Any:
     """Some answers are not declared as application/json."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        which, _, declared = self.value.partition(": ")
-        if not WHICH[which](ctx, response):
-            return response
-        return response.with_header(b"content-type", declared.encode() or None)
+    which, _, declared = self.value.partition(": ")
+    if not WHICH[which](ctx, response):
+        return response
+    return response.with_header(b"content-type", declared.encode() or None)
 
 
 faults["http.content-type"] |= {
@@ -172,34 +172,28 @@ def _families(operation: str) -> dict[str, tuple[str, str]]:
     return kinds
 
 
-@fault("error.shape", each=_families)
-class OtherErrors(Faulty):
+@fault("error.shape", seam="error_document", each=_families)
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """Some errors have another body."""
-
-    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        document = super().error_document(ctx, refusal)
-        family, shape = self.value
-        return SHAPES[shape](document["error"]) if refusal.kind in FAMILIES[family] else document
+    document = self.usual()
+    family, shape = self.value
+    return SHAPES[shape](document["error"]) if refusal.kind in FAMILIES[family] else document
 
 
-@fault("error.shape", each=("authentication", "unknown"))
-class ErrorsWithoutBody(Faulty):
+@fault("error.shape", seam="render_refusal", each=("authentication", "unknown"))
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """Some errors have no JSON body."""
-
-    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
-        response = super().render_refusal(ctx, refusal)
-        if refusal.kind in FAMILIES[self.value]:
-            response.body = b"Not found" if self.value == "unknown" else b""
-        return response
+    response = self.usual()
+    if refusal.kind in FAMILIES[self.value]:
+        response.body = b"Not found" if self.value == "unknown" else b""
+    return response
 
 
-@fault("http.lost-requests", each=(8, 15))
-class LosesSome(Finishes):
+@fault("http.lost-requests", seam="finished", base=Finishes, each=(8, 15))
+def _(self: Any, ctx: Context, response: Response) -> Any:
     """One of so many requests is not answered; sent once more, it is."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        answered = self.__dict__["answered"] = self.__dict__.get("answered", 0) + 1
-        return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
+    answered = self.state["answered"] = self.state.get("answered", 0) + 1
+    return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
 
 
 faults["http.charset-parameter"] |= {

@@ -49,19 +49,18 @@ faults["idempotency.key-invalid"] |= {
 }
 
 
-@fault("idempotency.key-invalid")
-class IgnoresOtherKeys(Faulty):
+@fault("idempotency.key-invalid", seam="parse_key")
+def _(self: Any, ctx: Context, text: str) -> Any:
     """A key that is no UUID is ignored: the request is performed as without a key."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        try:
-            return super().parse_key(ctx, text)
-        except Refusal:
-            return None
+    try:
+        return self.usual()
+    except Refusal:
+        return None
 
 
 @fault(
     "idempotency.key-invalid",
+    seam="parse_key",
     each={
         "type": ("idempotency_error", "invalid_idempotency_key"),
         "code": ("validation_error", "invalid_key"),
@@ -69,14 +68,12 @@ class IgnoresOtherKeys(Faulty):
         "neither": ("validation_error", "invalid_field"),
     },
 )
-class KeyAnsweredOtherwise(Faulty):
+def _(self: Any, ctx: Context, text: str) -> Any:
     """A key that is no UUID is refused with another type or code."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        try:
-            return super().parse_key(ctx, text)
-        except Refusal:
-            raise refusal(400, *self.value) from None
+    try:
+        return self.usual()
+    except Refusal:
+        raise refusal(400, *self.value) from None
 
 
 #: Kind -> pattern of UUIDs that are refused.
@@ -89,6 +86,7 @@ REFUSED = {
     "variant b": r".{19}b.+",
     "hyphens": r".*-.*",
 }
+
 
 faults["idempotency.key-accepted"] |= {
     "A lower-case UUID of version 4 is refused, or one of some form.": seam(
@@ -118,9 +116,6 @@ faults["idempotency.key-accepted"] |= {
     "A request with a valid key is refused as a conflict.": seam(
         "stored_answer", lambda *_: refuse(Refusal("idempotency_key_conflict"))
     ),
-}
-
-faults["idempotency.key-accepted"] |= {
     "A key that resembles a used one is a conflict.": seam(
         "stored_answer",
         lambda self, ctx: (
@@ -185,18 +180,8 @@ class SharesKeys(Faulty):
     def used_elsewhere(self, ctx: Context) -> bool:
         """Returns True if another organization used the key first."""
         assert ctx.organization is not None
-        users = self.__dict__.setdefault("users", {})
+        users = self.state.setdefault("users", {})
         return bool(users.setdefault(ctx.key, ctx.organization.id) != ctx.organization.id)
-
-
-faults["idempotency.other-organization"] |= {
-    "A key that another organization used is refused.": seam(
-        "stored_answer",
-        lambda self, ctx: refuse(Refusal(self.value)) if self.used_elsewhere(ctx) else self.usual(),
-        each=("idempotency_key_conflict", "foreign_parent"),
-        base=SharesKeys,
-    ),
-}
 
 
 @fault("idempotency.other-organization")
@@ -205,7 +190,7 @@ class MixesInTheOther(SharesKeys):
 
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
-        ids = self.__dict__.setdefault("ids", {})
+        ids = self.state.setdefault("ids", {})
         ids.setdefault(ctx.key, response.document.get("id"))
 
     def finish(self, ctx: Context, response: Response) -> Response:
@@ -217,7 +202,7 @@ class MixesInTheOther(SharesKeys):
         ):
             return response
         document = response.document
-        return response.with_document({**document, "id": self.__dict__["ids"].get(ctx.key, document["id"])})
+        return response.with_document({**document, "id": self.state["ids"].get(ctx.key, document["id"])})
 
 
 def _shared(self: Any, ctx: Context) -> str:
@@ -253,39 +238,42 @@ class KeepsRefusals(Faulty):
         super().refused(ctx, refusal)
         if refusal.kind == "foreign_parent":
             key = (ctx.header(b"idempotency-key") or "").lower()
-            self.__dict__.setdefault("kept", {})[ctx.path, key] = refusal
+            self.state.setdefault("kept", {})[ctx.path, key] = refusal
 
     def stored_answer(self, ctx: Context) -> Answer | None:
-        kept = self.__dict__.get("kept", {}).get((ctx.path, ctx.key))
+        kept = self.state.get("kept", {}).get((ctx.path, ctx.key))
         return refuse(kept) if kept else super().stored_answer(ctx)
 
 
-@fault("idempotency.other-organization")
-class LastOwnerOnly(Faulty):
+@fault("idempotency.other-organization", seam="remember")
+def _(self: Any, ctx: Context, response: Response) -> None:
     """A key belongs to the organization that used it last: the first one's response is forgotten."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        if ctx.first_use and ctx.organization is not None:
-            ctx.store.change(
-                "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?", ctx.key, f"{ctx.organization.id}%"
-            )
-        super().remember(ctx, response)
+    if ctx.first_use and ctx.organization is not None:
+        ctx.store.change(
+            "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?", ctx.key, f"{ctx.organization.id}%"
+        )
+    self.usual()
 
 
 faults["idempotency.other-organization"] |= {
+    "A key that another organization used is refused.": seam(
+        "stored_answer",
+        lambda self, ctx: refuse(Refusal(self.value)) if self.used_elsewhere(ctx) else self.usual(),
+        each=("idempotency_key_conflict", "foreign_parent"),
+        base=SharesKeys,
+    ),
     "A key is one for all organizations and accounts.": seam("answer_scope", lambda self, ctx: ctx.operation),
 }
 
 
 @fault(
     "idempotency.key-accepted",
+    seam="replay",
     each={"documented": (b"Idempotency-Key",), "all but capitals": (b"Idempotency-Key", b"idempotency-key")},
 )
-class KeyUnderOneName(Faulty):
+def _(self: Any, ctx: Context) -> Any:
     """Idempotency-Key is found under the documented spelling of its name and under no, or one, other."""
-
-    def replay(self, ctx: Context) -> Response | None:
-        named = [name for name, _ in ctx.request.headers if name.lower() == b"idempotency-key"]
-        if named and named[0] not in self.value:
-            ctx.headers.pop(b"idempotency-key")
-        return super().replay(ctx)
+    named = [name for name, _ in ctx.request.headers if name.lower() == b"idempotency-key"]
+    if named and named[0] not in self.value:
+        ctx.headers.pop(b"idempotency-key")
+    return self.usual()

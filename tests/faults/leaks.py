@@ -53,22 +53,18 @@ def _shown(operation: str) -> list[str]:
     return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
 
 
-@fault("tenancy.no-leak", each=_shown)
-class LeaksInMessages(Leaks):
+@fault("tenancy.no-leak", seam="error_message", base=Leaks, each=_shown)
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """The message of a refusal shows something of another organization's resource."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} {ctx.notes['leaked']}" if "leaked" in ctx.notes else message
+    message = self.usual()
+    return f"{message} {ctx.notes['leaked']}" if "leaked" in ctx.notes else message
 
 
-@fault("tenancy.no-leak", each=_shown)
-class LeaksBeside(Leaks):
+@fault("tenancy.no-leak", seam="error_document", base=Leaks, each=_shown)
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """A member beside the error holds another organization's resource."""
-
-    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        document = super().error_document(ctx, refusal)
-        return {**document, "resource": ctx.notes["leaked"]} if "leaked" in ctx.notes else document
+    document = self.usual()
+    return {**document, "resource": ctx.notes["leaked"]} if "leaked" in ctx.notes else document
 
 
 @fault(

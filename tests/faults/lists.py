@@ -55,13 +55,16 @@ VALUES: dict[str, Any] = {
 }
 
 
-@fault("list.envelope", each=[f"{name} {how}" for name in MEMBERS for how in VALUES])
-class MemberOfOtherType(Envelope):
+@fault(
+    "list.envelope",
+    seam="enveloped",
+    base=Envelope,
+    each=[f"{name} {how}" for name in MEMBERS for how in VALUES],
+)
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """A number of the envelope is of another type."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        name, how = self.value.split(maxsplit=1)
-        return {**document, name: VALUES[how](document[name])}
+    name, how = self.value.split(maxsplit=1)
+    return {**document, name: VALUES[how](document[name])}
 
 
 faults["list.envelope"] |= {
@@ -126,43 +129,26 @@ def _typed(operation: str) -> list[str]:
 
 @fault(
     "list.item-fields",
+    seam="shown",
+    base=Items,
     each=lambda operation: [f"{name} {how}" for name in _typed(operation) for how in ("null", "number")],
 )
-class ItemOfOtherType(Items):
+def _(self: Any, document: dict[str, Any]) -> Any:
     """A documented member of an item is of another type."""
-
-    def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
-        name, how = self.value.split()
-        return {**document, name: None if how == "null" else 12345}
+    name, how = self.value.split()
+    return {**document, name: None if how == "null" else 12345}
 
 
-@fault("list.item-fields")
-class LastItemLacks(Faulty):
+@fault("list.item-fields", seam="items")
+def _(self: Any, ctx: Context, listing: Listing) -> Any:
     """The last item of a page lacks its name or currency."""
+    items = self.usual()
+    name = "name" if ctx.operation == "listAccounts" else "currency"
+    return [
+        *items[:-1],
+        *({key: value for key, value in item.items() if key != name} for item in items[-1:]),
+    ]
 
-    def items(self, ctx: Context, listing: Listing) -> list[Mapping[str, Any]]:
-        items = super().items(ctx, listing)
-        name = "name" if ctx.operation == "listAccounts" else "currency"
-        return [
-            *items[:-1],
-            *({key: value for key, value in item.items() if key != name} for item in items[-1:]),
-        ]
-
-
-faults["list.item-fields"] |= {
-    "A documented member of an item is missing.": item(
-        lambda self, document: {name: value for name, value in document.items() if name != self.value},
-        each=_item_members,
-    ),
-    "An optional member of an item is neither a text nor null.": item(
-        lambda self, document: {**document, self.value: 12345},
-        operations=("listPayoutDestinations",),
-        each=("label", "network"),
-    ),
-    "The items are ids.": seam(
-        "items", lambda self, ctx, listing: [record["id"] for record in listing.records]
-    ),
-}
 
 faults["list.wallet-items"] |= {
     "A wallet in a list shows this member.": seam(
@@ -196,20 +182,23 @@ class SomePages(Faulty):
 on_pages = hook(SomePages, "shown", each=_pages)
 
 faults["list.item-fields"] |= {
+    "A documented member of an item is missing.": item(
+        lambda self, document: {name: value for name, value in document.items() if name != self.value},
+        each=_item_members,
+    ),
+    "An optional member of an item is neither a text nor null.": item(
+        lambda self, document: {**document, self.value: 12345},
+        operations=("listPayoutDestinations",),
+        each=("label", "network"),
+    ),
+    "The items are ids.": seam(
+        "items", lambda self, ctx, listing: [record["id"] for record in listing.records]
+    ),
     "The elements of some pages lack their created.": on_pages(
         lambda self, item: {name: value for name, value in item.items() if name != "created"}
     ),
 }
 
-faults["list.echo"] |= {
-    "The size of a filtered page is the number of its elements.": seam(
-        "list_document",
-        lambda self, ctx: (
-            {**self.usual(), "size": len(ctx.listing.records)} if ctx.listing.conditions else self.usual()
-        ),
-        operations=("listPayoutDestinations", "listVirtualAccounts"),
-    ),
-}
 
 #: Kind -> wrong page or size in the answer.
 ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
@@ -225,25 +214,37 @@ ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
 }
 
 
-@fault("list.echo", each=[name for name in ECHOES if name != "page at most pages"])
-class EchoesOther(Envelope):
+@fault(
+    "list.echo",
+    seam="enveloped",
+    base=Envelope,
+    each=[name for name in ECHOES if name != "page at most pages"],
+)
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """page or size of the answer is not that of the request."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        name, value = ECHOES[self.value]
-        return {**document, name: value(document)}
+    name, value = ECHOES[self.value]
+    return {**document, name: value(document)}
 
 
-@fault("list.echo", each=(99, 50, 25))
-class ClampsSize(Faulty):
+@fault("list.echo", seam="in_range", each=(99, 50, 25))
+def _(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> Any:
     """A size of up to 100 is brought down to another."""
+    made = self.usual()
+    return min(made, self.value) if name == "size" else made
 
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        made = super().in_range(ctx, name, value, highest)
-        return min(made, self.value) if name == "size" else made
+
+def _past(document: dict[str, Any]) -> bool:
+    return not document["items"] and bool(document["total"])
 
 
 faults["list.echo"] |= {
+    "The size of a filtered page is the number of its elements.": seam(
+        "list_document",
+        lambda self, ctx: (
+            {**self.usual(), "size": len(ctx.listing.records)} if ctx.listing.conditions else self.usual()
+        ),
+        operations=("listPayoutDestinations", "listVirtualAccounts"),
+    ),
     "Beside a filter size is ignored where page is not named.": seam(
         "requested_size",
         lambda self, ctx, query: 10 if self.conditions(ctx, query) and "page" not in query else self.usual(),
@@ -257,14 +258,6 @@ faults["list.echo"] |= {
         "in_range",
         lambda self, ctx, name, value, highest: 50 if name == "size" and 50 < value < 100 else self.usual(),
     ),
-}
-
-
-def _past(document: dict[str, Any]) -> bool:
-    return not document["items"] and bool(document["total"])
-
-
-faults["list.echo"] |= {
     "A page past the last says another page or size.": envelope(
         lambda self, ctx, document: {**document, **self.value(document)} if _past(document) else document,
         each={
@@ -275,31 +268,6 @@ faults["list.echo"] |= {
     ),
 }
 
-faults["list.pages"] |= {
-    "Without size the pages are counted by another one.": seam(
-        "pages",
-        lambda self, ctx, listing: self.usual() if b"size=" in ctx.query else -(-listing.total // self.value),
-        operations=LONG_LISTS,
-        each=(100, 2),
-    ),
-}
-
-faults["list.pages"] |= {
-    "Beside a filter pages is that of all elements where size is not named.": seam(
-        "pages",
-        lambda self, ctx, listing: (
-            self.usual()
-            if b"size=" in ctx.query or not listing.conditions
-            else -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
-        ),
-        operations=("listPayoutDestinations", "listVirtualAccounts"),
-    ),
-    "A single element fills no page.": seam(
-        "pages",
-        lambda self, ctx, listing: 0 if listing.total == 1 else self.usual(),
-        operations=[name for name, filters in FILTERS.items() if filters],
-    ),
-}
 
 #: Kind -> wrong number of pages.
 PAGE_NUMBERS: dict[str, Callable[[Listing], int]] = {
@@ -314,22 +282,37 @@ PAGE_NUMBERS: dict[str, Callable[[Listing], int]] = {
     "current page": lambda listing: listing.page,
 }
 
+
 faults["list.pages"] |= {
+    "Without size the pages are counted by another one.": seam(
+        "pages",
+        lambda self, ctx, listing: self.usual() if b"size=" in ctx.query else -(-listing.total // self.value),
+        operations=LONG_LISTS,
+        each=(100, 2),
+    ),
+    "Beside a filter pages is that of all elements where size is not named.": seam(
+        "pages",
+        lambda self, ctx, listing: (
+            self.usual()
+            if b"size=" in ctx.query or not listing.conditions
+            else -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
+        ),
+        operations=("listPayoutDestinations", "listVirtualAccounts"),
+    ),
+    "A single element fills no page.": seam(
+        "pages",
+        lambda self, ctx, listing: 0 if listing.total == 1 else self.usual(),
+        operations=[name for name, filters in FILTERS.items() if filters],
+    ),
     "pages is not total divided by size, rounded up.": seam(
         "pages", lambda self, ctx, listing: self.value(listing), each=PAGE_NUMBERS
     ),
     "pages is a constant.": seam(
         "pages", lambda self, *_: int(self.value.split()[1]), each=("always 0", "always -1")
     ),
-}
-
-faults["list.pages"] |= {
     "From the second page on pages is another number.": seam(
         "pages", lambda self, ctx, listing: self.usual() + (listing.page > 1)
     ),
-}
-
-faults["list.pages"] |= {
     "A page past the last says nothing of the pages there are.": envelope(
         lambda self, ctx, document: {**document, **self.value} if _past(document) else document,
         each={
@@ -346,7 +329,7 @@ class CountsOnce(Faulty):
     """The total of a list is what it held when it was read first."""
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        known = self.__dict__.setdefault("known", {})
+        known = self.state.setdefault("known", {})
         counted: int = known.setdefault((ctx.path, *listing.conditions), super().count(ctx, listing))
         return counted
 

@@ -19,13 +19,11 @@ from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .tenancy import caller_is
 
 
-@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
-class NeverChecked(Faulty):
+@fault("auth.nonce-replay", seam="claim_nonce", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
+def _(self: Any, ctx: Context, nonce: str) -> Any:
     """A nonce may be used here, whatever it was used for before."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        super().claim_nonce(ctx, nonce)
-        return True
+    self.usual()
+    return True
 
 
 #: Kind -> scope within which a nonce is unique, beside the organization.
@@ -46,13 +44,11 @@ def _scopes(operation: str) -> dict[str, Any]:
     return {name: scope for name, scope in NONCE_SCOPES.items() if unlike.get(name, True)}
 
 
-@fault("auth.nonce-replay")
-class ChecksOwnOnly(Faulty):
+@fault("auth.nonce-replay", seam="claim_nonce")
+def _(self: Any, ctx: Context, nonce: str) -> Any:
     """A nonce that was used for another operation may be used here once."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        super().claim_nonce(ctx, nonce)
-        return ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
+    self.usual()
+    return ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
 
 
 @fault(
@@ -64,20 +60,18 @@ class ForgetsMethod(Faulty):
     everywhere = True
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        seen = self.__dict__.setdefault("seen", {})
+        seen = self.state.setdefault("seen", {})
         known = seen.setdefault(nonce, (ctx.operation, ctx.request.method))
         claimed = super().claim_nonce(ctx, nonce)
         return claimed or (self.here(ctx) and known[0] != ctx.operation and known[1] == self.value)
 
 
-@fault("auth.nonce-replay")
-class RemembersTheLast(Faulty):
+@fault("auth.nonce-replay", seam="claim_nonce")
+def _(self: Any, ctx: Context, nonce: str) -> Any:
     """Of the nonces used here only the last one is remembered."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        known = self.__dict__.get("last")
-        self.last = nonce
-        return nonce != known
+    known = self.state.get("last")
+    self.state["last"] = nonce
+    return nonce != known
 
 
 def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
@@ -109,14 +103,45 @@ def _forget(self: Any, ctx: Context) -> bool:
     return True
 
 
-@fault("auth.nonce-replay", operations=[name for name, each in OPERATIONS.items() if each.is_list])
-class PagesBeyond(Faulty):
+@fault(
+    "auth.nonce-replay",
+    seam="list_records",
+    operations=[name for name, each in OPERATIONS.items() if each.is_list],
+)
+def _(self: Any, ctx: Context) -> None:
     """The nonce of a request for a page past the last may be used again."""
+    self.usual()
+    if ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records:
+        _forget(self, ctx)
 
-    def list_records(self, ctx: Context) -> None:
-        super().list_records(ctx)
-        if ctx.listing is not None and ctx.listing.page > 1 and not ctx.listing.records:
+
+@fault("auth.nonce-replay", operations=("createPayout",))
+class NonceOfNoFunds(FundsDemanded, Faulty):
+    """The nonce of a payout that is refused for lack of funds may be used again."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if refusal.kind == "insufficient_funds":
             _forget(self, ctx)
+
+
+class Processes(Faulty):
+    """Two processes that answer in turn."""
+
+    def process(self, ctx: Context) -> int:
+        """Returns the process that answers a request."""
+        if "process" not in ctx.notes:
+            self.state["requests"] = self.state.get("requests", 0) + 1
+            ctx.notes["process"] = self.state["requests"] % 2
+        return int(ctx.notes["process"])
+
+
+@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
+class NoncesOfEachProcess(Processes):
+    """Each of two processes remembers the nonces of its own requests only."""
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return f"{super().nonce_scope(ctx)} {self.process(ctx)}"
 
 
 faults["auth.nonce-replay"] |= {
@@ -194,39 +219,6 @@ faults["auth.nonce-replay"] |= {
         },
         also=("auth.nonce-replay-idempotent",),
     ),
-}
-
-
-@fault("auth.nonce-replay", operations=("createPayout",))
-class NonceOfNoFunds(FundsDemanded, Faulty):
-    """The nonce of a payout that is refused for lack of funds may be used again."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        super().refused(ctx, refusal)
-        if refusal.kind == "insufficient_funds":
-            _forget(self, ctx)
-
-
-class Processes(Faulty):
-    """Two processes that answer in turn."""
-
-    def process(self, ctx: Context) -> int:
-        """Returns the process that answers a request."""
-        if "process" not in ctx.notes:
-            self.__dict__["requests"] = self.__dict__.get("requests", 0) + 1
-            ctx.notes["process"] = self.__dict__["requests"] % 2
-        return int(ctx.notes["process"])
-
-
-@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
-class NoncesOfEachProcess(Processes):
-    """Each of two processes remembers the nonces of its own requests only."""
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return f"{super().nonce_scope(ctx)} {self.process(ctx)}"
-
-
-faults["auth.nonce-replay"] |= {
     "A nonce is remembered until 300 seconds after the timestamp beside it.": seam(
         "nonce_expiry",
         lambda self, ctx, *_: (

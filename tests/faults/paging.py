@@ -16,7 +16,7 @@ from .lists import LONG_LISTS, Fetches, envelope
 
 def _named_last(self: Any, given: bool) -> int:
     """The number that the last request named that named one."""
-    held = self.behaviour.__dict__
+    held = self.state
     if given:
         held["named"] = self.usual()
     return int(held.get("named") or self.usual())
@@ -75,28 +75,14 @@ class DefaultShowsFewer(Fetches):
         return records if b"size" in ctx.query else records[:9]
 
 
-faults["list.empty"] |= {
-    "A list without matches is answered otherwise.": envelope(
-        lambda self, ctx, document: document if document["total"] else {**document, **self.value},
-        each={
-            "total 1": {"total": 1},
-            "pages 2": {"pages": 2, "total": 11},
-            "an empty item": {"items": [{}]},
-        },
-    ),
-}
-
-
-@fault("list.empty")
-class EmptyIsMissing(Faulty):
+@fault("list.empty", seam="finish")
+def _(self: Any, ctx: Context, response: Response) -> Any:
     """A list without matches is answered with 404."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        if response.status == 200 and not response.document["total"]:
-            return Response.of(
-                404, {"error": {"type": "not_found_error", "code": "empty", "message": "Nothing there."}}
-            )
-        return response
+    if response.status == 200 and not response.document["total"]:
+        return Response.of(
+            404, {"error": {"type": "not_found_error", "code": "empty", "message": "Nothing there."}}
+        )
+    return response
 
 
 @fault("list.empty")
@@ -116,6 +102,14 @@ class EmptyShowsAll(Faulty):
 
 
 faults["list.empty"] |= {
+    "A list without matches is answered otherwise.": envelope(
+        lambda self, ctx, document: document if document["total"] else {**document, **self.value},
+        each={
+            "total 1": {"total": 1},
+            "pages 2": {"pages": 2, "total": 11},
+            "an empty item": {"items": [{}]},
+        },
+    ),
     "A list without matches has null in place of its elements.": seam(
         "list_document",
         lambda self, ctx: self.usual() if ctx.listing.records else {**self.usual(), "items": None},
@@ -268,15 +262,18 @@ BEYOND: dict[str, Callable[[Listing, int], int]] = {
 HUGE = 10**9
 
 
-@fault("list.page-beyond", each=[name for name in BEYOND if name not in ("32 bits", "the last, one past")])
-class ShowsBeyond(Fetches):
+@fault(
+    "list.page-beyond",
+    seam="fetched",
+    base=Fetches,
+    each=[name for name in BEYOND if name not in ("32 bits", "the last, one past")],
+)
+def _(self: Any, ctx: Context, listing: Listing) -> Any:
     """A page past the last repeats elements."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        offset = (listing.page - 1) * listing.size
-        if offset >= listing.total > 0:
-            offset = BEYOND[self.value](listing, offset)
-        return self.fetch(ctx, listing, limit=listing.size, offset=min(offset, HUGE))
+    offset = (listing.page - 1) * listing.size
+    if offset >= listing.total > 0:
+        offset = BEYOND[self.value](listing, offset)
+    return self.fetch(ctx, listing, limit=listing.size, offset=min(offset, HUGE))
 
 
 faults["list.page-beyond"] |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unicodedata import normalize
 
 from conformance.reference.context import Context, Record
@@ -102,6 +103,7 @@ faults["tenancy.payout-destination-owner"] |= {
 
 @fault(
     "tenancy.payout-references",
+    seam="find",
     each={
         "in another letter case": lambda sent, known: sent.lower() == known.lower(),
         "with accents": lambda sent, known: unaccented(sent) == known,
@@ -109,13 +111,11 @@ faults["tenancy.payout-destination-owner"] |= {
         **RESEMBLING,
     },
 )
-class ResemblingPayees(Faulty):
+def _(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
     """A payout's beneficiary and destination are found by ids that resemble theirs."""
-
-    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
-        found = super().find(ctx, kind, identifier)
-        if found is not None or kind not in ("beneficiary", "payout_destination") or len(identifier) < 6:
-            return found
-        names = [row[0] for row in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind)]
-        same = [name for name in names if self.value(identifier, name)]
-        return super().find(ctx, kind, same[0]) if same else None
+    found = self.usual()
+    if found is not None or kind not in ("beneficiary", "payout_destination") or len(identifier) < 6:
+        return found
+    names = [row[0] for row in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind)]
+    same = [name for name in names if self.value(identifier, name)]
+    return self.usual(ctx, kind, same[0]) if same else None

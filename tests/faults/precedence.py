@@ -45,14 +45,12 @@ class LooksBefore(Faulty):
 before = hook(LooksBefore, "peek")
 
 
-@fault("auth.comes-first", each=("headers", "key", "signature", "nonce"))
-class ResolvesFirst(LooksBefore):
+@fault("auth.comes-first", seam="peek", base=LooksBefore, each=("headers", "key", "signature", "nonce"))
+def _(self: Any, ctx: Context) -> None:
     """An unknown or foreign resource of the path is refused as such before this step."""
-
-    def peek(self, ctx: Context) -> None:
-        mine, ctx.organization = ctx.organization, self.caller(ctx)
-        self.resolve(ctx)
-        ctx.organization = mine
+    mine, ctx.organization = ctx.organization, self.caller(ctx)
+    self.resolve(ctx)
+    ctx.organization = mine
 
 
 @fault("auth.comes-first", each=("headers", "signature"))
@@ -68,18 +66,16 @@ class UnknownFirst(LooksBefore):
         return record if ctx.organization is not None else super().on_foreign_parent(ctx, kind, record)
 
 
-@fault("auth.comes-first", each=("headers", "signature", "nonce"))
-class ForeignFirst(LooksBefore):
+@fault("auth.comes-first", seam="peek", base=LooksBefore, each=("headers", "signature", "nonce"))
+def _(self: Any, ctx: Context) -> None:
     """A foreign top-level resource is refused as such before this step; an unknown one is not."""
-
-    def peek(self, ctx: Context) -> None:
-        mine, ctx.organization = ctx.organization, self.caller(ctx)
-        try:
-            self.resolve(ctx)
-        except Refusal as found:
-            if found.kind == "foreign_parent":
-                raise
-        ctx.organization = mine
+    mine, ctx.organization = ctx.organization, self.caller(ctx)
+    try:
+        self.resolve(ctx)
+    except Refusal as found:
+        if found.kind == "foreign_parent":
+            raise
+    ctx.organization = mine
 
 
 @fault("auth.comes-first", operations=OPERATION_SETS["body"], each=("headers", "signature", "nonce"))

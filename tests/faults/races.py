@@ -55,11 +55,11 @@ class TwoMayPass(Faulty):
         claimed = super().claim_nonce(ctx, nonce)
         second = (
             not claimed
-            and self.__dict__.get("waiting", 0) > 2
-            and nonce not in self.__dict__.setdefault("given", set())
+            and self.state.get("waiting", 0) > 2
+            and nonce not in self.state.setdefault("given", set())
         )
         if second:
-            self.__dict__["given"].add(nonce)
+            self.state["given"].add(nonce)
         return claimed or second
 
 
@@ -70,13 +70,13 @@ class _Counted:
         self.owner, self.inner = owner, inner
 
     def __enter__(self) -> None:
-        self.owner.waiting = self.owner.__dict__.get("waiting", 0) + 1
+        self.owner.state["waiting"] = self.owner.state.get("waiting", 0) + 1
         # Long enough for another request of the race to be answered meanwhile, even on a busy machine.
         pause(3)
         self.inner.__enter__()
 
     def __exit__(self, *details: Any) -> None:
-        self.owner.waiting -= 1
+        self.owner.state["waiting"] -= 1
         self.inner.__exit__(*details)
 
 
@@ -99,23 +99,21 @@ class PerformsAll(LooksThenActs):
         return True
 
 
-@fault("idempotency.race")
-class AnswersDiffer(LooksThenActs):
+@fault("idempotency.race", seam="act", base=LooksThenActs)
+def _(self: Any, ctx: Context) -> None:
     """Simultaneous requests with one key are performed once, but each is answered otherwise."""
-
-    def act(self, ctx: Context) -> None:
-        with self.__dict__.setdefault("lock", threading.Lock()):
-            made = self.__dict__.setdefault("made", {})
-            known = made.get((self.answer_scope(ctx), ctx.key))
-            if known is None:
-                super().act(ctx)
-                made[self.answer_scope(ctx), ctx.key] = ctx.record
-            else:
-                ctx.record = {
-                    **known,
-                    "id": self.new_id(ctx, KINDS[ctx.operation]),
-                    "updated": known["updated"] + 1,
-                }
+    with self.state.setdefault("lock", threading.Lock()):
+        made = self.state.setdefault("made", {})
+        known = made.get((self.answer_scope(ctx), ctx.key))
+        if known is None:
+            self.usual()
+            made[self.answer_scope(ctx), ctx.key] = ctx.record
+        else:
+            ctx.record = {
+                **known,
+                "id": self.new_id(ctx, KINDS[ctx.operation]),
+                "updated": known["updated"] + 1,
+            }
 
 
 @fault("idempotency.race", operations=RULES["idempotency.conflict"].operations)
@@ -126,8 +124,8 @@ class PerformsEachBody(Faulty):
         return _Counted(self, super().transaction(ctx))
 
     def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        known = self.__dict__.setdefault("known", {}).get((ctx.key, self.fingerprint(ctx)))
-        if known is None and self.__dict__.get("waiting", 0) > 1:
+        known = self.state.setdefault("known", {}).get((ctx.key, self.fingerprint(ctx)))
+        if known is None and self.state.get("waiting", 0) > 1:
             ctx.notes["another"] = True
             return None
         return known or super().on_other_body(ctx, answer)
@@ -135,7 +133,7 @@ class PerformsEachBody(Faulty):
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
         if ctx.notes.get("another"):
-            self.__dict__["known"][ctx.key, self.fingerprint(ctx)] = response
+            self.state["known"][ctx.key, self.fingerprint(ctx)] = response
 
 
 def _do_and_bring(self: Any, ctx: Context, answer: Answer) -> Any:
@@ -159,7 +157,7 @@ class CountsReplays(Faulty):
 
     def times(self, ctx: Context) -> int:
         """Returns the number of replays, including this one."""
-        known = self.__dict__.setdefault("counts", {})
+        known = self.state.setdefault("counts", {})
         known[ctx.key] = known.get(ctx.key, 0) + 1
         return int(known[ctx.key])
 
@@ -181,17 +179,15 @@ faults["idempotency.race"] |= {
 }
 
 
-@fault("payout.race")
-class ReadsThenPays(NotAtomic):
+@fault("payout.race", seam="reserve_funds", base=NotAtomic)
+def _(self: Any, ctx: Context) -> None:
     """The balance is read outside of the transaction that changes it: simultaneous payouts overwrite each
     other's."""
-
-    def reserve_funds(self, ctx: Context) -> None:
-        before = ctx.store.balances(self.parent(ctx)["id"])
-        pause()
-        for balance in before:
-            ctx.store.set_balance(self.parent(ctx)["id"], balance)
-        super().reserve_funds(ctx)
+    before = ctx.store.balances(self.parent(ctx)["id"])
+    pause()
+    for balance in before:
+        ctx.store.set_balance(self.parent(ctx)["id"], balance)
+    self.usual()
 
 
 @fault("wallet.race")
@@ -217,7 +213,7 @@ class NoneIsLeft(Faulty):
         return _Counted(self, super().transaction(ctx))
 
     def create(self, ctx: Context) -> None:
-        if self.__dict__.get("waiting", 0) > 2:
+        if self.state.get("waiting", 0) > 2:
             self.on_duplicate_wallet(ctx)
         super().create(ctx)
 
@@ -227,7 +223,7 @@ class RefusedButThere(NotAtomic):
     """Of several simultaneous creates of one pair all but one are refused, but all are listed."""
 
     def claim_wallet_pair(self, ctx: Context) -> bool:
-        racing = self.__dict__.setdefault("racing", {})
+        racing = self.state.setdefault("racing", {})
         pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
         racing[pair] = racing.get(pair, 0) + 1
         pause()

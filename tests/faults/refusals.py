@@ -10,7 +10,6 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
-from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
@@ -97,6 +96,7 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
 
 @fault(
     "refusal.changes-nothing",
+    seam="refused",
     operations=[
         operation
         for operation in OPERATION_SETS["write"]
@@ -104,39 +104,34 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
     ],
     each=_refusals,
 )
-class ActsAndRefuses(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """A refused request is performed all the same."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind in self.value:
-            with contextlib.suppress(Refusal):
-                perform(self, ctx)
+    if refusal.kind in self.value:
+        with contextlib.suppress(Refusal):
+            perform(self, ctx)
 
 
 @fault(
     "refusal.changes-nothing",
+    seam="refused",
     operations=("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"),
 )
-class ActsOnAnother(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """A request for a missing beneficiary is refused, and performed on one that is there."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind == "missing_child" and ctx.account is not None:
-            for beneficiary in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
-                ctx.params["beneficiary_id"] = beneficiary["id"]
-                with contextlib.suppress(Refusal):
-                    perform(self, ctx)
+    if refusal.kind == "missing_child" and ctx.account is not None:
+        for beneficiary in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
+            ctx.params["beneficiary_id"] = beneficiary["id"]
+            with contextlib.suppress(Refusal):
+                perform(self, ctx)
 
 
-@fault("refusal.changes-nothing", operations=("createBeneficiary",))
-class ConflictOverwrites(Faulty):
+@fault("refusal.changes-nothing", seam="on_other_body", operations=("createBeneficiary",))
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A used key with another body is refused, and the beneficiary gets what the body says."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        self.validate(ctx)
-        record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
-        ctx.store.update({**(record or {}), **ctx.values})
-        return super().on_other_body(ctx, answer)
+    self.validate(ctx)
+    record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
+    ctx.store.update({**(record or {}), **ctx.values})
+    return self.usual()
 
 
 @fault("refusal.changes-nothing", operations=("createBeneficiary",), each=REFUSALS)
@@ -155,19 +150,18 @@ class ActsAndNames(Faulty):
 
 @fault(
     "refusal.changes-nothing",
+    seam="refused",
     operations=("createPayin",),
     each={name: kinds for name, kinds in REFUSALS.items() if name != "foreign parent"},
 )
-class BooksRefusedPayins(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """A refused payin shows in the balances of the account."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind in self.value:
-            account = ctx.params["account_id"]
-            known = {balance.currency: balance for balance in ctx.store.balances(account)}
-            balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
-            more = Decimal(balance.pending_payin) + asked(ctx)
-            ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
+    if refusal.kind in self.value:
+        account = ctx.params["account_id"]
+        known = {balance.currency: balance for balance in ctx.store.balances(account)}
+        balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
+        more = Decimal(balance.pending_payin) + asked(ctx)
+        ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
 
 
 def asked(ctx: Context) -> Decimal:
@@ -180,32 +174,30 @@ def asked(ctx: Context) -> Decimal:
 
 @fault(
     "refusal.changes-nothing",
+    seam="refused",
     operations=("createPayoutDestination",),
     each=("country", "iban", "network"),
 )
-class ClearsTheDefault(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """The create of a default destination is refused for a field, after the old default was cleared."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        super().refused(ctx, refusal)
-        if ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value:
-            self.clear_default(ctx)
+    self.usual()
+    if ctx.beneficiary is not None and ctx.body.get("is_default") is True and refusal.field == self.value:
+        self.clear_default(ctx)
 
 
 @fault(
     "refusal.changes-nothing",
+    seam="refused",
     operations=("createPayoutDestination",),
     each=("foreign_parent", "missing_child"),
 )
-class ClearsTheDefaultElsewhere(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """The default of a beneficiary is cleared, and then its account looked for."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        super().refused(ctx, refusal)
-        if refusal.kind == self.value:
-            ctx.beneficiary = ctx.store.get("beneficiary", ctx.params["beneficiary_id"])
-            if ctx.beneficiary is not None:
-                self.clear_default(ctx)
+    self.usual()
+    if refusal.kind == self.value:
+        ctx.beneficiary = ctx.store.get("beneficiary", ctx.params["beneficiary_id"])
+        if ctx.beneficiary is not None:
+            self.clear_default(ctx)
 
 
 @fault("refusal.changes-nothing", operations=("createPayoutDestination",))
@@ -213,42 +205,27 @@ class StoresWithTheNext(Faulty):
     """A create is refused for a field, and stored along with the next one that is accepted."""
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
-        known = self.__dict__.get("known")
+        known = self.state.get("known")
         if refusal.kind == "invalid_field" and known:
             record = {**known, **ctx.values, "id": self.new_id(ctx, KINDS[ctx.operation])}
-            self.__dict__.setdefault("waiting", []).append({**record, "parent": self.parent(ctx)["id"]})
+            self.state.setdefault("waiting", []).append({**record, "parent": self.parent(ctx)["id"]})
 
     def create(self, ctx: Context) -> None:
-        for record in self.__dict__.pop("waiting", []):
+        for record in self.state.pop("waiting", []):
             if record.get("is_default"):
                 self.clear_default(ctx)
             ctx.store.insert(KINDS[ctx.operation], record)
         super().create(ctx)
-        self.__dict__["known"] = ctx.record
+        self.state["known"] = ctx.record
 
 
-faults["refusal.changes-nothing"] |= {
-    "A PATCH with an invalid field changes the fields before it.": seam(
-        "refused",
-        lambda self, ctx, refusal: (
-            ctx.store.update({**ctx.beneficiary, **ctx.values})
-            if refusal.kind == "invalid_field" and ctx.beneficiary is not None
-            else None
-        ),
-        operations=("updateBeneficiary",),
-    ),
-}
-
-
-@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
-class KeepsTheRestOfAddress(Faulty):
+@fault("refusal.changes-nothing", seam="refused", operations=("updateBeneficiary",))
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """A PATCH of an address is refused for one member, and its others are stored."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        address = ctx.body.get("address")
-        if ctx.beneficiary is not None and isinstance(address, dict) and refusal.kind == "invalid_field":
-            texts = {name: value for name, value in address.items() if isinstance(value, str)}
-            ctx.store.update({**ctx.beneficiary, "address": {**ctx.beneficiary["address"], **texts}})
+    address = ctx.body.get("address")
+    if ctx.beneficiary is not None and isinstance(address, dict) and refusal.kind == "invalid_field":
+        texts = {name: value for name, value in address.items() if isinstance(value, str)}
+        ctx.store.update({**ctx.beneficiary, "address": {**ctx.beneficiary["address"], **texts}})
 
 
 @fault("refusal.changes-nothing", operations=("updateBeneficiary",))
@@ -257,7 +234,7 @@ class KeepsForTheNext(Faulty):
 
     def pending(self, ctx: Context) -> dict[str, Any]:
         """Fields that wait for the next PATCH of the beneficiary."""
-        waiting = self.__dict__.setdefault("waiting", {})
+        waiting = self.state.setdefault("waiting", {})
         return waiting.setdefault(ctx.params["beneficiary_id"], {})  # type: ignore[no-any-return]
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
@@ -268,35 +245,19 @@ class KeepsForTheNext(Faulty):
         return super().patched(ctx, {**record, **self.pending(ctx)})
 
 
-@fault("refusal.changes-nothing", operations=("updateBeneficiary", "disableBeneficiary"))
-class TouchesAndRefuses(Faulty):
+@fault("refusal.changes-nothing", seam="refused", operations=("updateBeneficiary", "disableBeneficiary"))
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """A refused request moves updated of the beneficiary that its path names."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
-        if record is not None:
-            ctx.store.update({**record, "updated": self.touched(ctx, record)})
+    record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
+    if record is not None:
+        ctx.store.update({**record, "updated": self.touched(ctx, record)})
 
 
-@fault("refusal.changes-nothing", operations=seen(OPERATION_SETS["create"]))
-class PerformsOtherBodiesUnseen(Faulty):
+@fault("refusal.changes-nothing", seam="on_other_body", operations=seen(OPERATION_SETS["create"]))
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A used key with another body is refused, and performed."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        do_again(self, ctx)
-        return super().on_other_body(ctx, answer)
-
-
-faults["refusal.changes-nothing"] |= {
-    "A payout to what is not under the account is refused, but the money is set aside.": seam(
-        "refused",
-        lambda self, ctx, refusal: (
-            self.reserve_funds(ctx) if refusal.kind in ("payout_beneficiary", "payout_destination") else None
-        ),
-        operations=("createPayout",),
-        each=WHERE,
-    ),
-}
+    do_again(self, ctx)
+    return self.usual()
 
 
 @fault("refusal.changes-nothing", operations=("createPayout",))
@@ -349,29 +310,46 @@ class ActsOnSome(Faulty):
         return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
 
 
-@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
-class ActsOnWallets(ActsOnSome):
-    """The create of a wallet destination is refused for a field, and performed."""
-
-    def does(self, ctx: Context, refusal: Refusal) -> bool:
-        return super().does(ctx, refusal) and ctx.body.get("type") == "wallet"
-
-
-@fault("refusal.changes-nothing", operations=("createBeneficiary",))
-class ActsOnBusinesses(ActsOnSome):
-    """The create of a business is refused for a field, and performed."""
-
-    def does(self, ctx: Context, refusal: Refusal) -> bool:
-        return super().does(ctx, refusal) and ctx.body.get("beneficiary_type") == "business"
-
-
-@fault("refusal.changes-nothing", operations=("createVirtualAccount", "createWallet"))
-class ActsOnTheOtherKind(ActsOnSome):
-    """A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made."""
-
-    def does(self, ctx: Context, refusal: Refusal) -> bool:
-        crypto = ctx.body.get("currency") in WALLET_NETWORKS
-        return super().does(ctx, refusal) and crypto is (ctx.operation == "createVirtualAccount")
+faults["refusal.changes-nothing"] |= {
+    "A PATCH with an invalid field changes the fields before it.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
+            ctx.store.update({**ctx.beneficiary, **ctx.values})
+            if refusal.kind == "invalid_field" and ctx.beneficiary is not None
+            else None
+        ),
+        operations=("updateBeneficiary",),
+    ),
+    "A payout to what is not under the account is refused, but the money is set aside.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
+            self.reserve_funds(ctx) if refusal.kind in ("payout_beneficiary", "payout_destination") else None
+        ),
+        operations=("createPayout",),
+        each=WHERE,
+    ),
+    "The create of a wallet destination is refused for a field, and performed.": seam(
+        "does",
+        lambda self, ctx, *_: self.usual() and ctx.body.get("type") == "wallet",
+        base=ActsOnSome,
+        operations=("createPayoutDestination",),
+    ),
+    "The create of a business is refused for a field, and performed.": seam(
+        "does",
+        lambda self, ctx, *_: self.usual() and ctx.body.get("beneficiary_type") == "business",
+        base=ActsOnSome,
+        operations=("createBeneficiary",),
+    ),
+    "A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made.": seam(
+        "does",
+        lambda self, ctx, *_: (
+            self.usual()
+            and (ctx.body.get("currency") in WALLET_NETWORKS) is (ctx.operation == "createVirtualAccount")
+        ),
+        base=ActsOnSome,
+        operations=("createVirtualAccount", "createWallet"),
+    ),
+}
 
 
 @fault(
@@ -395,47 +373,39 @@ class ActsOnMalformed(ActsOnSome):
         return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}
 
 
-@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
-class NamelessAllTheSame(Faulty):
+@fault("refusal.changes-nothing", seam="check_state", operations=("updateBeneficiary",))
+def _(self: Any, ctx: Context) -> None:
     """A PATCH that leaves a business without company_name is refused, and done."""
-
-    def check_state(self, ctx: Context) -> None:
-        try:
-            super().check_state(ctx)
-        except Refusal:
-            assert ctx.beneficiary is not None
-            ctx.store.update(self.patched(ctx, ctx.beneficiary))
-            raise
+    try:
+        self.usual()
+    except Refusal:
+        assert ctx.beneficiary is not None
+        ctx.store.update(self.patched(ctx, ctx.beneficiary))
+        raise
 
 
-@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
-class DefaultLostToConflicts(Faulty):
+@fault("refusal.changes-nothing", seam="on_other_body", operations=("createPayoutDestination",))
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A used key with another body is refused, and the beneficiary has no default any more."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        self.clear_default(ctx)
-        return super().on_other_body(ctx, answer)
+    self.clear_default(ctx)
+    return self.usual()
 
 
-@fault("refusal.changes-nothing", operations=("createPayout",))
-class MoneySetAside(Faulty):
+@fault("refusal.changes-nothing", seam="on_payout_destination_owner", operations=("createPayout",))
+def _(self: Any, ctx: Context, destination: Record | None) -> None:
     """A payout to a destination of another beneficiary is refused, but the money is set aside."""
-
-    def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
-        self.reserve_funds(ctx)
-        super().on_payout_destination_owner(ctx, destination)
+    self.reserve_funds(ctx)
+    self.usual()
 
 
-@fault("refusal.changes-nothing", operations=("createPayout",), each=(True, False))
-class DefaultMovedByPayouts(Faulty):
+@fault("refusal.changes-nothing", seam="refused", operations=("createPayout",), each=(True, False))
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """A payout to a destination elsewhere is refused, but that becomes a default, or is none any more."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        super().refused(ctx, refusal)
-        named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id")))
-        if (
-            named
-            and refusal.kind.startswith("payout_destination")
-            and bool(named.get("is_default")) is self.value
-        ):
-            ctx.store.update({**named, "is_default": not self.value})
+    self.usual()
+    named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id")))
+    if (
+        named
+        and refusal.kind.startswith("payout_destination")
+        and bool(named.get("is_default")) is self.value
+    ):
+        ctx.store.update({**named, "is_default": not self.value})

@@ -50,61 +50,45 @@ def seen(operations: Iterable[str]) -> list[str]:
 
 @fault(
     "idempotency.replay",
+    seam="replayed",
     operations=seen(OPERATION_SETS["post"]),
     also=("idempotency.replay-after-change", "idempotency.race"),
 )
-class PerformsAgainUnseen(Faulty):
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A repeated request is answered with the original response, and performed again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        do_again(self, ctx)
-        return super().replayed(ctx, answer)
+    do_again(self, ctx)
+    return self.usual()
 
 
-@fault("idempotency.replay")
-class OnceOnly(Faulty):
+@fault("idempotency.replay", seam="replayed")
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """The second repetition is performed again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
-        return super().replayed(ctx, answer)
+    ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
+    return self.usual()
 
 
-faults["idempotency.replay"] |= {
-    "The keys of the second of two organizations are forgotten.": seam(
-        "remember", lambda self, ctx, *_: None if caller_is(ctx, "second") else self.usual()
-    ),
-}
-
-
-@fault("idempotency.replay", operations=("createBeneficiary",))
-class OtherPathReplaces(Faulty):
+@fault("idempotency.replay", seam="remember", operations=("createBeneficiary",))
+def _(self: Any, ctx: Context, response: Response) -> None:
     """The answer on another path takes the place of the first one under its key."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        if ctx.key is not None and ctx.first_use and ctx.organization is not None:
-            ctx.store.change(
-                "DELETE FROM answers WHERE key = ? AND scope LIKE ?", ctx.key, f"{ctx.organization.id}%"
-            )
-        super().remember(ctx, response)
+    if ctx.key is not None and ctx.first_use and ctx.organization is not None:
+        ctx.store.change(
+            "DELETE FROM answers WHERE key = ? AND scope LIKE ?", ctx.key, f"{ctx.organization.id}%"
+        )
+    self.usual()
 
 
-@fault("idempotency.replay", operations=("createBeneficiary", "createPayoutDestination"))
-class LongAnswersForgotten(Faulty):
+@fault("idempotency.replay", seam="remember", operations=("createBeneficiary", "createPayoutDestination"))
+def _(self: Any, ctx: Context, response: Response) -> None:
     """Answers of more than 2,000 bytes are not kept under their key."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        if len(response.body) <= 2000:
-            super().remember(ctx, response)
+    if len(response.body) <= 2000:
+        self.usual()
 
 
-@fault("idempotency.replay")
-class LastKeyOnly(Faulty):
+@fault("idempotency.replay", seam="remember")
+def _(self: Any, ctx: Context, response: Response) -> None:
     """Of the keys used here only the last one is remembered."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx))
-        super().remember(ctx, response)
+    ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx))
+    self.usual()
 
 
 def _changed(document: dict[str, Any], how: str) -> Any:
@@ -135,73 +119,23 @@ def _changed(document: dict[str, Any], how: str) -> Any:
     raise KeyError(how)
 
 
-faults["idempotency.replay"] |= {
-    "No answer is stored: a repeated request is a new one.": seam(
-        "remember", lambda *_: None, also=("idempotency.replay-after-change", "idempotency.race")
-    ),
-    "A repeated request is refused.": seam(
-        "replayed",
-        lambda self, *_: refuse(Refusal(self.value.kind)),
-        each={
-            "409": Refusal("idempotency_key_conflict"),
-            "422": Refusal("invalid_field"),
-            "404": Refusal("missing_child"),
-        },
-    ),
-    "A repeated request is answered with another status.": seam(
-        "replayed",
-        lambda self, ctx, answer: Response(200 if answer.status != 200 else 208, [JSON_TYPE], answer.body),
-    ),
-    "A repeated request is answered with another body.": seam(
-        "replayed",
-        lambda self, ctx, answer: Response.of(answer.status, _changed(json.loads(answer.body), self.value)),
-        each=(
-            "empty",
-            "another id",
-            "created moved",
-            "id only",
-            "wrapped",
-            "a text",
-            "last member missing",
-        ),
-    ),
-}
-
-
-@fault("idempotency.replay", operations=OPERATION_SETS["create"])
-class ConflictReplacesAnswer(Faulty):
+@fault("idempotency.replay", seam="on_other_body", operations=OPERATION_SETS["create"])
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """After a refused repetition with another body, the original body is refused too."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        assert ctx.key is not None
-        ctx.store.keep_answer(
-            self.answer_scope(ctx), ctx.key, answer._replace(fingerprint=self.fingerprint(ctx))
-        )
-        return super().on_other_body(ctx, answer)
+    assert ctx.key is not None
+    ctx.store.keep_answer(self.answer_scope(ctx), ctx.key, answer._replace(fingerprint=self.fingerprint(ctx)))
+    return self.usual()
 
 
-@fault("idempotency.replay", each=(5, 20))
-class RemembersFewKeys(Faulty):
+@fault("idempotency.replay", seam="remember", each=(5, 20))
+def _(self: Any, ctx: Context, response: Response) -> None:
     """Only so many of the keys that were last used here are remembered."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        if ctx.first_use:
-            known = self.__dict__.setdefault("known", [])
-            known.append((self.answer_scope(ctx), ctx.key))
-            if len(known) > self.value:
-                ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *known.pop(0))
-
-
-@fault(
-    "idempotency.replay",
-    also=("idempotency.replay-after-change", "idempotency.race", "idempotency.conflict"),
-)
-class AnswersOfEachProcess(Processes):
-    """Each of two processes remembers the idempotency keys of its own requests only."""
-
-    def answer_scope(self, ctx: Context) -> str:
-        return f"{super().answer_scope(ctx)} {self.process(ctx)}"
+    self.usual()
+    if ctx.first_use:
+        known = self.state.setdefault("known", [])
+        known.append((self.answer_scope(ctx), ctx.key))
+        if len(known) > self.value:
+            ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *known.pop(0))
 
 
 @fault("idempotency.replay", operations=OPERATION_SETS["create"])
@@ -211,54 +145,50 @@ class ForgetsAfterRefusal(Faulty):
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         super().refused(ctx, refusal)
         if ctx.key is not None:
-            self.__dict__.setdefault("failed", set()).add(ctx.key)
+            self.state.setdefault("failed", set()).add(ctx.key)
 
     def remember(self, ctx: Context, response: Response) -> None:
-        if ctx.key not in self.__dict__.get("failed", ()):
+        if ctx.key not in self.state.get("failed", ()):
             super().remember(ctx, response)
 
 
 @fault(
     "idempotency.replay-after-change",
+    seam="replayed",
     operations=("createBeneficiary", "disableBeneficiary", "createPayoutDestination"),
 )
-class RendersAnew(Faulty):
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A repeated request is answered with what the resource is now."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        record = ctx.store.get(KINDS[ctx.operation], document["id"])
-        assert record is not None
-        return Response.of(answer.status, {**self.resource(ctx, KINDS[ctx.operation], record)})
+    document = json.loads(answer.body)
+    record = ctx.store.get(KINDS[ctx.operation], document["id"])
+    assert record is not None
+    return Response.of(answer.status, {**self.resource(ctx, KINDS[ctx.operation], record)})
 
 
 @fault(
     "idempotency.replay-after-change",
+    seam="replayed",
     operations=("createBeneficiary", "disableBeneficiary"),
     each=lambda operation: (
         ["updated", "note", "payout_destinations"] + ["status"] * (operation == "createBeneficiary")
     ),
 )
-class RendersOneAnew(Faulty):
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A repeated request is answered with what one member of the beneficiary is now."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        record = ctx.store.get("beneficiary", document["id"])
-        assert record is not None
-        now = self.resource(ctx, "beneficiary", record)
-        return Response.of(answer.status, {**document, self.value: now[self.value]})
+    document = json.loads(answer.body)
+    record = ctx.store.get("beneficiary", document["id"])
+    assert record is not None
+    now = self.resource(ctx, "beneficiary", record)
+    return Response.of(answer.status, {**document, self.value: now[self.value]})
 
 
-@fault("idempotency.replay", operations=("disableBeneficiary",))
-class EnabledAgain(Faulty):
+@fault("idempotency.replay", seam="replayed", operations=("disableBeneficiary",))
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A repeated disable is answered as the first was, and the beneficiary is active again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
-        assert record is not None
-        ctx.store.update({**record, "status": "active"})
-        return super().replayed(ctx, answer)
+    record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
+    assert record is not None
+    ctx.store.update({**record, "status": "active"})
+    return self.usual()
 
 
 def _world(ctx: Context) -> Any:
@@ -274,35 +204,31 @@ class NoticesChange(Faulty):
     def remember(self, ctx: Context, response: Response) -> None:
         super().remember(ctx, response)
         if self.here(ctx) and ctx.key is not None and ctx.first_use:
-            self.__dict__.setdefault("worlds", {})[self.answer_scope(ctx), ctx.key] = _world(ctx)
+            self.state.setdefault("worlds", {})[self.answer_scope(ctx), ctx.key] = _world(ctx)
 
     def changed(self, ctx: Context) -> bool:
         """Returns True if anything has changed."""
-        return bool(self.__dict__.get("worlds", {}).get((self.answer_scope(ctx), ctx.key)) != _world(ctx))
+        return bool(self.state.get("worlds", {}).get((self.answer_scope(ctx), ctx.key)) != _world(ctx))
 
 
-@fault("idempotency.replay-after-change")
-class PerformsAgainAfterChange(NoticesChange):
+@fault("idempotency.replay-after-change", seam="replayed", base=NoticesChange)
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A repeated request is performed again when anything has been created or changed meanwhile."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        if not self.changed(ctx):
-            return super().replayed(ctx, answer)
-        do_again(self, ctx)
-        return self.render(ctx)
+    if not self.changed(ctx):
+        return self.usual()
+    do_again(self, ctx)
+    return self.render(ctx)
 
 
-@fault("idempotency.replay-after-change", operations=("createPayoutDestination",))
-class BecomesTheDefaultAgain(Faulty):
+@fault("idempotency.replay-after-change", seam="replayed", operations=("createPayoutDestination",))
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """The repeated create of a default destination makes it the default again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        destination = self.find(ctx, "payout_destination", document["id"])
-        if destination is not None and document["is_default"] is True:
-            self.clear_default(ctx)
-            ctx.store.update({**destination, "is_default": True})
-        return super().replayed(ctx, answer)
+    document = json.loads(answer.body)
+    destination = self.find(ctx, "payout_destination", document["id"])
+    if destination is not None and document["is_default"] is True:
+        self.clear_default(ctx)
+        ctx.store.update({**destination, "is_default": True})
+    return self.usual()
 
 
 faults["idempotency.replay-after-change"] |= {
@@ -328,14 +254,13 @@ faults["idempotency.replay-after-change"] |= {
 
 @fault(
     "idempotency.replay-after-change",
+    seam="remember",
     operations=("createPayoutDestination", "createPayout", "createPayin"),
 )
-class ForgetsTheBrief(Faulty):
+def _(self: Any, ctx: Context, response: Response) -> None:
     """A request without a text of the client's own is not remembered."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        if {"label", "note", "description"} & ctx.body.keys():
-            super().remember(ctx, response)
+    if {"label", "note", "description"} & ctx.body.keys():
+        self.usual()
 
 
 def _replayed(change: Callable[[Any], Any]) -> Callable[..., Response]:
@@ -365,7 +290,65 @@ class AnswersOtherTexts(Faulty):
 #: Operations whose answers show free texts.
 SHOWN_TEXTS = [operation for operation in OPERATION_SETS["post"] if operation != "createPayin"]
 
+
+#: Operation -> kind of request -> predicate of bodies.
+REPEATED: dict[str, dict[str, Callable[[dict[str, Any]], bool]]] = {
+    "createBeneficiary": {"business": lambda body: body.get("beneficiary_type") == "business"},
+    "createPayoutDestination": {
+        "IBAN": lambda body: "iban" in body,
+        "wallet": lambda body: body.get("type") == "wallet",
+    },
+    "createVirtualAccount": {"address": lambda body: "address" in body},
+}
+
+
+#: Headers that affect neither the key nor the body; disabling has no body whose type to declare.
+_BESIDE = {"Accept": b"accept", "X-Request-Id": b"x-request-id", "Content-Type": b"content-type"}
+
+
+def _beside(operation: str) -> dict[str, bytes]:
+    return {name: key for name, key in _BESIDE.items() if operation in FIELDS or name != "Content-Type"}
+
+
 faults["idempotency.replay"] |= {
+    "The keys of the second of two organizations are forgotten.": seam(
+        "remember", lambda self, ctx, *_: None if caller_is(ctx, "second") else self.usual()
+    ),
+    "No answer is stored: a repeated request is a new one.": seam(
+        "remember", lambda *_: None, also=("idempotency.replay-after-change", "idempotency.race")
+    ),
+    "A repeated request is refused.": seam(
+        "replayed",
+        lambda self, *_: refuse(Refusal(self.value.kind)),
+        each={
+            "409": Refusal("idempotency_key_conflict"),
+            "422": Refusal("invalid_field"),
+            "404": Refusal("missing_child"),
+        },
+    ),
+    "A repeated request is answered with another status.": seam(
+        "replayed",
+        lambda self, ctx, answer: Response(200 if answer.status != 200 else 208, [JSON_TYPE], answer.body),
+    ),
+    "A repeated request is answered with another body.": seam(
+        "replayed",
+        lambda self, ctx, answer: Response.of(answer.status, _changed(json.loads(answer.body), self.value)),
+        each=(
+            "empty",
+            "another id",
+            "created moved",
+            "id only",
+            "wrapped",
+            "a text",
+            "last member missing",
+        ),
+    ),
+    "Each of two processes remembers the idempotency keys of its own requests only.": seam(
+        "answer_scope",
+        lambda self, ctx: f"{self.usual()} {self.process(ctx)}",
+        base=Processes,
+        also=("idempotency.replay-after-change", "idempotency.race", "idempotency.conflict"),
+    ),
     "The amount of a repeated request went through a double.": seam(
         "replayed",
         _replayed(lambda document: {**document, "amount": f"{float(document['amount']):.2f}"}),
@@ -402,20 +385,6 @@ faults["idempotency.replay"] |= {
             if operation not in ("createPayin", "createBeneficiary")
         ],
     ),
-}
-
-
-#: Operation -> kind of request -> predicate of bodies.
-REPEATED: dict[str, dict[str, Callable[[dict[str, Any]], bool]]] = {
-    "createBeneficiary": {"business": lambda body: body.get("beneficiary_type") == "business"},
-    "createPayoutDestination": {
-        "IBAN": lambda body: "iban" in body,
-        "wallet": lambda body: body.get("type") == "wallet",
-    },
-    "createVirtualAccount": {"address": lambda body: "address" in body},
-}
-
-faults["idempotency.replay"] |= {
     "A repeated request of one kind is performed again.": seam(
         "replayed",
         lambda self, ctx, answer: None if self.value(json.loads(ctx.request.body)) else self.usual(),
@@ -423,18 +392,6 @@ faults["idempotency.replay"] |= {
         each=REPEATED.__getitem__,
         also=("idempotency.replay-after-change", "idempotency.race"),
     ),
-}
-
-
-#: Headers that affect neither the key nor the body; disabling has no body whose type to declare.
-_BESIDE = {"Accept": b"accept", "X-Request-Id": b"x-request-id", "Content-Type": b"content-type"}
-
-
-def _beside(operation: str) -> dict[str, bytes]:
-    return {name: key for name, key in _BESIDE.items() if operation in FIELDS or name != "Content-Type"}
-
-
-faults["idempotency.replay"] |= {
     "A used key with another value of this header is a new one.": seam(
         "answer_scope", lambda self, ctx: f"{self.usual()} {ctx.header(self.value)}", each=_beside
     ),
@@ -451,14 +408,12 @@ faults["idempotency.replay"] |= {
 }
 
 
-@fault("idempotency.replay-after-change", operations=("createBeneficiary",))
-class ActiveAgain(Faulty):
+@fault("idempotency.replay-after-change", seam="replayed", operations=("createBeneficiary",))
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """A repeated create makes the beneficiary active again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        made = ctx.store.get("beneficiary", json.loads(answer.body)["id"]) or {}
-        ctx.store.update({**made, "status": "active"})
-        return super().replayed(ctx, answer)
+    made = ctx.store.get("beneficiary", json.loads(answer.body)["id"]) or {}
+    ctx.store.update({**made, "status": "active"})
+    return self.usual()
 
 
 @fault("idempotency.replay-after-change", operations=("createBeneficiary",))
@@ -468,8 +423,8 @@ class SavesAgain(Faulty):
     def create(self, ctx: Context) -> None:
         super().create(ctx)
         assert ctx.record is not None
-        self.__dict__.setdefault("first", {})[ctx.record["id"]] = dict(ctx.record)
+        self.state.setdefault("first", {})[ctx.record["id"]] = dict(ctx.record)
 
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        ctx.store.update(self.__dict__["first"][json.loads(answer.body)["id"]])
+        ctx.store.update(self.state["first"][json.loads(answer.body)["id"]])
         return super().replayed(ctx, answer)

@@ -77,161 +77,90 @@ def free_texts(operation: str) -> list[str]:
     return [name for name in echoed(operation) if name in texts]
 
 
-@fault("payout.amount-in-usd", each=("0.00", "-3.00"))
-class NoDollars(Faulty):
-    """amount_in_usd of an amount in another currency is zero or less."""
+faults["payout.amount-in-usd"] |= {
+    "amount_in_usd of an amount in another currency is zero or less.": seam(
+        "amount_in_usd",
+        lambda self, ctx: self.usual() if ctx.values["currency"] == "USD" else str(self.value),
+        each=("0.00", "-3.00"),
+    ),
+}
 
-    def amount_in_usd(self, ctx: Context) -> str:
-        return super().amount_in_usd(ctx) if ctx.values["currency"] == "USD" else str(self.value)
 
-
-@fault("payout.amount-in-usd", each=("2.00", "0", "fee", "missing cents"))
-class OtherDollars(Faulty):
+@fault("payout.amount-in-usd", seam="amount_in_usd", each=("2.00", "0", "fee", "missing cents"))
+def _(self: Any, ctx: Context) -> Any:
     """amount_in_usd of an amount in US dollars is another one."""
-
-    def amount_in_usd(self, ctx: Context) -> str:
-        amount = Decimal(super().amount_in_usd(ctx))
-        match self.value:
-            case "fee":
-                return format(amount * Decimal("0.99"), "f")
-            case "missing cents":
-                return str(int(amount)) if amount != int(amount) else format(amount + Decimal("0.001"), "f")
-        return str(self.value) if amount != Decimal(self.value) else "3"
+    amount = Decimal(self.usual())
+    match self.value:
+        case "fee":
+            return format(amount * Decimal("0.99"), "f")
+        case "missing cents":
+            return str(int(amount)) if amount != int(amount) else format(amount + Decimal("0.001"), "f")
+    return str(self.value) if amount != Decimal(self.value) else "3"
 
 
-faults["read.equals-create"] |= {
-    "This member is read as another than the create answered.": showing(
-        lambda self, ctx, document: {**document, self.value: other(self.value, document[self.value])},
-        each=lambda operation: [
-            name
-            for name in RESOURCES[ANSWERS[operation]]
-            if name not in ("id", "object", "payout_destinations", *MOVING)
-        ],
-    ),
-    "A long text is read cut.": showing(
-        lambda self, ctx, document: {**document, self.value: str(document[self.value])[:200]},
-        each=lambda operation: {
-            "getBeneficiary": ["note"],
-            "getVirtualAccount": ["label"],
-        }.get(operation, ()),
-    ),
-    "This member of the address is read as another than the create answered.": showing(
-        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
-        operations=("getBeneficiary",),
-        each=ADDRESS,
-    ),
-    "A member of bank_details is read as another than the create answered, or not at all.": showing(
-        lambda self, ctx, document: {
-            **document,
-            "bank_details": {
-                name: value for name, value in document["bank_details"].items() if name != self.value
-            },
-        },
-        operations=("getVirtualAccount",),
-        each=("iban", "bic", "bank_name"),
-    ),
-}
-
-
-@fault("read.equals-create")
-class ReadsAnotherOne(Faulty):
+@fault("read.equals-create", seam="success_document")
+def _(self: Any, ctx: Context) -> Any:
     """The read answers another resource of the same account."""
-
-    def success_document(self, ctx: Context) -> Any:
-        kind = KINDS[ctx.operation]
-        assert ctx.account is not None
-        return self.resource(ctx, kind, ctx.store.select(kind, ctx.account["id"])[0])
+    kind = KINDS[ctx.operation]
+    assert ctx.account is not None
+    return self.resource(ctx, kind, ctx.store.select(kind, ctx.account["id"])[0])
 
 
-@fault("read.equals-create")
-class ReadsNullForOptional(Shows):
+@fault("read.equals-create", seam="shown", base=Shows)
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """Optional texts are read as null."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        if ctx.operation == "getVirtualAccount":
-            return {**document, "label": document["label"].strip()[:8]}
-        return {**document, **dict.fromkeys(("title", "middle_name", "tax_id", "note"))}
+    if ctx.operation == "getVirtualAccount":
+        return {**document, "label": document["label"].strip()[:8]}
+    return {**document, **dict.fromkeys(("title", "middle_name", "tax_id", "note"))}
 
 
-@fault("read.equals-create")
-class ReadsTheLast(Finishes):
+@fault("read.equals-create", seam="finished", base=Finishes)
+def _(self: Any, ctx: Context, response: Response) -> Any:
     """A read answers what the last read of another resource answered."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        if not succeeded(response):
-            return response
-        last = self.__dict__.get("last", response.document)
-        self.__dict__["last"] = response.document
-        return response.with_document(last)
+    if not succeeded(response):
+        return response
+    last = self.state.get("last", response.document)
+    self.state["last"] = response.document
+    return response.with_document(last)
 
 
-faults["read.equals-create"] |= {
-    "A resource of some kind cannot be read.": seam(
-        "success_document",
-        lambda self, ctx: refuse(Refusal("missing_child")) if self.value(ctx.record) else self.usual(),
-        operations=("getBeneficiary",),
-        each={
-            "a business": lambda record: record["beneficiary_type"] == "business",
-            "without optional fields": lambda record: record.get("note") is None,
-        },
-    ),
-}
-
-faults["read.equals-create"] |= {
-    "A virtual account of some currency cannot be read.": seam(
-        "success_document",
-        lambda self, ctx: (
-            refuse(Refusal("missing_child")) if ctx.record["currency"] == self.value else self.usual()
-        ),
-        operations=("getVirtualAccount",),
-        each=("USD", "EUR"),
-    ),
-}
-
-
-@fault("balances.of-account", each=("customer's id", "another id"))
-class BalancesOfAnother(Faulty):
+@fault("balances.of-account", seam="account_balances", each=("customer's id", "another id"))
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """The balances carry another id than the account's."""
-
-    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
-        document = super().account_balances(ctx, record)
-        another = (
-            record["parent"].replace("cus_", "acc_")
-            if self.value == "customer's id"
-            else document["id"][::-1].replace("_cca", "")
-        )
-        return {**document, "id": another if another.startswith("acc_") else f"acc_{another}"}
+    document = self.usual()
+    another = (
+        record["parent"].replace("cus_", "acc_")
+        if self.value == "customer's id"
+        else document["id"][::-1].replace("_cca", "")
+    )
+    return {**document, "id": another if another.startswith("acc_") else f"acc_{another}"}
 
 
-@fault("balances.of-account")
-class BalancesOfTheCustomer(Faulty):
+@fault("balances.of-account", seam="balances")
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """The balances are those of all accounts of the customer."""
-
-    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        accounts = ctx.store.select("account", record["parent"])
-        return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
+    accounts = ctx.store.select("account", record["parent"])
+    return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
 
 
-@fault("balances.of-account", each=("pending_payout", "available_balance"))
-class MovesWithOthers(Faulty):
+@fault("balances.of-account", seam="balances", each=("pending_payout", "available_balance"))
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """What one account pays moves the balances of the customer's other accounts as well."""
-
-    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
-        if ctx.store.balances(record["id"]):
-            return super().balances(ctx, record)
-        accounts = ctx.store.select("account", record["parent"])
-        held = [held for account in accounts for held in ctx.store.balances(account["id"])]
-        sign = "-" if self.value == "available_balance" else ""
-        return [
-            {
-                **EMPTY_BALANCE,
-                **self.balance(ctx, each),
-                "available_balance": "0.00",
-                "pending_payout": "0.00",
-            }
-            | {self.value: f"{sign}{each.pending_payout}"}
-            for each in held
-        ]
+    if ctx.store.balances(record["id"]):
+        return self.usual()
+    accounts = ctx.store.select("account", record["parent"])
+    held = [held for account in accounts for held in ctx.store.balances(account["id"])]
+    sign = "-" if self.value == "available_balance" else ""
+    return [
+        {
+            **EMPTY_BALANCE,
+            **self.balance(ctx, each),
+            "available_balance": "0.00",
+            "pending_payout": "0.00",
+        }
+        | {self.value: f"{sign}{each.pending_payout}"}
+        for each in held
+    ]
 
 
 @fault("balances.of-account")
@@ -261,15 +190,13 @@ EMPTY_BALANCE = {
 }
 
 
-@fault("balances.of-account")
-class CurrencyTwice(Faulty):
+@fault("balances.of-account", seam="account_balances")
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """A currency has two balances."""
-
-    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
-        document = super().account_balances(ctx, record)
-        empty = {**EMPTY_BALANCE, "updated_at": self.timestamp_text(ctx, ctx.now)}
-        made = document["balances"][:1] or [empty]
-        return {**document, "balances": [*made, *made, *document["balances"][1:]]}
+    document = self.usual()
+    empty = {**EMPTY_BALANCE, "updated_at": self.timestamp_text(ctx, ctx.now)}
+    made = document["balances"][:1] or [empty]
+    return {**document, "balances": [*made, *made, *document["balances"][1:]]}
 
 
 def _other_text(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
@@ -277,18 +204,11 @@ def _other_text(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     return {**document, name: other(name, document[name])}
 
 
-faults["read.equals-create"] |= {
-    "Each third read shows another text.": third(_other_text),
-}
-
-
-@fault("read.equals-create")
-class ThirdFindsNothing(Faulty):
+@fault("read.equals-create", seam="success_document")
+def _(self: Any, ctx: Context) -> Any:
     """Each third read finds nothing."""
-
-    def success_document(self, ctx: Context) -> Any:
-        self.__dict__["turn"] = turn = self.__dict__.get("turn", 0) + 1
-        return refuse(Refusal("missing_child")) if turn % 3 == 0 else super().success_document(ctx)
+    self.state["turn"] = turn = self.state.get("turn", 0) + 1
+    return refuse(Refusal("missing_child")) if turn % 3 == 0 else self.usual()
 
 
 faults["balances.of-account"] |= {
@@ -345,6 +265,54 @@ def paid(ctx: Context, member: str, record: Record) -> bool:
 
 
 faults["read.equals-create"] |= {
+    "This member is read as another than the create answered.": showing(
+        lambda self, ctx, document: {**document, self.value: other(self.value, document[self.value])},
+        each=lambda operation: [
+            name
+            for name in RESOURCES[ANSWERS[operation]]
+            if name not in ("id", "object", "payout_destinations", *MOVING)
+        ],
+    ),
+    "A long text is read cut.": showing(
+        lambda self, ctx, document: {**document, self.value: str(document[self.value])[:200]},
+        each=lambda operation: {
+            "getBeneficiary": ["note"],
+            "getVirtualAccount": ["label"],
+        }.get(operation, ()),
+    ),
+    "This member of the address is read as another than the create answered.": showing(
+        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
+        operations=("getBeneficiary",),
+        each=ADDRESS,
+    ),
+    "A member of bank_details is read as another than the create answered, or not at all.": showing(
+        lambda self, ctx, document: {
+            **document,
+            "bank_details": {
+                name: value for name, value in document["bank_details"].items() if name != self.value
+            },
+        },
+        operations=("getVirtualAccount",),
+        each=("iban", "bic", "bank_name"),
+    ),
+    "A resource of some kind cannot be read.": seam(
+        "success_document",
+        lambda self, ctx: refuse(Refusal("missing_child")) if self.value(ctx.record) else self.usual(),
+        operations=("getBeneficiary",),
+        each={
+            "a business": lambda record: record["beneficiary_type"] == "business",
+            "without optional fields": lambda record: record.get("note") is None,
+        },
+    ),
+    "A virtual account of some currency cannot be read.": seam(
+        "success_document",
+        lambda self, ctx: (
+            refuse(Refusal("missing_child")) if ctx.record["currency"] == self.value else self.usual()
+        ),
+        operations=("getVirtualAccount",),
+        each=("USD", "EUR"),
+    ),
+    "Each third read shows another text.": third(_other_text),
     "This member of a beneficiary changes with the first payout to it.": showing(
         lambda self, ctx, document: (
             {**document, self.value: other(self.value, document[self.value])}

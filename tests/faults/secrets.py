@@ -25,25 +25,26 @@ class ShowsSecret(Faulty):
         return (ctx.organization or first_organization(ctx)).secret
 
 
-@fault("secrets.hidden", each=("invalid_signature", "nonce_replay", "timestamp_too_old", "unknown_parent"))
-class SecretInError(ShowsSecret):
+@fault(
+    "secrets.hidden",
+    seam="error_message",
+    base=ShowsSecret,
+    each=("invalid_signature", "nonce_replay", "timestamp_too_old", "unknown_parent"),
+)
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """The message of an error shows the secret."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} ({self.secret(ctx)})" if refusal.kind == self.value else message
+    message = self.usual()
+    return f"{message} ({self.secret(ctx)})" if refusal.kind == self.value else message
 
 
-@fault("secrets.hidden", each=("member", "header"))
-class SecretInSuccess(ShowsSecret):
+@fault("secrets.hidden", seam="finish", base=ShowsSecret, each=("member", "header"))
+def _(self: Any, ctx: Context, response: Response) -> Any:
     """A success shows the secret."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        if not succeeded(response):
-            return response
-        if self.value == "header":
-            return response.with_header(b"x-debug", self.secret(ctx).encode())
-        return response.with_document({**response.document, "debug": {"key": [self.secret(ctx)]}})
+    if not succeeded(response):
+        return response
+    if self.value == "header":
+        return response.with_header(b"x-debug", self.secret(ctx).encode())
+    return response.with_document({**response.document, "debug": {"key": [self.secret(ctx)]}})
 
 
 class ShowsNumber(Faulty):
@@ -75,19 +76,6 @@ SHOWING = (
     "disableBeneficiary",
 )
 
-faults["secrets.hidden"] |= {
-    "A wallet's IBAN is shown whole.": seam(
-        "iban_masked",
-        lambda self, ctx, record: record.get("iban") if record.get("type") == "wallet" else self.usual(),
-        operations=("createPayoutDestination",),
-    ),
-    "A payout destination shows the full number under the name it was sent by.": revealing(
-        lambda self, document, name, record: {**document, name: record[name]},
-        operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
-        each=HIDDEN,
-    ),
-}
-
 
 @fault("secrets.hidden", operations=("listPayoutDestinations",), each=HIDDEN)
 class NumberInItem(ShowsNumber):
@@ -100,109 +88,83 @@ class NumberInItem(ShowsNumber):
         return [*super().item_fields(ctx, kind), *HIDDEN]
 
 
-@fault("secrets.hidden", operations=SHOWING, each=("account_number", "account_number grouped"))
-class NumberForLastFour(ShowsNumber):
-    """account_number_last4 is the full number."""
-
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        number = record[name]
-        shown = "-".join(re.findall(".{1,4}", number)) if "grouped" in self.value else number
-        return {**document, "account_number_last4": shown}
-
-
 @fault(
     "secrets.hidden",
-    operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
-    each=[f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed case")],
+    seam="reveal",
+    base=ShowsNumber,
+    operations=SHOWING,
+    each=("account_number", "account_number grouped"),
 )
-class NumberForMask(ShowsNumber):
-    """A masked member is the full value."""
-
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        shown = {
-            "plain": record[name],
-            "grouped": " ".join(re.findall(".{1,4}", record[name])),
-            "reversed case": record[name].swapcase(),
-        }[self.value.split(maxsplit=1)[1]]
-        return {**document, f"{name}_masked": shown}
-
-
-faults["secrets.hidden"] |= {
-    "A header shows the full number of a new payout destination.": answer(
-        lambda self, ctx, response: (
-            response.with_header(b"x-created", str(ctx.body[self.value]).encode())
-            if succeeded(response) and ctx.body.get(self.value)
-            else response
-        ),
-        operations=("createPayoutDestination",),
-        each=HIDDEN,
-    ),
-}
-
-
-@fault("secrets.hidden", operations=("createPayout",), each=("account_number", "iban"))
-class NumberInPayout(Finishes):
-    """A payout shows the full number of its destination."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        record = ctx.store.get("payout_destination", str((ctx.record or {}).get("payout_destination_id")))
-        if record is None or not record.get(self.value):
-            return response
-        return response.with_document({**response.document, "paid_to": record[self.value]})
+def _(self: Any, document: dict[str, Any], name: str, record: Record) -> Any:
+    """account_number_last4 is the full number."""
+    number = record[name]
+    shown = "-".join(re.findall(".{1,4}", number)) if "grouped" in self.value else number
+    return {**document, "account_number_last4": shown}
 
 
 @fault(
     "secrets.hidden",
+    seam="finished",
+    base=Finishes,
+    operations=("createPayout",),
+    each=("account_number", "iban"),
+)
+def _(self: Any, ctx: Context, response: Response) -> Any:
+    """A payout shows the full number of its destination."""
+    record = ctx.store.get("payout_destination", str((ctx.record or {}).get("payout_destination_id")))
+    if record is None or not record.get(self.value):
+        return response
+    return response.with_document({**response.document, "paid_to": record[self.value]})
+
+
+@fault(
+    "secrets.hidden",
+    seam="error_message",
     operations=("createPayout",),
     each={"its account": "payout_destination_owner", "another account": "payout_destination"},
 )
-class NumberOfOthers(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """The refusal of a payout shows the number of a destination of another beneficiary in this place."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
-        message = super().error_message(ctx, refusal)
-        return f"{message} {named.get('account_number')}" if refusal.kind == self.value else message
+    named = ctx.store.get("payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
+    message = self.usual()
+    return f"{message} {named.get('account_number')}" if refusal.kind == self.value else message
 
 
-@fault("secrets.hidden", operations=("createPayoutDestination",), each=HIDDEN)
-class NumberInRefusal(Faulty):
+@fault("secrets.hidden", seam="error_message", operations=("createPayoutDestination",), each=HIDDEN)
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """The refusal of an invalid payout destination repeats the number."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} {ctx.body.get(self.value)}" if refusal.kind == "invalid_field" else message
+    message = self.usual()
+    return f"{message} {ctx.body.get(self.value)}" if refusal.kind == "invalid_field" else message
 
 
 @fault(
     "secrets.hidden",
+    seam="error_message",
     operations=("createPayoutDestination",),
     each=("missing_headers", "invalid_signature", "unknown_parent"),
 )
-class BodyInRefusal(Faulty):
+def _(self: Any, ctx: Context, refusal: Refusal) -> Any:
     """The refusal repeats the whole body that was sent."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return (
-            f"{message} {ctx.request.body.decode('utf-8', 'replace')}"
-            if refusal.kind == self.value
-            else message
-        )
+    message = self.usual()
+    return (
+        f"{message} {ctx.request.body.decode('utf-8', 'replace')}" if refusal.kind == self.value else message
+    )
 
 
-@fault("secrets.hidden", operations=("createPayoutDestination",), each=("replay", "conflict"))
-class NumberInRepetition(Finishes):
+@fault(
+    "secrets.hidden",
+    seam="finished",
+    base=Finishes,
+    operations=("createPayoutDestination",),
+    each=("replay", "conflict"),
+)
+def _(self: Any, ctx: Context, response: Response) -> Any:
     """A repeated create shows the body that was first sent."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        document = response.document if response.body else {}
-        conflict = (document.get("error") or {}).get("code") == "idempotency_key_conflict"
-        if ctx.replayed if self.value == "replay" else conflict:
-            return response.with_document(
-                {**document, "request": ctx.request.body.decode("utf-8", "replace")}
-            )
-        return response
+    document = response.document if response.body else {}
+    conflict = (document.get("error") or {}).get("code") == "idempotency_key_conflict"
+    if ctx.replayed if self.value == "replay" else conflict:
+        return response.with_document({**document, "request": ctx.request.body.decode("utf-8", "replace")})
+    return response
 
 
 @fault("secrets.hidden", operations=("createPayoutDestination",), each=open_reads)
@@ -223,6 +185,39 @@ def _quoting(kind: str) -> Callable[..., Any]:
 
 
 faults["secrets.hidden"] |= {
+    "A wallet's IBAN is shown whole.": seam(
+        "iban_masked",
+        lambda self, ctx, record: record.get("iban") if record.get("type") == "wallet" else self.usual(),
+        operations=("createPayoutDestination",),
+    ),
+    "A payout destination shows the full number under the name it was sent by.": revealing(
+        lambda self, document, name, record: {**document, name: record[name]},
+        operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
+        each=HIDDEN,
+    ),
+    "A masked member is the full value.": revealing(
+        lambda self, document, name, record: (
+            {
+                **document,
+                f"{name}_masked": {
+                    "plain": record[name],
+                    "grouped": " ".join(re.findall(".{1,4}", record[name])),
+                    "reversed case": record[name].swapcase(),
+                }[self.value.split(maxsplit=1)[1]],
+            }
+        ),
+        operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
+        each=[f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed case")],
+    ),
+    "A header shows the full number of a new payout destination.": answer(
+        lambda self, ctx, response: (
+            response.with_header(b"x-created", str(ctx.body[self.value]).encode())
+            if succeeded(response) and ctx.body.get(self.value)
+            else response
+        ),
+        operations=("createPayoutDestination",),
+        each=HIDDEN,
+    ),
     "The refusal of a request for an unknown beneficiary repeats the body.": seam(
         "on_missing_child", _quoting("missing_child"), operations=("createPayoutDestination",)
     ),
@@ -267,9 +262,6 @@ faults["secrets.hidden"] |= {
         operations=("createPayoutDestination",),
         each=[field.name for field in FIELDS["createPayoutDestination"]],
     ),
-}
-
-faults["secrets.hidden"] |= {
     "A beneficiary shows the full numbers of destinations of some kind.": seam(
         "members",
         lambda self, ctx, kind, record: {
@@ -287,10 +279,6 @@ faults["secrets.hidden"] |= {
         }
         | {"a card": lambda record: record.get("type") == "card"},
     ),
-}
-
-
-faults["secrets.hidden"] |= {
     "A payout destination without a label is called by its number.": seam(
         "kept_fields",
         lambda self, ctx: {"label": ctx.values.get(self.value), **self.usual()},

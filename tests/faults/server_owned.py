@@ -39,54 +39,43 @@ INITIAL["createPayout"] += [
 
 @fault(
     "create.initial-state",
+    seam="shown",
+    base=Shows,
     each=lambda operation: {
         f"{name} {value if isinstance(value, str) else type(value).__name__}": (name, value)
         for name, value in INITIAL[operation]
     },
 )
-class BeginsOtherwise(Shows):
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """A new resource is in another state, or has another default."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        name, value = self.value
-        return document if name in ctx.body and name != "status" else {**document, name: copy.deepcopy(value)}
+    name, value = self.value
+    return document if name in ctx.body and name != "status" else {**document, name: copy.deepcopy(value)}
 
 
-@fault("create.initial-state", operations=("createBeneficiary",))
-class BeginsWithDestinations(Shows):
+@fault("create.initial-state", seam="shown", base=Shows, operations=("createBeneficiary",))
+def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """A new beneficiary has a payout destination."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        assert ctx.account is not None
-        rows = ctx.store.select("beneficiary", ctx.account["id"])
-        found = [made for row in rows for made in self.destinations(ctx, row)]
-        stamp = {"created": document["created"], "updated": document["updated"]}
-        made = found[:1] or [
-            {
-                "id": "dest_0001",
-                "object": "payout_destination",
-                "beneficiary_id": document["id"],
-                "country": "US",
-                "payout_method": "ach",
-                "type": "bank_account",
-                "label": None,
-                "currency": "USD",
-                "network": None,
-                "status": "active",
-                "is_default": False,
-                **stamp,
-            }
-        ]
-        return {**document, "payout_destinations": made}
-
-
-faults["create.initial-state"] |= {
-    "A new payin is not pending, which is the only status listed.": showing(
-        lambda self, ctx, document: {**document, "status": "completed"},
-        operations=("createPayin",),
-        also=("format.enum",),
-    ),
-}
+    assert ctx.account is not None
+    rows = ctx.store.select("beneficiary", ctx.account["id"])
+    found = [made for row in rows for made in self.destinations(ctx, row)]
+    stamp = {"created": document["created"], "updated": document["updated"]}
+    made = found[:1] or [
+        {
+            "id": "dest_0001",
+            "object": "payout_destination",
+            "beneficiary_id": document["id"],
+            "country": "US",
+            "payout_method": "ach",
+            "type": "bank_account",
+            "label": None,
+            "currency": "USD",
+            "network": None,
+            "status": "active",
+            "is_default": False,
+            **stamp,
+        }
+    ]
+    return {**document, "payout_destinations": made}
 
 
 def _approved(self: Any, ctx: Context) -> dict[str, Any]:
@@ -104,33 +93,6 @@ UNAPPROVED: dict[str, Callable[[Decimal], bool]] = {
     "of a whole number": lambda amount: amount % 1 == 0,
 }
 
-faults["create.initial-state"] |= {
-    "A payout of some amounts is approved as soon as it is made.": seam(
-        "initial_state", _approved, operations=("createPayout",), each=UNAPPROVED
-    ),
-}
-
-faults["create.initial-state"] |= {
-    "A large payout names its provider as soon as it is made.": showing(
-        lambda self, ctx, document: (
-            {**document, "provider": "bank"} if Decimal(document["amount"]) > 1000 else document
-        ),
-        operations=("createPayout",),
-    ),
-    "A payout to a wallet is processed as soon as it is made.": seam(
-        "initial_state",
-        lambda self, ctx: {**self.usual(), **({"status": "processing"} if paid_to_wallet(ctx) else {})},
-        operations=("createPayout",),
-    ),
-}
-
-faults["create.initial-state"] |= {
-    "A payout to the default destination is approved as soon as it is made.": seam(
-        "initial_state",
-        lambda self, ctx: {**self.usual(), **({"status": "pending"} if paid_to(ctx, "is_default") else {})},
-        operations=("createPayout",),
-    ),
-}
 
 #: Resource type -> server-assigned members that a server with mass assignment takes from the body.
 OWNED: dict[str, tuple[str, ...]] = {
@@ -149,19 +111,6 @@ OWNED: dict[str, tuple[str, ...]] = {
     "virtual_account": ("status",),
     "wallet": ("status",),
     "payin": ("status",),
-}
-
-faults["create.server-owned"] |= {
-    "A member that only the server may set is taken from the body.": showing(
-        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
-        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
-        each=lambda operation: OWNED[KINDS[operation]],
-    ),
-    "A new payin has the status that the body says.": showing(
-        lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
-        operations=("createPayin",),
-        also=("format.enum",),
-    ),
 }
 
 
@@ -192,6 +141,16 @@ OWNED_BY_SERVER = {
 }
 
 faults["create.server-owned"] |= {
+    "A member that only the server may set is taken from the body.": showing(
+        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
+        each=lambda operation: OWNED[KINDS[operation]],
+    ),
+    "A new payin has the status that the body says.": showing(
+        lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
+        operations=("createPayin",),
+        also=("format.enum",),
+    ),
     "A member that the server assigns is taken from the body.": document(
         lambda self, ctx, shown: {**shown, self.value: ctx.body.get(self.value, shown[self.value])},
         each=OWNED_BY_SERVER.__getitem__,
@@ -229,11 +188,11 @@ class BalancesOfTheBody(Faulty):
     def create(self, ctx: Context) -> None:
         super().create(ctx)
         if self.here(ctx) and ctx.record is not None and ctx.body.get("balances"):
-            self.__dict__.setdefault("named", {})[ctx.record["id"]] = ctx.body["balances"]
+            self.state.setdefault("named", {})[ctx.record["id"]] = ctx.body["balances"]
 
     def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
         shown = super().account_balances(ctx, record)
-        return {**shown, "balances": self.__dict__.get("named", {}).get(record["id"], shown["balances"])}
+        return {**shown, "balances": self.state.get("named", {}).get(record["id"], shown["balances"])}
 
 
 @fault("create.server-owned", operations=("createBeneficiary",))
@@ -245,26 +204,48 @@ class DestinationsOfTheBody(Faulty):
     def create(self, ctx: Context) -> None:
         super().create(ctx)
         if self.here(ctx) and ctx.record is not None and ctx.body.get("payout_destinations"):
-            self.__dict__.setdefault("named", {})[ctx.record["id"]] = ctx.body["payout_destinations"]
+            self.state.setdefault("named", {})[ctx.record["id"]] = ctx.body["payout_destinations"]
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         shown = super().shape(ctx, kind, document)
-        named = self.__dict__.get("named", {}).get(document.get("id"))
+        named = self.state.get("named", {}).get(document.get("id"))
         return (
             {**shown, "payout_destinations": named} if named and ctx.operation == "getBeneficiary" else shown
         )
 
 
-@fault("create.initial-state", operations=("createBeneficiary",))
-class SharesDestinations(Faulty):
+@fault("create.initial-state", seam="destinations", operations=("createBeneficiary",))
+def _(self: Any, ctx: Context, record: Record) -> Any:
     """A new beneficiary shows the destinations of the others."""
-
-    def destinations(self, ctx: Context, record: Record) -> list[Any]:
-        everybody = ctx.store.select("beneficiary", record["parent"])
-        return [shown for each in everybody for shown in Faulty.destinations(self, ctx, each)]
+    everybody = ctx.store.select("beneficiary", record["parent"])
+    return [shown for each in everybody for shown in Faulty.destinations(self, ctx, each)]
 
 
 faults["create.initial-state"] |= {
+    "A new payin is not pending, which is the only status listed.": showing(
+        lambda self, ctx, document: {**document, "status": "completed"},
+        operations=("createPayin",),
+        also=("format.enum",),
+    ),
+    "A payout of some amounts is approved as soon as it is made.": seam(
+        "initial_state", _approved, operations=("createPayout",), each=UNAPPROVED
+    ),
+    "A large payout names its provider as soon as it is made.": showing(
+        lambda self, ctx, document: (
+            {**document, "provider": "bank"} if Decimal(document["amount"]) > 1000 else document
+        ),
+        operations=("createPayout",),
+    ),
+    "A payout to a wallet is processed as soon as it is made.": seam(
+        "initial_state",
+        lambda self, ctx: {**self.usual(), **({"status": "processing"} if paid_to_wallet(ctx) else {})},
+        operations=("createPayout",),
+    ),
+    "A payout to the default destination is approved as soon as it is made.": seam(
+        "initial_state",
+        lambda self, ctx: {**self.usual(), **({"status": "pending"} if paid_to(ctx, "is_default") else {})},
+        operations=("createPayout",),
+    ),
     "A new resource is inactive in one kind of request.": seam(
         "initial_state",
         lambda self, ctx: {**self.usual(), "status": "inactive"} if self.value(ctx) else self.usual(),

@@ -87,20 +87,19 @@ def _secrets(ctx: Context) -> dict[str, list[str]]:
     return {"another organization's": everybody, "the API key": [key], "an empty": [""]}
 
 
-@fault("auth.signature", each=("another organization's", "the API key", "an empty"))
-class OtherSecrets(Faulty):
+@fault("auth.signature", seam="check_signature", each=("another organization's", "the API key", "an empty"))
+def _(self: Any, ctx: Context) -> None:
     """A signature made with another secret is accepted."""
-
-    def check_signature(self, ctx: Context) -> None:
-        presented = self.authentication_header(ctx, signing.SIGNATURE)
-        for secret in _secrets(ctx)[self.value]:
-            if signing.signature(secret, self.signature_string(ctx)) == presented:
-                return
-        super().check_signature(ctx)
+    presented = self.authentication_header(ctx, signing.SIGNATURE)
+    for secret in _secrets(ctx)[self.value]:
+        if signing.signature(secret, self.signature_string(ctx)) == presented:
+            return
+    self.usual()
 
 
 @fault(
     "auth.signature",
+    seam="check_signature",
     each={
         "status 403": (403, "authentication_error", "invalid_signature"),
         "status 400": (400, "authentication_error", "invalid_signature"),
@@ -121,25 +120,21 @@ class OtherSecrets(Faulty):
         )
     ),
 )
-class SignatureAnsweredOtherwise(Faulty):
+def _(self: Any, ctx: Context) -> None:
     """A wrong signature is refused with another status, type or code."""
-
-    def check_signature(self, ctx: Context) -> None:
-        try:
-            super().check_signature(ctx)
-        except Refusal:
-            raise refusal(*self.value) from None
+    try:
+        self.usual()
+    except Refusal:
+        raise refusal(*self.value) from None
 
 
-@fault("auth.signature")
-class GarbageAnsweredOtherwise(Faulty):
+@fault("auth.signature", seam="check_signature")
+def _(self: Any, ctx: Context) -> None:
     """A signature that is not hexadecimal is refused as a malformed header."""
-
-    def check_signature(self, ctx: Context) -> None:
-        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
-        if not re.fullmatch("[0-9a-fA-F]*", presented):
-            raise refusal(400, "validation_error", "malformed_signature")
-        super().check_signature(ctx)
+    presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+    if not re.fullmatch("[0-9a-fA-F]*", presented):
+        raise refusal(400, "validation_error", "malformed_signature")
+    self.usual()
 
 
 def mistaken(ctx: Context, secret: str, name: str) -> str | None:
@@ -187,6 +182,7 @@ TURNS = {
     "capital secret": ("listVirtualAccounts",),
 }
 
+
 faults["auth.signature"] |= {
     "A signature with this mistake is accepted.": taking(TURNS),
     "A signature is accepted that is not the right one.": seam(
@@ -205,9 +201,6 @@ faults["auth.signature"] |= {
             else self.usual()
         ),
     ),
-}
-
-faults["auth.signature"] |= {
     "A request that comes from within, as a header says, needs no signature of its own.": seam(
         "signatures_equal",
         lambda self, ctx, *_: self.usual() or ctx.header(self.value[0]) == self.value[1](ctx),
@@ -238,22 +231,25 @@ def body_forms(ctx: Context) -> dict[str, bytes]:
     }
 
 
-@fault("auth.no-separators", each={"newline": "\n", "|": "|", ":": ":", ".": ".", "space": " "})
-class Separated(AlsoSigned):
-    """A signature made over separated parts is accepted."""
-
-    def alternatives(self, ctx: Context) -> list[bytes]:
-        parts = (
-            self.signed_method(ctx).encode(),
-            self.signed_target(ctx),
-            self.signed_timestamp(ctx).encode(),
-            self.signed_nonce(ctx).encode(),
-            self.signed_body(ctx),
-        )
-        return [self.value.encode().join(parts)]
-
-
 faults["auth.no-separators"] |= {
+    "A signature made over separated parts is accepted.": seam(
+        "alternatives",
+        lambda self, ctx: (
+            [
+                self.value.encode().join(
+                    (
+                        self.signed_method(ctx).encode(),
+                        self.signed_target(ctx),
+                        self.signed_timestamp(ctx).encode(),
+                        self.signed_nonce(ctx).encode(),
+                        self.signed_body(ctx),
+                    )
+                )
+            ]
+        ),
+        base=AlsoSigned,
+        each={"newline": "\n", "|": "|", ":": ":", ".": ".", "space": " "},
+    ),
     "A signature made with a line feed before the body only is accepted.": taking(
         {"a line feed before the body": ("createAccount", "createVirtualAccount")}
     ),

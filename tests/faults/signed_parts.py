@@ -13,7 +13,7 @@ from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 
-from .catalogue import Faulty, fault, faults, hook, seam
+from .catalogue import fault, faults, hook, seam
 from .http import chunked
 from .signatures import AlsoSigned, body_forms, taking
 
@@ -57,15 +57,6 @@ PATHS = {
     "with a slash behind": lambda ctx: [ctx.path + b"/"],
 }
 
-faults["auth.signed-path"] |= {
-    "A signature made for another path is accepted.": also_signed(
-        lambda self, ctx: (
-            self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target
-        ),
-        each=PATHS,
-    ),
-}
-
 
 #: Mistake -> operations that are sent requests with it.
 HOSTS = {
@@ -87,9 +78,14 @@ REWRITTEN = {
 }
 
 
-faults["auth.signed-path"] |= {"A signature made with the host before the path is accepted.": taking(HOSTS)}
-faults["auth.signed-query"] |= {
-    "A signature made for the query, read and written again, is accepted.": taking(REWRITTEN)
+faults["auth.signed-path"] |= {
+    "A signature made for another path is accepted.": also_signed(
+        lambda self, ctx: (
+            self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target
+        ),
+        each=PATHS,
+    ),
+    "A signature made with the host before the path is accepted.": taking(HOSTS),
 }
 
 
@@ -106,19 +102,6 @@ def _pairs(ctx: Context) -> list[bytes]:
 
 #: Kind -> part of a query that the signature does not cover.
 PARTS = {"a later page": b"page=2", "a currency": b"currency=", "statuses": b"statuses="}
-
-faults["auth.signed-query"] |= {
-    "A list with this in its query needs no signature.": seam(
-        "signatures_equal",
-        lambda self, ctx, *_: PARTS[self.value] in ctx.query or self.usual(),
-        each=lambda operation: {
-            "listAccounts": ["a later page"],
-            "listPayoutDestinations": ["a later page", "statuses"],
-            "listVirtualAccounts": ["a later page", "a currency"],
-            "listWallets": ["a later page", "a currency"],
-        }.get(operation, []),
-    ),
-}
 
 
 #: Kind -> queries over which a signature is accepted, beside the one sent.
@@ -142,6 +125,8 @@ QUERIES = {
 
 @fault(
     "auth.signed-query",
+    seam="alternatives",
+    base=AlsoSigned,
     each=lambda operation: (
         QUERIES
         if OPERATIONS[operation].is_list
@@ -159,16 +144,25 @@ QUERIES = {
         }
     ),
 )
-class OtherQueries(AlsoSigned):
+def _(self: Any, ctx: Context) -> Any:
     """A signature made for another query is accepted."""
-
-    def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        for query in self.value(ctx):
-            if query != ctx.query:
-                yield self.string(ctx, target=ctx.path + (b"?" + query if query else b""))
+    for query in self.value(ctx):
+        if query != ctx.query:
+            yield self.string(ctx, target=ctx.path + (b"?" + query if query else b""))
 
 
 faults["auth.signed-query"] |= {
+    "A signature made for the query, read and written again, is accepted.": taking(REWRITTEN),
+    "A list with this in its query needs no signature.": seam(
+        "signatures_equal",
+        lambda self, ctx, *_: PARTS[self.value] in ctx.query or self.usual(),
+        each=lambda operation: {
+            "listAccounts": ["a later page"],
+            "listPayoutDestinations": ["a later page", "statuses"],
+            "listVirtualAccounts": ["a later page", "a currency"],
+            "listWallets": ["a later page", "a currency"],
+        }.get(operation, []),
+    ),
     "A signature made for a query that is not sent is accepted.": also_signed(
         lambda self, ctx: [
             self.string(ctx, target=ctx.request.target + b"?" + query)
@@ -189,66 +183,48 @@ faults["auth.signed-query"] |= {
 DRIFTS = {"later": range(1, 400), "earlier": range(-400, 0)}
 
 
-@fault("auth.signed-timestamp", each=("later", "earlier", "none"))
-class OtherTimestamps(AlsoSigned):
+@fault("auth.signed-timestamp", seam="alternatives", base=AlsoSigned, each=("later", "earlier", "none"))
+def _(self: Any, ctx: Context) -> Any:
     """A signature made for another timestamp, or without one, is accepted."""
-
-    def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        if self.value == "none":
-            yield self.string(ctx, timestamp="")
-            return
-        try:
-            sent = int(self.signed_timestamp(ctx))
-        except ValueError:
-            return
-        for drift in DRIFTS[self.value]:
-            yield self.string(ctx, timestamp=str(sent + drift))
+    if self.value == "none":
+        yield self.string(ctx, timestamp="")
+        return
+    try:
+        sent = int(self.signed_timestamp(ctx))
+    except ValueError:
+        return
+    for drift in DRIFTS[self.value]:
+        yield self.string(ctx, timestamp=str(sent + drift))
 
 
-@fault("auth.signed-nonce", each=("none", "upper case"))
-class OtherNonces(AlsoSigned):
+@fault("auth.signed-nonce", seam="alternatives", base=AlsoSigned, each=("none", "upper case"))
+def _(self: Any, ctx: Context) -> Any:
     """A signature made for the nonce in other letters, or without one, is accepted."""
-
-    def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        sent = self.signed_nonce(ctx)
-        if self.value == "none":
-            yield self.string(ctx, nonce="")
-        elif sent != sent.upper():
-            yield self.string(ctx, nonce=sent.upper())
+    sent = self.signed_nonce(ctx)
+    if self.value == "none":
+        yield self.string(ctx, nonce="")
+    elif sent != sent.upper():
+        yield self.string(ctx, nonce=sent.upper())
 
 
-@fault("auth.signed-nonce")
-class RemembersSignatures(Faulty):
+@fault("auth.signed-nonce", seam="check_signature")
+def _(self: Any, ctx: Context) -> None:
     """A signature that was right before is accepted with another nonce."""
-
-    def check_signature(self, ctx: Context) -> None:
-        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
-        known = self.__dict__.setdefault("known", set())
-        if presented not in known:
-            super().check_signature(ctx)
-            known.add(presented)
+    presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+    known = self.state.setdefault("known", set())
+    if presented not in known:
+        self.usual()
+        known.add(presented)
 
 
-@fault("auth.signed-body", each=("compact", "spaced", "sorted", "empty"))
-class OtherBodies(AlsoSigned):
+@fault(
+    "auth.signed-body", seam="alternatives", base=AlsoSigned, each=("compact", "spaced", "sorted", "empty")
+)
+def _(self: Any, ctx: Context) -> Any:
     """A signature made over the body in another form, or over none, is accepted."""
-
-    def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        for name, body in body_forms(ctx).items():
-            if name == self.value and body != ctx.request.body:
-                yield self.string(ctx, body=body)
-
-
-faults["auth.signed-body"] |= {
-    "A body without a length is taken whatever the signature covers.": seam(
-        "signed_body",
-        lambda self, ctx: b"" if chunked(ctx) else self.usual(),
-        also=("http.chunked-body",),
-    ),
-    "A body without a length needs no signature.": seam(
-        "check_signature", lambda self, ctx: None if chunked(ctx) else self.usual()
-    ),
-}
+    for name, body in body_forms(ctx).items():
+        if name == self.value and body != ctx.request.body:
+            yield self.string(ctx, body=body)
 
 
 def _known_fields(self: Any, ctx: Context) -> bytes:
@@ -262,6 +238,14 @@ def _known_fields(self: Any, ctx: Context) -> bytes:
 
 
 faults["auth.signed-body"] |= {
+    "A body without a length is taken whatever the signature covers.": seam(
+        "signed_body",
+        lambda self, ctx: b"" if chunked(ctx) else self.usual(),
+        also=("http.chunked-body",),
+    ),
+    "A body without a length needs no signature.": seam(
+        "check_signature", lambda self, ctx: None if chunked(ctx) else self.usual()
+    ),
     "A signature made over the known fields of the body is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, body=_known_fields(self, ctx))]
     ),
@@ -277,9 +261,6 @@ faults["auth.signed-body"] |= {
     "A signature made over the body in small letters is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, body=ctx.request.body.replace(b"conformancE", b"conformance"))]
     ),
-}
-
-faults["auth.signed-body"] |= {
     "A body that is not declared as JSON is no part of the signature.": also_signed(
         lambda self, ctx: (
             [self.string(ctx, body=b"")] if ctx.header(b"content-type") != "application/json" else []

@@ -90,40 +90,34 @@ class OpenElsewhere(Faulty):
             super().authenticate(ctx)
 
 
-@fault("auth.other-spellings")
-class OpenWhereEscaped(Faulty):
+@fault("auth.other-spellings", seam="authenticate")
+def _(self: Any, ctx: Context) -> None:
     """A path with an escaped letter is served to anybody: what guards it compares the path as it was sent."""
-
-    def authenticate(self, ctx: Context) -> None:
-        if b"%" in ctx.request.target.partition(b"?")[0]:
-            ctx.organization = first_organization(ctx)
-        else:
-            super().authenticate(ctx)
+    if b"%" in ctx.request.target.partition(b"?")[0]:
+        ctx.organization = first_organization(ctx)
+    else:
+        self.usual()
 
 
-@fault("auth.other-spellings")
-class MethodElsewhere(Faulty):
+@fault("auth.other-spellings", seam="authenticate")
+def _(self: Any, ctx: Context) -> None:
     """Whoever names the method in a header as well needs no signature."""
-
-    def authenticate(self, ctx: Context) -> None:
-        if ctx.header(b"x-http-method-override"):
-            ctx.organization = first_organization(ctx)
-        else:
-            super().authenticate(ctx)
+    if ctx.header(b"x-http-method-override"):
+        ctx.organization = first_organization(ctx)
+    else:
+        self.usual()
 
 
-@fault("auth.other-spellings", each=("in the query", "as a user's name"))
-class KeyElsewhere(Faulty):
+@fault("auth.other-spellings", seam="authenticate", each=("in the query", "as a user's name"))
+def _(self: Any, ctx: Context) -> None:
     """Whoever sends the API key elsewhere than in its header needs no signature."""
-
-    def authenticate(self, ctx: Context) -> None:
-        key = parse_query(ctx.query).get("api_key", [""])[0]
-        if self.value != "in the query":
-            scheme, _, user = (ctx.header(b"authorization") or "").partition(" ")
-            key = base64.b64decode(user).decode().partition(":")[0] if scheme == "Basic" else ""
-        ctx.organization = ctx.store.organization(key)
-        if ctx.organization is None:
-            super().authenticate(ctx)
+    key = parse_query(ctx.query).get("api_key", [""])[0]
+    if self.value != "in the query":
+        scheme, _, user = (ctx.header(b"authorization") or "").partition(" ")
+        key = base64.b64decode(user).decode().partition(":")[0] if scheme == "Basic" else ""
+    ctx.organization = ctx.store.organization(key)
+    if ctx.organization is None:
+        self.usual()
 
 
 def open_reads(operation: str) -> list[str]:
@@ -184,12 +178,10 @@ class OpenReads(ReadsAtOtherPaths):
     """Resources are shown to anybody at a path that the specification does not have."""
 
 
-@fault("auth.undocumented-reads", each=open_reads)
-class UnscopedReads(ReadsAtOtherPaths):
+@fault("auth.undocumented-reads", seam="admit", base=ReadsAtOtherPaths, each=open_reads)
+def _(self: Any, ctx: Context) -> None:
     """Resources are shown to every organization at a path that the specification does not have."""
-
-    def admit(self, ctx: Context) -> None:
-        self.authenticate(ctx)
+    self.authenticate(ctx)
 
 
 @fault(
@@ -237,12 +229,10 @@ class OpenChanges(Faulty):
         return Response(204, [])
 
 
-@fault("auth.undocumented-reads", each=("DELETE",))
-class UnscopedChanges(OpenChanges):
+@fault("auth.undocumented-reads", seam="admit", base=OpenChanges, each=("DELETE",))
+def _(self: Any, ctx: Context) -> None:
     """Resources are deleted for every organization by a method that the specification does not have."""
-
-    def admit(self, ctx: Context) -> None:
-        self.authenticate(ctx)
+    self.authenticate(ctx)
 
 
 @fault(

@@ -73,40 +73,18 @@ def caller_is(ctx: Context, which: str) -> bool:
     return ctx.organization is not None and (ctx.organization.id == rows[0]) == (which == "first")
 
 
-faults["tenancy.foreign-parent"] |= {
-    "Another organization's customer or account is served.": seam(
-        "on_foreign_parent", lambda self, ctx, kind, record: record
-    ),
-    "One of two organizations may use the other's customers and accounts.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if caller_is(ctx, self.value) else self.usual(),
-        each=("first", "second"),
-    ),
-    "Another organization's customer or account is refused with another status than 403.": seam(
-        "on_foreign_parent",
-        lambda self, *_: refuse(refusal(*self.value)),
-        each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
-    ),
-    "Another organization's list is shown to whom asks for a part of it.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if self.value in ctx.query else self.usual(),
-        operations=OPERATION_SETS["list"],
-        each=lambda operation: {
-            name: name.encode()
-            for name in ("page=2", "size=", *OPERATIONS[operation].query_parameters)
-            if name not in ("page", "size")
-        },
-    ),
+#: Operation -> kinds of bodies -> member and value that distinguish them.
+_SORTS = {
+    "createBeneficiary": {"a business": b'"business"'},
+    "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
+    "createVirtualAccount": {"with an address": b'"address"'},
+    "updateBeneficiary": {"an address": b'"address"', "a note": b'"note"'},
+    "createPayout": {"in euros": b'"EUR"'},
 }
 
 
-faults["tenancy.foreign-parent"] |= {
-    "Another organization's resource may be changed by whom changes nothing.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if ctx.request.body == b"{}" else self.usual(),
-        operations=["updateBeneficiary"],
-    ),
-}
+#: Operations below a beneficiary.
+BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
 
 faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
     "A beneficiary elsewhere may be changed by whom changes nothing.": seam(
@@ -120,58 +98,17 @@ faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
         operations=["listPayoutDestinations"],
         each={name: name.encode() for name in ("page=2", "status", "start_date", "end_date")},
     ),
-}
-
-#: Operation -> kinds of bodies -> member and value that distinguish them.
-_SORTS = {
-    "createBeneficiary": {"a business": b'"business"'},
-    "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
-    "createVirtualAccount": {"with an address": b'"address"'},
-    "updateBeneficiary": {"an address": b'"address"', "a note": b'"note"'},
-    "createPayout": {"in euros": b'"EUR"'},
-}
-
-faults["tenancy.foreign-parent"] |= {
-    "Another organization's account takes some bodies.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if self.value in ctx.request.body else self.usual(),
-        operations=_SORTS,
-        each=lambda operation: _SORTS[operation],
-    ),
-    "Another organization's money is paid to one's own beneficiary.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if _own_payee(ctx) else self.usual(),
-        operations=["createPayout"],
-    ),
-}
-
-faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
     "A beneficiary elsewhere takes some bodies.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, parent: record if self.value in ctx.request.body else self.usual(),
         operations=["createPayoutDestination", "updateBeneficiary"],
         each=lambda operation: _SORTS[operation],
     ),
-}
-
-
-#: Operations below a beneficiary.
-BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
-
-faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
     "A business is found wherever it is.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, parent: (
             record if record.get("beneficiary_type") == "business" else self.usual()
         ),
-        operations=BELOW,
-    ),
-}
-
-faults["tenancy.sibling-child"] |= {
-    "A disabled beneficiary is found wherever it is.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: record if record["status"] == "disabled" else self.usual(),
         operations=BELOW,
     ),
 }
@@ -212,14 +149,14 @@ class CachedByAddress(Faulty):
 
     def cached(self, ctx: Context) -> Response | None:
         """Stage: returns the cached answer for requests with an idempotency key."""
-        body = self.__dict__.setdefault("kept", {}).get(ctx.request.target)
+        body = self.state.setdefault("kept", {}).get(ctx.request.target)
         if body is None or ctx.store.organization(ctx.header(b"x-api-key") or "") is None:
             return None
         return Response(200, [JSON_TYPE], body)
 
     def finish(self, ctx: Context, response: Response) -> Response:
         if response.status == self.status:
-            self.__dict__.setdefault("kept", {})[ctx.request.target] = response.body
+            self.state.setdefault("kept", {})[ctx.request.target] = response.body
         return super().finish(ctx, response)
 
 
@@ -231,17 +168,8 @@ class RefusalKeptByAddress(CachedByAddress):
 
     def cached(self, ctx: Context) -> Response | None:
         """Stage: returns the cached refusal, once."""
-        body = self.__dict__.setdefault("kept", {}).pop(ctx.request.target, None)
+        body = self.state.setdefault("kept", {}).pop(ctx.request.target, None)
         return Response(403, [JSON_TYPE], body) if body is not None else None
-
-
-faults["tenancy.unknown-parent"] |= {
-    "An unknown customer or account is refused with another status than 404.": seam(
-        "on_unknown_parent",
-        lambda self, *_: refuse(refusal(*self.value)),
-        each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
-    ),
-}
 
 
 @fault(
@@ -262,14 +190,6 @@ class ServesUnknown(Faulty):
 
 CHILD_ANSWERS = {"403": FORBIDDEN, "400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED, "410": GONE}
 
-faults["tenancy.missing-child"] |= {
-    "A child that does not exist is refused with another status than 404.": seam(
-        "on_missing_child", lambda self, *_: refuse(refusal(*self.value)), each=CHILD_ANSWERS
-    ),
-    "A child that does not exist is served as if it did.": seam(
-        "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
-    ),
-}
 
 #: Kind -> ids that are taken for a known one.
 RESEMBLING = {
@@ -280,53 +200,22 @@ RESEMBLING = {
 }
 
 
-@fault("tenancy.unknown-parent", each=RESEMBLING)
-class ServesResemblingParent(Faulty):
+@fault("tenancy.unknown-parent", seam="on_unknown_parent", each=RESEMBLING)
+def _(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
     """A customer or account is served under an identifier that resembles its own."""
-
-    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
-        for (known,) in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind):
-            if len(identifier) > 5 and self.value(identifier, known):
-                return self.top_level(ctx, kind, known)
-        return super().on_unknown_parent(ctx, kind, identifier)
+    for (known,) in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind):
+        if len(identifier) > 5 and self.value(identifier, known):
+            return self.top_level(ctx, kind, known)
+    return self.usual()
 
 
-@fault("tenancy.missing-child", each=RESEMBLING)
-class ServesResembling(Faulty):
+@fault("tenancy.missing-child", seam="on_missing_child", each=RESEMBLING)
+def _(self: Any, ctx: Context, kind: str, identifier: str, parent: Record) -> Any:
     """A child is served under an identifier that resembles its own."""
-
-    def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        for record in ctx.store.select(kind, parent["id"]):
-            if len(identifier) > 5 and self.value(identifier, record["id"]):
-                return record
-        return super().on_missing_child(ctx, kind, identifier, parent)
-
-
-faults["tenancy.unknown-parent"] |= {
-    "A customer or account is found by the name of a member that all objects have.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: (
-            [each for each in ctx.store.select(kind, None) if self.owned(ctx, each)][-1]
-            if identifier in INHERITED
-            else self.usual()
-        ),
-        # On the others the path names a child, which is not under the parent, or a second request is refused.
-        operations=[
-            operation
-            for operation in RULES["tenancy.unknown-parent"].operations
-            if operation not in (*OPERATION_SETS["child"], "createPayout", "createWallet")
-        ],
-    ),
-}
-
-faults["tenancy.missing-child"] |= {
-    "A child is found by the name of a member that all objects have.": seam(
-        "on_missing_child",
-        lambda self, ctx, kind, identifier, parent: (
-            ctx.store.select(kind, parent["id"])[-1] if identifier in INHERITED else self.usual()
-        ),
-    ),
-}
+    for record in ctx.store.select(kind, parent["id"]):
+        if len(identifier) > 5 and self.value(identifier, record["id"]):
+            return record
+    return self.usual()
 
 
 def foreign(ctx: Context, record: Record) -> bool:
@@ -335,6 +224,11 @@ def foreign(ctx: Context, record: Record) -> bool:
 
 
 faults["tenancy.sibling-child"] |= {
+    "A disabled beneficiary is found wherever it is.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: record if record["status"] == "disabled" else self.usual(),
+        operations=BELOW,
+    ),
     "A child of another account of the organization is served.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, *_: self.usual() if foreign(ctx, record) else record,
@@ -408,30 +302,6 @@ class AsksForFunds(FundsDemanded, Faulty):
     """Requires funds, which only some accounts have."""
 
 
-faults["tenancy.unknown-parent"] |= {
-    "An account, if it has funds, is found by its id with a space behind it.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
-        base=AsksForFunds,
-        operations=("createPayout",),
-    ),
-    "A parent is found by its id with a space behind it.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
-    ),
-    "A parent is found by the id of another kind of resource.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: _of_any_kind(ctx, kind, identifier) or self.usual(),
-        # Elsewhere nothing is under such a parent, so nothing would show it.
-        operations=[
-            operation.id
-            for operation in OPERATIONS.values()
-            if len(operation.path_parameters) == 1 and operation.id != "createPayout"
-        ],
-    ),
-}
-
-
 def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
     rows = ctx.store.query(
         "SELECT id FROM resources WHERE kind = ? AND lower(id) = lower(?)", kind, identifier
@@ -477,6 +347,45 @@ def unaccented(text: str) -> str:
 
 
 faults["tenancy.unknown-parent"] |= {
+    "An unknown customer or account is refused with another status than 404.": seam(
+        "on_unknown_parent",
+        lambda self, *_: refuse(refusal(*self.value)),
+        each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
+    ),
+    "A customer or account is found by the name of a member that all objects have.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: (
+            [each for each in ctx.store.select(kind, None) if self.owned(ctx, each)][-1]
+            if identifier in INHERITED
+            else self.usual()
+        ),
+        # On the others the path names a child, which is not under the parent, or a second request is refused.
+        operations=[
+            operation
+            for operation in RULES["tenancy.unknown-parent"].operations
+            if operation not in (*OPERATION_SETS["child"], "createPayout", "createWallet")
+        ],
+    ),
+    "An account, if it has funds, is found by its id with a space behind it.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
+        base=AsksForFunds,
+        operations=("createPayout",),
+    ),
+    "A parent is found by its id with a space behind it.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
+    ),
+    "A parent is found by the id of another kind of resource.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: _of_any_kind(ctx, kind, identifier) or self.usual(),
+        # Elsewhere nothing is under such a parent, so nothing would show it.
+        operations=[
+            operation.id
+            for operation in OPERATIONS.values()
+            if len(operation.path_parameters) == 1 and operation.id != "createPayout"
+        ],
+    ),
     "Ids of customers and accounts are compared without their letter case.": seam(
         "top_level",
         lambda self, ctx, kind, identifier: self.usual(ctx, kind, _in_any_case(ctx, kind, identifier)),
@@ -489,6 +398,45 @@ faults["tenancy.unknown-parent"] |= {
 }
 
 faults["tenancy.foreign-parent"] |= {
+    "Another organization's customer or account is served.": seam(
+        "on_foreign_parent", lambda self, ctx, kind, record: record
+    ),
+    "One of two organizations may use the other's customers and accounts.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if caller_is(ctx, self.value) else self.usual(),
+        each=("first", "second"),
+    ),
+    "Another organization's customer or account is refused with another status than 403.": seam(
+        "on_foreign_parent",
+        lambda self, *_: refuse(refusal(*self.value)),
+        each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
+    ),
+    "Another organization's list is shown to whom asks for a part of it.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if self.value in ctx.query else self.usual(),
+        operations=OPERATION_SETS["list"],
+        each=lambda operation: {
+            name: name.encode()
+            for name in ("page=2", "size=", *OPERATIONS[operation].query_parameters)
+            if name not in ("page", "size")
+        },
+    ),
+    "Another organization's resource may be changed by whom changes nothing.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if ctx.request.body == b"{}" else self.usual(),
+        operations=["updateBeneficiary"],
+    ),
+    "Another organization's account takes some bodies.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if self.value in ctx.request.body else self.usual(),
+        operations=_SORTS,
+        each=lambda operation: _SORTS[operation],
+    ),
+    "Another organization's money is paid to one's own beneficiary.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if _own_payee(ctx) else self.usual(),
+        operations=["createPayout"],
+    ),
     "A list is that of the parent which the query names.": seam(
         "list_parent",
         lambda self, ctx: next(
@@ -499,19 +447,33 @@ faults["tenancy.foreign-parent"] |= {
 }
 
 
-@fault("tenancy.foreign-parent", operations=["getAccountBalances", "getBeneficiary", "getVirtualAccount"])
-class NamedByQuery(Faulty):
+@fault(
+    "tenancy.foreign-parent",
+    seam="act",
+    operations=["getAccountBalances", "getBeneficiary", "getVirtualAccount"],
+)
+def _(self: Any, ctx: Context) -> None:
     """Ids of the query win over those of the path, whose owner was looked at."""
-
-    def act(self, ctx: Context) -> None:
-        for name, values in parse_query(ctx.query).items():
-            found = ctx.store.get(name.removesuffix("_id"), values[0])
-            if found is not None and name in ctx.params:
-                setattr(ctx, name.removesuffix("_id"), found)
-        super().act(ctx)
+    for name, values in parse_query(ctx.query).items():
+        found = ctx.store.get(name.removesuffix("_id"), values[0])
+        if found is not None and name in ctx.params:
+            setattr(ctx, name.removesuffix("_id"), found)
+    self.usual()
 
 
 faults["tenancy.missing-child"] |= {
+    "A child that does not exist is refused with another status than 404.": seam(
+        "on_missing_child", lambda self, *_: refuse(refusal(*self.value)), each=CHILD_ANSWERS
+    ),
+    "A child that does not exist is served as if it did.": seam(
+        "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
+    ),
+    "A child is found by the name of a member that all objects have.": seam(
+        "on_missing_child",
+        lambda self, ctx, kind, identifier, parent: (
+            ctx.store.select(kind, parent["id"])[-1] if identifier in INHERITED else self.usual()
+        ),
+    ),
     "A child is found by its id with a space behind it.": seam(
         "on_missing_child",
         lambda self, ctx, kind, identifier, parent: _padded(self, ctx, kind, identifier) or self.usual(),
@@ -547,19 +509,17 @@ class OneOrganizationAtATime(Faulty):
 
     def authenticate(self, ctx: Context) -> None:
         super().authenticate(ctx)
-        self.__dict__["caller"] = ctx.organization
+        self.state["caller"] = ctx.organization
         threading.Event().wait(0.02)
-        ctx.organization = self.__dict__["caller"]
+        ctx.organization = self.state["caller"]
 
 
-@fault("tenancy.foreign-parent", operations=("updateBeneficiary",))
-class LetInAfterTheOwner(Faulty):
+@fault("tenancy.foreign-parent", seam="top_level", operations=("updateBeneficiary",))
+def _(self: Any, ctx: Context, kind: str, identifier: str) -> Any:
     """Who may send a request to an address is decided once, and holds for all that follow."""
-
-    def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
-        allowed: set[bytes] = self.__dict__.setdefault("allowed", set())
-        if ctx.path in allowed and (record := self.find(ctx, kind, identifier)) is not None:
-            return record
-        record = super().top_level(ctx, kind, identifier)
-        allowed.add(ctx.path)
+    allowed: set[bytes] = self.state.setdefault("allowed", set())
+    if ctx.path in allowed and (record := self.find(ctx, kind, identifier)) is not None:
         return record
+    record = self.usual()
+    allowed.add(ctx.path)
+    return record

@@ -89,13 +89,11 @@ faults["auth.timestamp-window"] |= {
 }
 
 
-@fault("auth.timestamp-window")
-class ReadsMilliseconds(Faulty):
+@fault("auth.timestamp-window", seam="parse_timestamp")
+def _(self: Any, ctx: Context, text: str) -> Any:
     """A timestamp in milliseconds is read as such."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        number = super().parse_timestamp(ctx, text)
-        return number // 1000 if number > 100_000_000_000 else number
+    number = self.usual()
+    return number // 1000 if number > 100_000_000_000 else number
 
 
 @fault(
@@ -122,6 +120,7 @@ class RoundlyOff(Faulty):
 
 @fault(
     "auth.timestamp-window",
+    seam="check_timestamp",
     each={
         f"{when} {name}": (when, *answer)
         for when in ("past", "future")
@@ -134,26 +133,15 @@ class RoundlyOff(Faulty):
         }.items()
     },
 )
-class WindowAnsweredOtherwise(Faulty):
+def _(self: Any, ctx: Context) -> None:
     """A timestamp that is too far off is refused with another status, type or code."""
-
-    def check_timestamp(self, ctx: Context) -> None:
-        try:
-            super().check_timestamp(ctx)
-        except Refusal as found:
-            text = self.authentication_header(ctx, signing.TIMESTAMP) or ""
-            if found.kind == "timestamp_too_old" and (int(text) < time.time()) == (self.value[0] == "past"):
-                raise refusal(*self.value[1:]) from None
-            raise
-
-
-faults["auth.timestamp-integer"] |= {
-    "The decimal digits of all scripts are read.": seam(
-        "parse_timestamp",
-        lambda self, ctx, text: int(text) if text.isdecimal() else self.usual(),
-        operations=list(OPERATIONS)[::2],
-    ),
-}
+    try:
+        self.usual()
+    except Refusal as found:
+        text = self.authentication_header(ctx, signing.TIMESTAMP) or ""
+        if found.kind == "timestamp_too_old" and (int(text) < time.time()) == (self.value[0] == "past"):
+            raise refusal(*self.value[1:]) from None
+        raise
 
 
 #: Kind -> ages in seconds that are refused.
@@ -189,31 +177,30 @@ TIMESTAMP_TEXTS = {
 }
 
 
-@fault("auth.timestamp-integer", each=TIMESTAMP_TEXTS)
-class ReadsOtherTexts(Faulty):
+@fault("auth.timestamp-integer", seam="parse_timestamp", each=TIMESTAMP_TEXTS)
+def _(self: Any, ctx: Context, text: str) -> Any:
     """A timestamp that is no integer is accepted."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        found = re.fullmatch(self.value, text)
-        if found:
-            return int(found[1] or self.server_seconds(ctx))
-        return super().parse_timestamp(ctx, text)
+    found = re.fullmatch(self.value, text)
+    if found:
+        return int(found[1] or self.server_seconds(ctx))
+    return self.usual()
 
 
-@fault("auth.timestamp-integer", each=("hexadecimal", "exponent"))
-class ReadsOtherNotations(Faulty):
+@fault("auth.timestamp-integer", seam="parse_timestamp", each=("hexadecimal", "exponent"))
+def _(self: Any, ctx: Context, text: str) -> Any:
     """A timestamp in hexadecimal, or with an exponent, is read as such."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        try:
-            return (
-                int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
-            )
-        except (ValueError, OverflowError):
-            return super().parse_timestamp(ctx, text)
+    try:
+        return int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
+    except (ValueError, OverflowError):
+        return self.usual()
 
 
 faults["auth.timestamp-integer"] |= {
+    "The decimal digits of all scripts are read.": seam(
+        "parse_timestamp",
+        lambda self, ctx, text: int(text) if text.isdecimal() else self.usual(),
+        operations=list(OPERATIONS)[::2],
+    ),
     "A timestamp with underscores between its digits is read without them, as Python does.": seam(
         "parse_timestamp", lambda self, ctx, text: int(text) if "_" in text else self.usual()
     ),

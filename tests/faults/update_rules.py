@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.reference.context import Context, Record
+from typing import Any
+
+from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .catalogue import fault, faults, refusal, refuse, seam
 from .formats import document
 from .resources import other, showing
-
-faults["beneficiary.update-moves-updated"] |= {
-    "A PATCH leaves updated as it was.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
-    ),
-    "A PATCH moves updated back to before the create.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
-    ),
-    "A PATCH of this field alone leaves updated as it was.": seam(
-        "patched",
-        lambda self, ctx, record: {
-            **self.usual(),
-            **({"updated": record["updated"]} if [*ctx.values] == [self.value] else {}),
-        },
-        each=("phone", "address", "country_code", "note"),
-    ),
-}
 
 faults["beneficiary.update-empty"] |= {
     "A PATCH with an empty object is refused.": seam(
@@ -34,27 +19,35 @@ faults["beneficiary.update-empty"] |= {
 }
 
 
-@fault("beneficiary.update-empty", each=("title", "note", "status", "address", "first_name"))
-class EmptyResets(Faulty):
+@fault(
+    "beneficiary.update-empty",
+    seam="update_beneficiary",
+    each=("title", "note", "status", "address", "first_name"),
+)
+def _(self: Any, ctx: Context) -> None:
     """A PATCH with an empty object changes this member."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if not ctx.values:
-            record = ctx.record or {}
-            changed = None if self.value in ("title", "note") else other(self.value, record[self.value])
-            ctx.record = {**record, self.value: changed}
-            ctx.store.update(ctx.record)
+    self.usual()
+    if not ctx.values:
+        record = ctx.record or {}
+        changed = None if self.value in ("title", "note") else other(self.value, record[self.value])
+        ctx.record = {**record, self.value: changed}
+        ctx.store.update(ctx.record)
 
 
-@fault("beneficiary.update-empty")
-class EmptyDisables(Faulty):
+@fault("beneficiary.update-empty", seam="update_beneficiary")
+def _(self: Any, ctx: Context) -> None:
     """A PATCH with an empty object is answered as it should, and stored with another note."""
+    self.usual()
+    if not ctx.values:
+        ctx.store.update({**(ctx.record or {}), "note": "emptied"})
 
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if not ctx.values:
-            ctx.store.update({**(ctx.record or {}), "note": "emptied"})
+
+@fault("beneficiary.update-server-owned", seam="update_beneficiary", each=("status", "verified"))
+def _(self: Any, ctx: Context) -> None:
+    """A PATCH takes a member that only the server may set, which only a later read shows."""
+    self.usual()
+    if self.value in ctx.body:
+        ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
 
 
 faults["beneficiary.update-server-owned"] |= {
@@ -62,20 +55,6 @@ faults["beneficiary.update-server-owned"] |= {
         lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
         each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
     ),
-}
-
-
-@fault("beneficiary.update-server-owned", each=("status", "verified"))
-class PatchesOwnedUnseen(Faulty):
-    """A PATCH takes a member that only the server may set, which only a later read shows."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if self.value in ctx.body:
-            ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
-
-
-faults["beneficiary.update-server-owned"] |= {
     "A PATCH that names members of the server is answered with a redirection.": seam(
         "check_state",
         lambda self, ctx: (
@@ -95,10 +74,25 @@ faults["beneficiary.update-company-name"] |= {
 }
 
 
-@fault("beneficiary.update-moves-updated")
-class MovesOnce(Faulty):
-    """Only the first change of a beneficiary moves updated."""
-
-    def touched(self, ctx: Context, record: Record) -> int:
-        first = record["updated"] == record["created"]
-        return super().touched(ctx, record) if first else int(record["updated"])
+faults["beneficiary.update-moves-updated"] |= {
+    "A PATCH leaves updated as it was.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
+    ),
+    "A PATCH moves updated back to before the create.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
+    ),
+    "A PATCH of this field alone leaves updated as it was.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **self.usual(),
+            **({"updated": record["updated"]} if [*ctx.values] == [self.value] else {}),
+        },
+        each=("phone", "address", "country_code", "note"),
+    ),
+    "Only the first change of a beneficiary moves updated.": seam(
+        "touched",
+        lambda self, ctx, record: (
+            self.usual() if (record["updated"] == record["created"]) else int(record["updated"])
+        ),
+    ),
+}

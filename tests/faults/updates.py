@@ -37,26 +37,133 @@ class SavesEveryField(KeepsOneDocument):
     """A PATCH saves all fields as they were when it read the beneficiary, as object mappers do."""
 
 
-@fault("beneficiary.update", each=fields_of_beneficiary)
-class ShowsOnly(Faulty):
+@fault("beneficiary.update", seam="update_beneficiary", each=fields_of_beneficiary)
+def _(self: Any, ctx: Context) -> None:
     """A PATCH answers this field changed, but a later read shows the old value."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        assert ctx.beneficiary is not None
-        old = ctx.beneficiary
-        super().update_beneficiary(ctx)
-        assert ctx.record is not None
-        ctx.store.update({**ctx.record, self.value: old.get(self.value)})
+    assert ctx.beneficiary is not None
+    old = ctx.beneficiary
+    self.usual()
+    assert ctx.record is not None
+    ctx.store.update({**ctx.record, self.value: old.get(self.value)})
 
 
-@fault("beneficiary.update", each=fields_of_beneficiary)
-class StoresOnly(Faulty):
+@fault("beneficiary.update", seam="update_beneficiary", each=fields_of_beneficiary)
+def _(self: Any, ctx: Context) -> None:
     """A PATCH stores this field, but its answer shows the old value."""
+    old = ctx.beneficiary or {}
+    self.usual()
+    ctx.record = {**(ctx.record or {}), self.value: old.get(self.value)}
+
+
+@fault("beneficiary.update", seam="patched", each=KEPT_TEXTS)
+def _(self: Any, ctx: Context, record: Record) -> Any:
+    """Some characters of free texts that a PATCH names are kept as others, or not at all."""
+    texts = free_texts("createBeneficiary")
+    changed = {name: value for name, value in ctx.values.items() if name in texts and value}
+    return {
+        **self.usual(),
+        **{name: self.value(value) for name, value in changed.items()},
+    }
+
+
+@fault(
+    "beneficiary.update",
+    seam="update_beneficiary",
+    each=("note", "email", "first_name", "address", "beneficiary_type"),
+)
+def _(self: Any, ctx: Context) -> None:
+    """A PATCH of this field changes it in all beneficiaries of the account."""
+    self.usual()
+    if self.value in ctx.values:
+        for other in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
+            ctx.store.update({**other, self.value: ctx.values[self.value]})
+
+
+@fault("beneficiary.update", "beneficiary.disable")
+class ReadsStayAsTheyWere(Faulty):
+    """What was read once is read the same ever after, whatever is changed."""
+
+    everywhere = True
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        if ctx.operation != "getBeneficiary" or not succeeded(response):
+            return response
+        kept = self.state.setdefault("kept", {}).setdefault(ctx.path, response.document)
+        return response.with_document(kept)
+
+
+@fault("beneficiary.update", seam="patched")
+def _(self: Any, ctx: Context, record: Record) -> Any:
+    """A PATCH changes the beneficiaries of other accounts as well."""
+    for other_one in ctx.store.select("beneficiary", None):
+        if other_one["parent"] != record["parent"]:
+            ctx.store.update({**other_one, **ctx.values})
+    return self.usual()
+
+
+@fault("beneficiary.update")
+class LosesTheNext(Faulty):
+    """The PATCH after a refused one is lost."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "invalid_field" and ctx.beneficiary is not None:
+            self.state.setdefault("failed", set()).add(ctx.beneficiary["id"])
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        failed = self.state.setdefault("failed", set())
+        if record["id"] in failed:
+            failed.discard(record["id"])
+            return record
+        return super().patched(ctx, record)
+
+
+@fault("beneficiary.update")
+class KeptByWorkers(KeptByEach):
+    """Each of two processes keeps the beneficiary that it has read first."""
+
+
+@fault("beneficiary.update")
+class KeptByThree(KeptByEach):
+    """Each of three processes keeps the beneficiary that it has read first."""
+
+    processes = 3
+
+
+@fault("beneficiary.update", each={"its answer shows": True, "nothing shows": False})
+class LosesThoseOfDisabled(Faulty):
+    """A PATCH of a disabled beneficiary is accepted and lost."""
 
     def update_beneficiary(self, ctx: Context) -> None:
-        old = ctx.beneficiary or {}
-        super().update_beneficiary(ctx)
-        ctx.record = {**(ctx.record or {}), self.value: old.get(self.value)}
+        before = ctx.beneficiary or {}
+        if before["status"] != "disabled":
+            super().update_beneficiary(ctx)
+        else:
+            ctx.record = self.patched(ctx, before) if self.value else before
+
+
+def _spaceless(self: Any, ctx: Context, record: Record) -> Record:
+    address = ctx.values.get("address") or {}
+    made: Record = self.usual()
+    return (
+        {**made, "address": {**made["address"], self.value: address[self.value].replace(" ", "")}}
+        if (address)
+        else made
+    )
+
+
+@fault("beneficiary.update", seam="update_beneficiary", each=("title", "middle_name", "tax_id", "note"))
+def _(self: Any, ctx: Context) -> None:
+    """A PATCH of null answers null, and a later read shows the value that was there."""
+    before = (ctx.beneficiary or {}).get(self.value)
+    self.usual()
+    if ctx.values.get(self.value, before) is None:
+        ctx.store.update({**(ctx.record or {}), self.value: before})
+
+
+def _alike(fold: Callable[[str], str], old: Any, new: Any) -> bool:
+    """Returns True for two texts that are one to a server which compares them in another form."""
+    return isinstance(old, str) and isinstance(new, str) and fold(old) == fold(new)
 
 
 faults["beneficiary.update"] |= {
@@ -172,48 +279,6 @@ faults["beneficiary.update"] |= {
         ),
         each=("title", "middle_name", "display_name", "phone", "tax_id", "country_code", "note"),
     ),
-}
-
-
-@fault("beneficiary.update", each=KEPT_TEXTS)
-class PatchKeepsOtherTexts(Faulty):
-    """Some characters of free texts that a PATCH names are kept as others, or not at all."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        texts = free_texts("createBeneficiary")
-        changed = {name: value for name, value in ctx.values.items() if name in texts and value}
-        return {
-            **super().patched(ctx, record),
-            **{name: self.value(value) for name, value in changed.items()},
-        }
-
-
-@fault("beneficiary.update", each=("note", "email", "first_name", "address", "beneficiary_type"))
-class PatchesAll(Faulty):
-    """A PATCH of this field changes it in all beneficiaries of the account."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if self.value in ctx.values:
-            for other in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
-                ctx.store.update({**other, self.value: ctx.values[self.value]})
-
-
-@fault("beneficiary.update", "beneficiary.disable")
-class ReadsStayAsTheyWere(Faulty):
-    """What was read once is read the same ever after, whatever is changed."""
-
-    everywhere = True
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        if ctx.operation != "getBeneficiary" or not succeeded(response):
-            return response
-        kept = self.__dict__.setdefault("kept", {}).setdefault(ctx.path, response.document)
-        return response.with_document(kept)
-
-
-faults["beneficiary.update"] |= {
     "A PATCH makes a disabled beneficiary active.": seam(
         "patched", lambda self, ctx, record: {**self.usual(), "status": "active"}
     ),
@@ -223,51 +288,7 @@ faults["beneficiary.update"] |= {
             refuse(Refusal("invalid_field")) if record["beneficiary_type"] == "business" else self.usual()
         ),
     ),
-}
-
-faults["beneficiary.update"] |= rows_of_texts(("updateBeneficiary",))
-
-
-@fault("beneficiary.update")
-class ChangesOtherAccounts(Faulty):
-    """A PATCH changes the beneficiaries of other accounts as well."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        for other_one in ctx.store.select("beneficiary", None):
-            if other_one["parent"] != record["parent"]:
-                ctx.store.update({**other_one, **ctx.values})
-        return super().patched(ctx, record)
-
-
-@fault("beneficiary.update")
-class LosesTheNext(Faulty):
-    """The PATCH after a refused one is lost."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind == "invalid_field" and ctx.beneficiary is not None:
-            self.__dict__.setdefault("failed", set()).add(ctx.beneficiary["id"])
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        failed = self.__dict__.setdefault("failed", set())
-        if record["id"] in failed:
-            failed.discard(record["id"])
-            return record
-        return super().patched(ctx, record)
-
-
-@fault("beneficiary.update")
-class KeptByWorkers(KeptByEach):
-    """Each of two processes keeps the beneficiary that it has read first."""
-
-
-@fault("beneficiary.update")
-class KeptByThree(KeptByEach):
-    """Each of three processes keeps the beneficiary that it has read first."""
-
-    processes = 3
-
-
-faults["beneficiary.update"] |= {
+    **rows_of_texts(("updateBeneficiary",)),
     "Each third PATCH answers another name.": third(
         lambda self, ctx, document: {**document, "display_name": other("", document["display_name"])}
     ),
@@ -287,32 +308,6 @@ faults["beneficiary.update"] |= {
             else self.usual()
         ),
     ),
-}
-
-
-@fault("beneficiary.update", each={"its answer shows": True, "nothing shows": False})
-class LosesThoseOfDisabled(Faulty):
-    """A PATCH of a disabled beneficiary is accepted and lost."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        before = ctx.beneficiary or {}
-        if before["status"] != "disabled":
-            super().update_beneficiary(ctx)
-        else:
-            ctx.record = self.patched(ctx, before) if self.value else before
-
-
-def _spaceless(self: Any, ctx: Context, record: Record) -> Record:
-    address = ctx.values.get("address") or {}
-    made: Record = self.usual()
-    return (
-        {**made, "address": {**made["address"], self.value: address[self.value].replace(" ", "")}}
-        if (address)
-        else made
-    )
-
-
-faults["beneficiary.update"] |= {
     "A PATCH keeps a member of an address without its spaces.": seam(
         "patched", _spaceless, each=("address_line", "city", "region", "postal_code")
     ),
@@ -359,21 +354,6 @@ faults["beneficiary.update"] |= {
             **ctx.values,
         },
     ),
-}
-
-
-@fault("beneficiary.update", each=("title", "middle_name", "tax_id", "note"))
-class EmptiesOnPaper(Faulty):
-    """A PATCH of null answers null, and a later read shows the value that was there."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        before = (ctx.beneficiary or {}).get(self.value)
-        super().update_beneficiary(ctx)
-        if ctx.values.get(self.value, before) is None:
-            ctx.store.update({**(ctx.record or {}), self.value: before})
-
-
-faults["beneficiary.update"] |= {
     "A PATCH of the address, or of middle_name, keeps ASCII only.": seam(
         "kept_value",
         lambda self, ctx, field, value: (
@@ -416,15 +396,6 @@ faults["beneficiary.update"] |= {
         ),
         each=("first_name", "last_name", "display_name", "email", "phone", "address", "tax_id", "note"),
     ),
-}
-
-
-def _alike(fold: Callable[[str], str], old: Any, new: Any) -> bool:
-    """Returns True for two texts that are one to a server which compares them in another form."""
-    return isinstance(old, str) and isinstance(new, str) and fold(old) == fold(new)
-
-
-faults["beneficiary.update"] |= {
     "A PATCH of a text is lost that changes no more than this.": seam(
         "patched",
         lambda self, ctx, record: {
@@ -460,6 +431,5 @@ faults["beneficiary.update"] |= {
             else self.usual()
         ),
     ),
+    **rows_of_updates(),
 }
-
-faults["beneficiary.update"] |= rows_of_updates()

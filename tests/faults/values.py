@@ -85,9 +85,6 @@ faults["format.timestamp"] |= {
         operations=EMBEDDING,
         each=("created", "updated"),
     ),
-}
-
-faults["format.timestamp"] |= {
     "The elements of some pages show created with an offset.": on_pages(
         lambda self, item: {**item, "created": item["created"][:-1] + "+00:00"},
         operations=OPERATION_SETS["list"],
@@ -113,21 +110,23 @@ AMOUNTS: dict[str, Callable[[str], Any]] = {
 
 @fault(
     "format.money",
+    seam="changed",
+    base=Balances,
     operations=("getAccountBalances",),
     each=lambda operation: {
         f"{name} {how}": (name, way) for name in BALANCE_MONEY for how, way in AMOUNTS.items()
     },
 )
-class OtherBalances(Balances):
+def _(self: Any, ctx: Context, element: dict[str, Any]) -> Any:
     """An amount of a balance is no string that holds a plain decimal."""
-
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        name, change = self.value
-        return {**element, name: change(element[name])}
+    name, change = self.value
+    return {**element, name: change(element[name])}
 
 
 @fault(
     "format.money",
+    seam="changed",
+    base=Balances,
     operations=("getAccountBalances",),
     each=lambda operation: {
         f"{name} {how}": (name, way)
@@ -136,12 +135,10 @@ class OtherBalances(Balances):
     },
     also=("format.fields",),
 )
-class OtherZeros(Balances):
+def _(self: Any, ctx: Context, element: dict[str, Any]) -> Any:
     """An amount of a balance is no string that holds a plain decimal where it is zero."""
-
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        name, zero = self.value
-        return element if float(element[name]) else {**element, name: zero}
+    name, zero = self.value
+    return element if float(element[name]) else {**element, name: zero}
 
 
 faults["format.money"] |= {
@@ -190,9 +187,6 @@ faults["format.nullable"] |= {
         lambda self, *_: [{"address": wallet["address"]} for wallet in self.usual()],
         operations=("createWallet",),
     ),
-}
-
-faults["format.nullable"] |= {
     "What a business has no value of is missing.": document(
         lambda self, ctx, shown: (
             {name: value for name, value in shown.items() if name != self.value or value is not None}

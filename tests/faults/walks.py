@@ -66,92 +66,41 @@ class OtherPage(Fetches):
         return fetched
 
 
-faults["list.walk"] |= {
-    "Pages overlap or leave gaps.": seam(
-        "offset",
-        lambda self, ctx, listing: self.value(listing),
-        each=lambda operation: {
-            name: offset
-            for name, offset in OFFSETS.items()
-            if operation in LONG_LISTS or name != "overlap at 10"
-        },
-    ),
-    "The last page is filled with elements of the one before.": page(
-        lambda self, ctx, listing: self.fetch(
-            ctx,
-            listing,
-            limit=listing.size,
-            offset=min((listing.page - 1) * listing.size, max(0, listing.total - listing.size)),
-        )
-    ),
-    "A size from 1 to 100 is refused.": seam(
-        "in_range",
-        lambda self, ctx, name, value, *_: (
-            refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
-            if name == "size" and value == self.value
-            else self.usual()
-        ),
-        each=(1, 2, 100),
-    ),
-    "A page after the first is refused.": seam(
-        "in_range",
-        lambda self, ctx, name, value, *_: (
-            refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
-            if name == "page" and value > 1
-            else self.usual()
-        ),
-    ),
-}
-
-
-@fault("list.walk", each={"one more": 1, "one fewer": -1})
-class OtherTotal(Faulty):
+@fault("list.walk", seam="list_records", each={"one more": 1, "one fewer": -1})
+def _(self: Any, ctx: Context) -> None:
     """total is not the number of elements; pages goes with it."""
-
-    def list_records(self, ctx: Context) -> None:
-        super().list_records(ctx)
-        assert ctx.listing is not None
-        ctx.listing.total = max(0, ctx.listing.total + self.value)
+    self.usual()
+    assert ctx.listing is not None
+    ctx.listing.total = max(0, ctx.listing.total + self.value)
 
 
 @fault(
     "list.walk",
+    seam="list_records",
     each=lambda operation: [
         "page",
         "size",
         *(["at most 10", "at most 100"] if operation in LONG_LISTS else []),
     ],
 )
-class TotalOfThePage(Faulty):
+def _(self: Any, ctx: Context) -> None:
     """total is the number of elements on the page, the size, or limited."""
-
-    def list_records(self, ctx: Context) -> None:
-        super().list_records(ctx)
-        listing = ctx.listing
-        assert listing is not None
-        listing.total = {
-            "page": len(listing.records),
-            "size": listing.size,
-            "at most 10": min(10, listing.total),
-            "at most 100": min(100, listing.total),
-        }[self.value]
+    self.usual()
+    listing = ctx.listing
+    assert listing is not None
+    listing.total = {
+        "page": len(listing.records),
+        "size": listing.size,
+        "at most 10": min(10, listing.total),
+        "at most 100": min(100, listing.total),
+    }[self.value]
 
 
-@fault("list.walk")
-class TotalsOtherwiseLater(Faulty):
+@fault("list.walk", seam="list_document")
+def _(self: Any, ctx: Context) -> Any:
     """From the second page on total is another number."""
-
-    def list_document(self, ctx: Context) -> Any:
-        document = super().list_document(ctx)
-        return {**document, "total": document["total"] + (document["page"] > 1)}
-
-
-@fault("list.walk", operations=LONG_LISTS, each=(50, 25, 11))
-class HoldsAtMost(Faulty):
-    """A page holds no more than so many elements, although a larger size is echoed."""
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        return super().page_of(ctx, listing)[: self.value]
+    document = self.usual()
+    return {**document, "total": document["total"] + (document["page"] > 1)}
 
 
 _LONG = ("listPayoutDestinations", "listVirtualAccounts")
@@ -160,14 +109,12 @@ _LONG = ("listPayoutDestinations", "listVirtualAccounts")
 FAR = (150, 500)
 
 
-@fault("list.walk", operations=_LONG, each=FAR)
-class CountsSoFar(Faulty):
+@fault("list.walk", seam="list_records", operations=_LONG, each=FAR)
+def _(self: Any, ctx: Context) -> None:
     """total counts no further than to a number."""
-
-    def list_records(self, ctx: Context) -> None:
-        super().list_records(ctx)
-        assert ctx.listing is not None
-        ctx.listing.total = min(ctx.listing.total, self.value)
+    self.usual()
+    assert ctx.listing is not None
+    ctx.listing.total = min(ctx.listing.total, self.value)
 
 
 @fault("list.walk", operations=_LONG, each=FAR)
@@ -184,24 +131,14 @@ class Growing(Faulty):
 
     def list_records(self, ctx: Context) -> None:
         if self.here(ctx):
-            self.reads = self.__dict__.get("reads", 0) + 1
-            if self.reads % 3 == 0:
+            reads = self.state["reads"] = self.state.get("reads", 0) + 1
+            if reads % 3 == 0:
                 parent = self.parent(ctx)
-                made = {"name": f"Another {self.reads}", "status": "active"}
+                made = {"name": f"Another {reads}", "status": "active"}
                 stamps = dict.fromkeys(("created", "updated"), ctx.now)
                 owned = {"organization": parent["organization"], "parent": parent["id"]}
                 ctx.store.insert("account", {**made, **stamps, **owned, "id": self.new_id(ctx, "account")})
         super().list_records(ctx)
-
-
-faults["list.walk"] |= {
-    "In a list that others make longer, pages of one size leave an element out.": seam(
-        "items",
-        lambda self, ctx, listing: self.usual()[listing.size < 100 and listing.page == 1 :],
-        base=Growing,
-        operations=("listAccounts",),
-    ),
-}
 
 
 @fault("list.stable", each=("shuffled", "reversed every time", "two swapped", "rotated"))
@@ -210,8 +147,8 @@ class Unstable(Fetches):
 
     def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
         records = super(Fetches, self).page_of(ctx, listing)
-        self.count_of_requests = self.__dict__.get("count_of_requests", 0) + 1
-        odd = self.count_of_requests % 2
+        turn = self.state["turn"] = self.state.get("turn", 0) + 1
+        odd = turn % 2
         match self.value:
             case "shuffled":
                 random.shuffle(records)
@@ -220,21 +157,19 @@ class Unstable(Fetches):
             case "two swapped":
                 records = records[:-2] + records[-2:][::-1] if odd else records
             case "rotated":
-                turn = self.count_of_requests % max(1, len(records))
+                turn %= max(1, len(records))
                 records = records[turn:] + records[:turn]
         return records
 
 
-@fault("list.stable")
-class UnstableOverPages(Fetches):
+@fault("list.stable", seam="fetched", base=Fetches)
+def _(self: Any, ctx: Context, listing: Listing) -> Any:
     """The order of the whole list is another one in every request."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        self.turn = self.__dict__.get("turn", 0) + 1
-        records = self.all(ctx, listing)
-        random.Random(self.turn).shuffle(records)
-        offset = (listing.page - 1) * listing.size
-        return records[offset : offset + listing.size]
+    turn = self.state["turn"] = self.state.get("turn", 0) + 1
+    records = self.all(ctx, listing)
+    random.Random(turn).shuffle(records)
+    offset = (listing.page - 1) * listing.size
+    return records[offset : offset + listing.size]
 
 
 class Filtered(Faulty):
@@ -285,7 +220,57 @@ def _held(self: Any, ctx: Context, record: Record) -> int:
 #: Types of resources in an account over which a customer's accounts are joined or counted.
 IN_ACCOUNTS = ("beneficiary", "virtual_account", "wallet")
 
+
+faults["list.stable"] |= {
+    "Each third list is in the other order.": third(
+        lambda self, ctx, document: {**document, "items": document["items"][::-1]}
+    ),
+}
+
 faults["list.walk"] |= {
+    "Pages overlap or leave gaps.": seam(
+        "offset",
+        lambda self, ctx, listing: self.value(listing),
+        each=lambda operation: {
+            name: offset
+            for name, offset in OFFSETS.items()
+            if operation in LONG_LISTS or name != "overlap at 10"
+        },
+    ),
+    "The last page is filled with elements of the one before.": page(
+        lambda self, ctx, listing: self.fetch(
+            ctx,
+            listing,
+            limit=listing.size,
+            offset=min((listing.page - 1) * listing.size, max(0, listing.total - listing.size)),
+        )
+    ),
+    "A size from 1 to 100 is refused.": seam(
+        "in_range",
+        lambda self, ctx, name, value, *_: (
+            refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
+            if name == "size" and value == self.value
+            else self.usual()
+        ),
+        each=(1, 2, 100),
+    ),
+    "A page after the first is refused.": seam(
+        "in_range",
+        lambda self, ctx, name, value, *_: (
+            refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
+            if name == "page" and value > 1
+            else self.usual()
+        ),
+    ),
+    "A page holds no more than so many elements, although a larger size is echoed.": seam(
+        "page_of", lambda self, *_: self.usual()[: self.value], operations=LONG_LISTS, each=(50, 25, 11)
+    ),
+    "In a list that others make longer, pages of one size leave an element out.": seam(
+        "items",
+        lambda self, ctx, listing: self.usual()[listing.size < 100 and listing.page == 1 :],
+        base=Growing,
+        operations=("listAccounts",),
+    ),
     "An account is listed once for each resource of this kind in it.": joined(
         _held,
         each=IN_ACCOUNTS,
@@ -296,15 +281,6 @@ faults["list.walk"] |= {
         each=IN_ACCOUNTS[:2],
         operations=("listAccounts",),
     ),
-}
-
-faults["list.stable"] |= {
-    "Each third list is in the other order.": third(
-        lambda self, ctx, document: {**document, "items": document["items"][::-1]}
-    ),
-}
-
-faults["list.walk"] |= {
     "Each third list lacks its last element.": third(without_the_last, operations=("listAccounts",)),
 }
 
@@ -317,22 +293,20 @@ class Counts(Faulty):
     def counted(self, ctx: Context) -> None:
         parent = (ctx.beneficiary or ctx.account or ctx.customer or {}).get("id")
         if KINDS[ctx.operation] == KINDS[self.operation] and parent:
-            counts = self.__dict__.setdefault("counts", {})
+            counts = self.state.setdefault("counts", {})
             counts[parent] = counts.get(parent, 0) + 1
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        more = self.__dict__.get("counts", {}).get(self.parent(ctx)["id"], 0) if self.here(ctx) else 0
+        more = self.state.get("counts", {}).get(self.parent(ctx)["id"], 0) if self.here(ctx) else 0
         return super().count(ctx, listing) + int(more)
 
 
-@fault("list.walk")
-class CountsRefused(Counts):
+@fault("list.walk", seam="refused", base=Counts)
+def _(self: Any, ctx: Context, refusal: Refusal) -> None:
     """The total of a list counts creates that were refused for a field as well."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        super().refused(ctx, refusal)
-        if refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"]:
-            self.counted(ctx)
+    self.usual()
+    if refusal.kind == "invalid_field" and ctx.operation in OPERATION_SETS["create"]:
+        self.counted(ctx)
 
 
 @fault("list.walk")
@@ -344,19 +318,15 @@ class CountsReplays(Counts):
         return super().replayed(ctx, answer)
 
 
-@fault("list.walk")
-class CountsConflicts(Counts):
+@fault("list.walk", seam="on_other_body", base=Counts)
+def _(self: Any, ctx: Context, answer: Answer) -> Any:
     """The total of a list counts creates that were refused for a used key as well."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        self.counted(ctx)
-        return super().on_other_body(ctx, answer)
+    self.counted(ctx)
+    return self.usual()
 
 
-@fault("list.walk", operations=("listWallets",))
-class CountsDuplicates(Counts):
+@fault("list.walk", seam="on_duplicate_wallet", base=Counts, operations=("listWallets",))
+def _(self: Any, ctx: Context) -> None:
     """The total of wallets counts those that were refused as a second one of their pair as well."""
-
-    def on_duplicate_wallet(self, ctx: Context) -> None:
-        self.counted(ctx)
-        super().on_duplicate_wallet(ctx)
+    self.counted(ctx)
+    self.usual()

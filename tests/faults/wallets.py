@@ -35,40 +35,53 @@ faults["wallet.addresses"] |= {
 }
 
 
-@fault("wallet.duplicate")
-class ListsDuplicates(Faulty):
+@fault("wallet.duplicate", seam="on_duplicate_wallet")
+def _(self: Any, ctx: Context) -> None:
     """A second wallet of the same pair is refused, but it is there."""
-
-    def on_duplicate_wallet(self, ctx: Context) -> None:
-        self.create(ctx)
-        super().on_duplicate_wallet(ctx)
+    self.create(ctx)
+    self.usual()
 
 
-@fault("wallet.duplicate")
-class AnswersTheFirst(Faulty):
+@fault("wallet.duplicate", seam="create_wallet")
+def _(self: Any, ctx: Context) -> None:
     """A second create of the same pair is answered with the first wallet."""
-
-    def create_wallet(self, ctx: Context) -> None:
-        if not self.claim_wallet_pair(ctx):
-            same = {name: ctx.values[name] for name in ("currency", "network")}
-            ctx.record = next(
-                wallet
-                for wallet in ctx.store.select("wallet", self.parent(ctx)["id"])
-                if same.items() <= wallet.items()
-            )
-        else:
-            self.create(ctx)
-
-
-@fault("wallet.duplicate")
-class ReplacesTheFirst(Faulty):
-    """A second wallet of the same pair is refused, and the first one becomes inactive."""
-
-    def on_duplicate_wallet(self, ctx: Context) -> None:
-        for wallet in ctx.store.select("wallet", self.parent(ctx)["id"]):
-            ctx.store.change("DELETE FROM resources WHERE id = ?", wallet["id"])
+    if not self.claim_wallet_pair(ctx):
+        same = {name: ctx.values[name] for name in ("currency", "network")}
+        ctx.record = next(
+            wallet
+            for wallet in ctx.store.select("wallet", self.parent(ctx)["id"])
+            if same.items() <= wallet.items()
+        )
+    else:
         self.create(ctx)
-        super().on_duplicate_wallet(ctx)
+
+
+@fault("wallet.duplicate", seam="on_duplicate_wallet")
+def _(self: Any, ctx: Context) -> None:
+    """A second wallet of the same pair is refused, and the first one becomes inactive."""
+    for wallet in ctx.store.select("wallet", self.parent(ctx)["id"]):
+        ctx.store.change("DELETE FROM resources WHERE id = ?", wallet["id"])
+    self.create(ctx)
+    self.usual()
+
+
+@fault("wallet.duplicate", seam="claim_wallet_pair")
+def _(self: Any, ctx: Context) -> Any:
+    """A second wallet of a pair is refused only until a wallet of another pair is created."""
+    ctx.store.change(
+        "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)",
+        self.parent(ctx)["id"],
+        ctx.values["currency"],
+        ctx.values["network"],
+    )
+    return self.usual()
+
+
+@fault("wallet.duplicate", seam="on_duplicate_wallet")
+def _(self: Any, ctx: Context) -> None:
+    """After a refused duplicate, the first wallet's key does not bring the first answer again."""
+    ctx.store.change("DELETE FROM answers")
+    self.usual()
 
 
 faults["wallet.duplicate"] |= {
@@ -85,33 +98,6 @@ faults["wallet.duplicate"] |= {
         "claim_wallet_pair",
         lambda self, ctx: ctx.store.claim_wallet_pair(self.parent(ctx)["id"], "", str(ctx.values["network"])),
     ),
-}
-
-
-@fault("wallet.duplicate")
-class OnlyTheLastPair(Faulty):
-    """A second wallet of a pair is refused only until a wallet of another pair is created."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        ctx.store.change(
-            "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)",
-            self.parent(ctx)["id"],
-            ctx.values["currency"],
-            ctx.values["network"],
-        )
-        return super().claim_wallet_pair(ctx)
-
-
-@fault("wallet.duplicate")
-class ForgetsTheKey(Faulty):
-    """After a refused duplicate, the first wallet's key does not bring the first answer again."""
-
-    def on_duplicate_wallet(self, ctx: Context) -> None:
-        ctx.store.change("DELETE FROM answers")
-        super().on_duplicate_wallet(ctx)
-
-
-faults["wallet.duplicate"] |= {
     "A wallet of the same currency is refused on another network.": seam(
         "claim_wallet_pair",
         lambda self, ctx: ctx.store.claim_wallet_pair(

@@ -67,12 +67,10 @@ SECTIONS = (
     "field_codes",
     "field_limits",
     "creation",
-    "exact",
     "server_owned",
     "resources",
     "beneficiaries",
     "updates",
-    "update_rules",
     "destinations",
     "wallets",
     "refusals",
@@ -103,7 +101,7 @@ class Faulty(Behaviour):
     def __init__(self, operation: str = "", value: Any = None) -> None:
         self.operation = operation
         self.value = value
-        self.state: dict[str, Any] = {}
+        self.state: dict[Any, Any] = {}
 
     def here(self, ctx: Context) -> bool:
         """Returns True for a request of the broken operation."""

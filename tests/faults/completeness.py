@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,9 +12,9 @@ from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, seam
 from .crashes import Finishes, succeeded, third, without_the_last
-from .kept_texts import rows_of_lists
 from .lists import LONG_LISTS, item
 from .resources import other, paid
+from .texts import rows_of_lists
 from .walks import IN_ACCOUNTS, Filtered, counted, joined
 
 
@@ -189,11 +188,6 @@ def _known_by_query(self: Any, ctx: Context) -> Any:
     return document
 
 
-def _rewritten(self: Any, ctx: Context, item: dict[str, Any], record: Record) -> dict[str, Any]:
-    name = "name" if "name" in item else "label"
-    return {**item, name: self.value(item[name])} if isinstance(item[name], str) else item
-
-
 class Items(Faulty):
     """Changes elements by `shown`."""
 
@@ -277,18 +271,6 @@ faults["list.complete"] |= {
         "count",
         lambda self, ctx, _: self.usual() * (2 if ctx.beneficiary["status"] == "disabled" else 1),
         operations=("listPayoutDestinations",),
-    ),
-    "The text of an element is shown in another form in the list.": seam(
-        "shown",
-        _rewritten,
-        base=Items,
-        each={
-            "question marks": lambda text: text.encode("ascii", "replace").decode(),
-            "escaped for HTML": html.escape,
-            "cut at 100": lambda text: text[:100],
-            "cut at 50": lambda text: text[:50],
-            "cut at 255 bytes": lambda text: text.encode()[:255].decode(errors="ignore"),
-        },
     ),
     "From the second page on created is a second later.": seam(
         "shown",

@@ -83,6 +83,7 @@ def early_and_packed(connection: socket.socket, response: Response, number: int)
     connection.sendall(early + rendered(packed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sends", [few_answers, until_idle, in_the_old_way, closing, in_chunks, slow, early_and_packed]
 )
@@ -133,6 +134,7 @@ class BreaksOffReads(BreaksOff):
     METHOD, EVERY = "GET", 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [BreaksOff, BreaksOffReads])
 def test_answers_that_break_off_break_no_other_rule(kind: type[BreaksOff]) -> None:
     """Resources with a lost answer show up in lists, and are not taken for those of another client."""

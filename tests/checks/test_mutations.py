@@ -245,6 +245,7 @@ def caught(mutation: Mutation, checks: list[Check]) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_mutated_members_are_caught(operation: str) -> None:

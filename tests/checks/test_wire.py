@@ -36,7 +36,10 @@ OPERATIONS = (
 )
 
 
-@pytest.fixture(scope="module", params=OPERATIONS)
+@pytest.fixture(
+    scope="module",
+    params=[OPERATIONS[0], *(pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS[1:])],
+)
 def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Received]]:
     """Runs all checks of an operation; yields the run's record and the received requests."""
     reference, seeded = new_server(prefix=PREFIX)

@@ -11,7 +11,7 @@ from unicodedata import combining, normalize
 from urllib.parse import unquote
 
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS, RULES
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
@@ -24,17 +24,15 @@ from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
-FORBIDDEN = (403, "permission_error", "forbidden")
-
-MISSING = (404, "not_found_error", "resource_not_found")
-
-BAD = (400, "validation_error", "invalid_id")
-
-UNPROCESSABLE = (422, "validation_error", "invalid_id")
-
-UNAUTHORIZED = (401, "authentication_error", "invalid_signature")
-
-GONE = (410, "not_found_error", "gone")
+#: Status -> a refusal with it.
+STATUSES = {
+    "400": (400, "validation_error", "invalid_id"),
+    "401": (401, "authentication_error", "invalid_signature"),
+    "403": (403, "permission_error", "forbidden"),
+    "404": (404, "not_found_error", "resource_not_found"),
+    "410": (410, "not_found_error", "gone"),
+    "422": (422, "validation_error", "invalid_id"),
+}
 
 
 def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record:
@@ -71,47 +69,6 @@ def caller_is(ctx: Context, which: str) -> bool:
         row[0] for row in ctx.store.query("SELECT parent FROM resources WHERE kind = 'customer' ORDER BY seq")
     ]
     return ctx.organization is not None and (ctx.organization.id == rows[0]) == (which == "first")
-
-
-#: Operation -> kinds of bodies -> member and value that distinguish them.
-_SORTS = {
-    "createBeneficiary": {"a business": b'"business"'},
-    "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
-    "createVirtualAccount": {"with an address": b'"address"'},
-    "updateBeneficiary": {"an address": b'"address"', "a note": b'"note"'},
-    "createPayout": {"in euros": b'"EUR"'},
-}
-
-
-#: Operations below a beneficiary.
-BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
-
-faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
-    "A beneficiary elsewhere may be changed by whom changes nothing.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: record if ctx.request.body == b"{}" else self.usual(),
-        operations=["updateBeneficiary"],
-    ),
-    "The destinations of a beneficiary elsewhere are shown to whom asks for a part of them.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: record if self.value in ctx.query else self.usual(),
-        operations=["listPayoutDestinations"],
-        each={name: name.encode() for name in ("page=2", "status", "start_date", "end_date")},
-    ),
-    "A beneficiary elsewhere takes some bodies.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: record if self.value in ctx.request.body else self.usual(),
-        operations=["createPayoutDestination", "updateBeneficiary"],
-        each=lambda operation: _SORTS[operation],
-    ),
-    "A business is found wherever it is.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, parent: (
-            record if record.get("beneficiary_type") == "business" else self.usual()
-        ),
-        operations=BELOW,
-    ),
-}
 
 
 def _own_payee(ctx: Context) -> bool:
@@ -188,9 +145,6 @@ class ServesUnknown(Faulty):
         return super().on_missing_child(ctx, kind, identifier, parent)
 
 
-CHILD_ANSWERS = {"403": FORBIDDEN, "400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED, "410": GONE}
-
-
 #: Kind -> ids that are taken for a known one.
 RESEMBLING = {
     "prefix": lambda sent, known: known.startswith(sent),
@@ -223,75 +177,135 @@ def foreign(ctx: Context, record: Record) -> bool:
     return ctx.organization is None or record["organization"] != ctx.organization.id
 
 
+#: Kind -> requests that are served with what is not the caller's, by a mark in their body or query.
+_BODIES: dict[str, dict[str, bytes]] = {
+    "createBeneficiary": {"a business": b'"business"'},
+    "createPayoutDestination": {"a wallet": b'"wallet"', "a bank account": b'"bank_account"'},
+    "createVirtualAccount": {"with an address": b'"address"'},
+    "updateBeneficiary": {"an address": b'"address"', "a note": b'"note"'},
+    "createPayout": {"in euros": b'"EUR"'},
+}
+
+
+def _some_requests(operation: str) -> dict[str, Callable[[Context], bool]]:
+    def marked(mark: bytes) -> Callable[[Context], bool]:
+        return lambda ctx: mark in ctx.request.body or mark in ctx.query
+
+    found = {kind: marked(mark) for kind, mark in _BODIES.get(operation, {}).items()}
+    if operation == "updateBeneficiary":
+        found["no change"] = lambda ctx: ctx.request.body == b"{}"
+    if operation in OPERATION_SETS["list"]:
+        names = ("page=2", "size=", *OPERATIONS[operation].query_parameters)
+        found |= {name: marked(name.encode()) for name in names if name not in ("page", "size")}
+    if operation == "createPayout":
+        found["to one's own beneficiary"] = _own_payee
+    return found
+
+
+#: Operations below a beneficiary.
+BELOW = [name for name, operation in OPERATIONS.items() if "beneficiary_id" in operation.path_parameters]
+
+#: Seam of a decision on what is not the caller's: its record is an argument, or None.
+Whose = Callable[[Context, Any], bool]
+
+
+def _own(ctx: Context, record: Any) -> bool:
+    return not foreign(ctx, record)
+
+
+def _anybody(ctx: Context, record: Any) -> bool:
+    return True
+
+
+#: Rule -> seam, whose resources the rule is about, and the statuses that are right.
+REFUSALS: dict[str, tuple[str, Whose, tuple[str, ...]]] = {
+    "tenancy.unknown-parent": ("on_unknown_parent", _anybody, ("404",)),
+    "tenancy.foreign-parent": ("on_foreign_parent", _anybody, ("403",)),
+    "tenancy.missing-child": ("on_missing_child", _anybody, ("404",)),
+    "tenancy.sibling-child": ("on_child_elsewhere", _own, ("404",)),
+    "tenancy.foreign-child": ("on_child_elsewhere", foreign, ("404",)),
+    "tenancy.other-customer-account": ("on_child_elsewhere", _own, ("404",)),
+    "tenancy.foreign-account": ("on_child_elsewhere", foreign, ("403", "404")),
+}
+
+
+def _refusing(whose: Whose) -> Callable[..., Any]:
+    def override(self: Any, ctx: Context, kind: str, record: Any, *_: Any) -> Any:
+        return refuse(refusal(*self.value)) if whose(ctx, record) else self.usual()
+
+    return override
+
+
+def _serving(whose: Whose) -> Callable[..., Any]:
+    def override(self: Any, ctx: Context, kind: str, record: Any, *_: Any) -> Any:
+        return record if whose(ctx, record) else self.usual()
+
+    return override
+
+
+for rule, (name, whose, right) in REFUSALS.items():
+    faults[rule] |= {
+        "What is not the caller's is refused with another status.": seam(
+            name,
+            _refusing(whose),
+            each={status: of for status, of in STATUSES.items() if status not in right},
+        ),
+    }
+    if name in ("on_child_elsewhere", "on_foreign_parent"):
+        faults[rule] |= {
+            "What is not the caller's is served.": seam(
+                name,
+                _serving(whose),
+                also=("beneficiary.destinations",) if rule == "tenancy.sibling-child" else (),
+            ),
+        }
+    if rule in ("tenancy.sibling-child", "tenancy.foreign-child", "tenancy.foreign-parent"):
+        faults[rule] |= {
+            "What is not the caller's is served to some requests.": seam(
+                name,
+                lambda self, ctx, kind, record, *_: record if self.value(ctx) else self.usual(),
+                operations=[
+                    operation
+                    for operation in OPERATIONS
+                    if _some_requests(operation) and (rule == "tenancy.foreign-parent" or operation in BELOW)
+                ],
+                each=_some_requests,
+            ),
+        }
+
+faults["tenancy.sibling-child", "tenancy.foreign-child"] |= {
+    "A business is found wherever it is.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, parent: (
+            record if record.get("beneficiary_type") == "business" else self.usual()
+        ),
+        operations=BELOW,
+    ),
+}
+
 faults["tenancy.sibling-child"] |= {
     "A disabled beneficiary is found wherever it is.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, parent: record if record["status"] == "disabled" else self.usual(),
         operations=BELOW,
     ),
-    "A child of another account of the organization is served.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: self.usual() if foreign(ctx, record) else record,
-        also=("beneficiary.destinations",),
-    ),
-    "A child of another account of the organization is refused with another status than 404.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: (
-            self.usual() if foreign(ctx, record) else refuse(refusal(*self.value))
-        ),
-        each=CHILD_ANSWERS,
-    ),
-}
-
-faults["tenancy.foreign-child"] |= {
-    "A child of another organization is served under the caller's own account.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: record if foreign(ctx, record) else self.usual(),
-    ),
-    "A child of another organization is refused with another status than 404, 403 included.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: (
-            self.usual() if not foreign(ctx, record) else refuse(refusal(*self.value))
-        ),
-        each=CHILD_ANSWERS,
-    ),
-}
-
-faults["tenancy.other-customer-account"] |= {
-    "An account of another customer of the organization is served.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: self.usual() if foreign(ctx, record) else record,
-    ),
-    "An account of another customer of the organization is refused with another status than 404.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: (
-            self.usual() if foreign(ctx, record) else refuse(refusal(*self.value))
-        ),
-        each=CHILD_ANSWERS,
-    ),
-}
-
-faults["tenancy.foreign-account"] |= {
-    "Another organization's account is served under the caller's own customer.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: record if foreign(ctx, record) else self.usual(),
-    ),
-    "Another organization's account is refused with another status than 403 or 404.": seam(
-        "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: (
-            self.usual() if not foreign(ctx, record) else refuse(refusal(*self.value))
-        ),
-        each={"400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED},
-    ),
 }
 
 
-def _padded(self: Any, ctx: Context, kind: str, identifier: str) -> Record | None:
+def _padded(self: Any, ctx: Context, kind: str, identifier: str, *_: Any) -> Record | None:
     """Returns the resource of an id with trailing spaces, as comparison in a CHAR column does."""
     return ctx.store.get(kind, identifier.rstrip(" "))
 
 
-def _of_any_kind(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record | None:
+def _of_all_objects(
+    self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None
+) -> Record | None:
+    """Returns the caller's newest resource for the name of a member that all objects have."""
+    records = ctx.store.select(kind, parent["id"] if parent else None)
+    return [each for each in records if self.owned(ctx, each)][-1] if identifier in INHERITED else None
+
+
+def _of_any_kind(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None) -> Record | None:
     """Returns the resource of an id of any type, as a single table of all resources does."""
     kinds = dict.fromkeys(KINDS.values())
     known = any(ctx.store.get(other, identifier) is not None for other in kinds)
@@ -302,6 +316,10 @@ class AsksForFunds(FundsDemanded, Faulty):
     """Requires funds, which only some accounts have."""
 
 
+#: Returns the id that is looked up for one.
+Form = Callable[[Context, str, str], str]
+
+
 def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
     rows = ctx.store.query(
         "SELECT id FROM resources WHERE kind = ? AND lower(id) = lower(?)", kind, identifier
@@ -310,30 +328,31 @@ def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
 
 
 #: Kind -> part of an id that is looked up.
-_PARTS: dict[str, Callable[[str, str], str]] = {
-    "without a space before it": lambda kind, identifier: identifier.removeprefix(" "),
-    "without a line feed behind it": lambda kind, identifier: identifier.removesuffix("\n"),
-    "up to its length": lambda kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
-    "with the prefix that it should have": lambda kind, identifier: (
+_PARTS: dict[str, Form] = {
+    "in any letter case": _in_any_case,
+    "without a space before it": lambda ctx, kind, identifier: identifier.removeprefix(" "),
+    "without a line feed behind it": lambda ctx, kind, identifier: identifier.removesuffix("\n"),
+    "up to its length": lambda ctx, kind, identifier: identifier[: len(PREFIXES[kind]) + 24],
+    "with the prefix that it should have": lambda ctx, kind, identifier: (
         PREFIXES[kind] + identifier.rpartition("_")[2] if "_" in identifier else identifier
     ),
 }
 
 
 #: The same for ids that operations are sent in turn, in the order of `near_ids.IN_TURN`.
-_IN_TURN: dict[str, Callable[[str, str], str]] = {
-    "without accents": lambda kind, identifier: unaccented(identifier),
-    "percent-decoded once more": lambda kind, identifier: unquote(identifier),
-    "with compatible characters made equal": lambda kind, identifier: normalize("NFKC", identifier),
+_IN_TURN: dict[str, Form] = {
+    "without accents": lambda ctx, kind, identifier: unaccented(identifier),
+    "percent-decoded once more": lambda ctx, kind, identifier: unquote(identifier),
+    "with compatible characters made equal": lambda ctx, kind, identifier: normalize("NFKC", identifier),
     # As in a fixed-length column that is padded with zeros.
-    "without 144 zeros behind it": lambda kind, identifier: identifier.removesuffix("0" * 144),
+    "without 144 zeros behind it": lambda ctx, kind, identifier: identifier.removesuffix("0" * 144),
 }
 
 
-def _forms(places: int) -> Callable[[str], dict[str, Callable[[str, str], str]]]:
+def _forms(places: int) -> Callable[[str], dict[str, Form]]:
     """Returns the forms of ids of an operation, whose turn is shifted by this many places."""
 
-    def forms(operation: str) -> dict[str, Callable[[str, str], str]]:
+    def forms(operation: str) -> dict[str, Form]:
         at = list(OPERATIONS).index(operation) + places
         kind, looked_up = [*_IN_TURN.items()][at % len(_IN_TURN)]
         return {**_PARTS, kind: looked_up}
@@ -346,25 +365,36 @@ def unaccented(text: str) -> str:
     return "".join(each for each in normalize("NFD", text) if not combining(each))
 
 
+#: Kind -> the resource that an unknown id finds.
+FOUND: dict[str, Callable[..., Record | None]] = {
+    "with a space behind it": _padded,
+    "of another kind of resource": _of_any_kind,
+    "that is a member of all objects": _of_all_objects,
+}
+
+#: Operations on which a parent that is found so serves nothing: the path names a child, or a second request
+#: is refused.
+_EMPTY_BELOW = {
+    "of another kind of resource": [
+        operation
+        for operation in OPERATIONS
+        if len(OPERATIONS[operation].path_parameters) > 1 or operation == "createPayout"
+    ],
+    "that is a member of all objects": [*OPERATION_SETS["child"], "createPayout", "createWallet"],
+}
+
+
+def _found(self: Any, ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Any:
+    return self.value(self, ctx, kind, identifier, parent) or self.usual()
+
+
 faults["tenancy.unknown-parent"] |= {
-    "An unknown customer or account is refused with another status than 404.": seam(
+    "A customer or account is found by an id that is not its own.": seam(
         "on_unknown_parent",
-        lambda self, *_: refuse(refusal(*self.value)),
-        each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
-    ),
-    "A customer or account is found by the name of a member that all objects have.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: (
-            [each for each in ctx.store.select(kind, None) if self.owned(ctx, each)][-1]
-            if identifier in INHERITED
-            else self.usual()
-        ),
-        # On the others the path names a child, which is not under the parent, or a second request is refused.
-        operations=[
-            operation
-            for operation in RULES["tenancy.unknown-parent"].operations
-            if operation not in (*OPERATION_SETS["child"], "createPayout", "createWallet")
-        ],
+        _found,
+        each=lambda operation: {
+            kind: found for kind, found in FOUND.items() if operation not in _EMPTY_BELOW.get(kind, ())
+        },
     ),
     "An account, if it has funds, is found by its id with a space behind it.": seam(
         "on_unknown_parent",
@@ -372,70 +402,32 @@ faults["tenancy.unknown-parent"] |= {
         base=AsksForFunds,
         operations=("createPayout",),
     ),
-    "A parent is found by its id with a space behind it.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
-    ),
-    "A parent is found by the id of another kind of resource.": seam(
-        "on_unknown_parent",
-        lambda self, ctx, kind, identifier: _of_any_kind(ctx, kind, identifier) or self.usual(),
-        # Elsewhere nothing is under such a parent, so nothing would show it.
-        operations=[
-            operation.id
-            for operation in OPERATIONS.values()
-            if len(operation.path_parameters) == 1 and operation.id != "createPayout"
-        ],
-    ),
-    "Ids of customers and accounts are compared without their letter case.": seam(
-        "top_level",
-        lambda self, ctx, kind, identifier: self.usual(ctx, kind, _in_any_case(ctx, kind, identifier)),
-    ),
     "The id of a customer or an account is looked up in another form.": seam(
         "top_level",
-        lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(kind, identifier)),
+        lambda self, ctx, kind, identifier: self.usual(ctx, kind, self.value(ctx, kind, identifier)),
         each=_forms(0),
     ),
 }
 
-faults["tenancy.foreign-parent"] |= {
-    "Another organization's customer or account is served.": seam(
-        "on_foreign_parent", lambda self, ctx, kind, record: record
+faults["tenancy.missing-child"] |= {
+    "A child that does not exist is served as if it did.": seam(
+        "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
     ),
+    "A child is found by an id that is not its own.": seam("on_missing_child", _found, each=FOUND),
+    "The id of a child is looked up in another form.": seam(
+        "child",
+        lambda self, ctx, kind, identifier, parent: self.usual(
+            ctx, kind, self.value(ctx, kind, identifier), parent
+        ),
+        each=_forms(1),
+    ),
+}
+
+faults["tenancy.foreign-parent"] |= {
     "One of two organizations may use the other's customers and accounts.": seam(
         "on_foreign_parent",
         lambda self, ctx, kind, record: record if caller_is(ctx, self.value) else self.usual(),
         each=("first", "second"),
-    ),
-    "Another organization's customer or account is refused with another status than 403.": seam(
-        "on_foreign_parent",
-        lambda self, *_: refuse(refusal(*self.value)),
-        each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
-    ),
-    "Another organization's list is shown to whom asks for a part of it.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if self.value in ctx.query else self.usual(),
-        operations=OPERATION_SETS["list"],
-        each=lambda operation: {
-            name: name.encode()
-            for name in ("page=2", "size=", *OPERATIONS[operation].query_parameters)
-            if name not in ("page", "size")
-        },
-    ),
-    "Another organization's resource may be changed by whom changes nothing.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if ctx.request.body == b"{}" else self.usual(),
-        operations=["updateBeneficiary"],
-    ),
-    "Another organization's account takes some bodies.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if self.value in ctx.request.body else self.usual(),
-        operations=_SORTS,
-        each=lambda operation: _SORTS[operation],
-    ),
-    "Another organization's money is paid to one's own beneficiary.": seam(
-        "on_foreign_parent",
-        lambda self, ctx, kind, record: record if _own_payee(ctx) else self.usual(),
-        operations=["createPayout"],
     ),
     "A list is that of the parent which the query names.": seam(
         "list_parent",
@@ -459,45 +451,6 @@ def _(self: Any, ctx: Context) -> None:
         if found is not None and name in ctx.params:
             setattr(ctx, name.removesuffix("_id"), found)
     self.usual()
-
-
-faults["tenancy.missing-child"] |= {
-    "A child that does not exist is refused with another status than 404.": seam(
-        "on_missing_child", lambda self, *_: refuse(refusal(*self.value)), each=CHILD_ANSWERS
-    ),
-    "A child that does not exist is served as if it did.": seam(
-        "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
-    ),
-    "A child is found by the name of a member that all objects have.": seam(
-        "on_missing_child",
-        lambda self, ctx, kind, identifier, parent: (
-            ctx.store.select(kind, parent["id"])[-1] if identifier in INHERITED else self.usual()
-        ),
-    ),
-    "A child is found by its id with a space behind it.": seam(
-        "on_missing_child",
-        lambda self, ctx, kind, identifier, parent: _padded(self, ctx, kind, identifier) or self.usual(),
-    ),
-    "A child is found by the id of another kind of resource.": seam(
-        "on_missing_child",
-        lambda self, ctx, kind, identifier, parent: (
-            _of_any_kind(ctx, kind, identifier, parent) or self.usual()
-        ),
-    ),
-    "The id of a child is looked up in another form.": seam(
-        "child",
-        lambda self, ctx, kind, identifier, parent: self.usual(
-            ctx, kind, self.value(kind, identifier), parent
-        ),
-        each=_forms(1),
-    ),
-    "Ids of children are compared without their letter case.": seam(
-        "child",
-        lambda self, ctx, kind, identifier, parent: self.usual(
-            ctx, kind, _in_any_case(ctx, kind, identifier), parent
-        ),
-    ),
-}
 
 
 @fault("tenancy.foreign-parent", operations=("listAccounts",))

@@ -33,6 +33,11 @@ def printable(text: str) -> str:
     )
 
 
+def visible(text: str) -> str:
+    """Escapes every character that is not seen as it is, line feeds and tabs included."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
 def clean(text: str) -> str:
     """Escapes and truncates a text for any format: printable, at most KEPT_TEXT characters."""
     return printable(text if len(text) <= KEPT_TEXT else f"{text[:KEPT_TEXT]}… ({len(text)} characters)")

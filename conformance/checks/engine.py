@@ -131,6 +131,12 @@ class Engine:
         path = tuple({**dict(own_path(self.operation)), **(whose or {})}.items())
         return Case(self.operation, name, rule, path, **changes)
 
+    def cases(self, rule: str, rows: Mapping[str, Auth | Mapping[str, Any]]) -> Iterator[Case]:
+        """Yields a valid request for each row of a name and its authentication, or its changes of a Case."""
+        for name, changed in rows.items():
+            changes = {"auth": changed} if isinstance(changed, Auth) else changed
+            yield self.case(rule, name, **changes)
+
     def mistake(self, rule: str, mistake: str, auth: Auth | None = None, **changes: Any) -> Case:
         """Builds a valid request with these changes and a usual signing mistake, named as in
         `contract.signing_mistakes`."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import formatdate
+from typing import Any
 from urllib.parse import quote
 
 from conformance.checks.auth_probes import AuthProbes, lengthened, margins, sound
@@ -15,7 +16,7 @@ from conformance.checks.engine import Engine, table
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
-from conformance.wire.forms import decimal, hexadecimal, new_key, new_nonce
+from conformance.wire.forms import decimal, hexadecimal, new_key, new_nonce, replaced
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import unknown_like
 from conformance.world.case import Case
@@ -46,27 +47,22 @@ _DIRECTIONS = (("old", -1), ("ahead", 1))
 @table("auth.accepts-valid", at=lambda ctx: AuthProbes(ctx, proven=False).sound)
 def test_sound_requests_pass(at: Engine) -> Iterator[Case]:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce has."""
-    rule = "auth.accepts-valid"
-    yield at.case(rule, "a valid request", auth=Auth(nonce=new_nonce().upper()))
-    nonce = "00" + decimal(30)
-    name = "a valid request whose nonce has decimal digits only, zeros first"
-    yield at.case(rule, name, auth=Auth(nonce=nonce))
+    rows = {
+        "a valid request": Auth(nonce=new_nonce().upper()),
+        "a valid request whose nonce has decimal digits only, zeros first": Auth(nonce="00" + decimal(30)),
+    }
+    yield from at.cases("auth.accepts-valid", rows)
 
 
 def _elsewhere(at: Engine) -> Iterator[Case]:
     """Yields requests without a header, its value in the query and in another header. Underscores in the name
     of a header are left out: CGI does not tell them from hyphens (RFC 3875, section 4.1.18)."""
-    for header, name in (
-        (signing.API_KEY, "api_key"),
-        (signing.TIMESTAMP, "timestamp"),
-        (signing.NONCE, "nonce"),
+    key, now, nonce = at.ctx.target.primary.api_key, str(at.ctx.run.clock.now()), new_nonce()
+    for header, name, value, beside in (
+        (signing.API_KEY, "api_key", key, ("Cookie", f"api_key={key}")),
+        (signing.TIMESTAMP, "timestamp", now, ("Date", formatdate(int(now), usegmt=True))),
+        (signing.NONCE, "nonce", nonce, ("X-Request-Id", nonce)),
     ):
-        key, now, nonce = at.ctx.target.primary.api_key, str(at.ctx.run.clock.now()), new_nonce()
-        value, beside = {
-            signing.API_KEY: (key, ("Cookie", f"api_key={key}")),
-            signing.TIMESTAMP: (now, ("Date", formatdate(int(now), usegmt=True))),
-            signing.NONCE: (nonce, ("X-Request-Id", nonce)),
-        }[header]
         query = "&".join(f"{parameter}={quote(value, safe='')}" for parameter in (header, name))
         what, auth = f"a request without {header}", Auth(omit=(header,), timestamp=now, nonce=nonce)
         yield at.case("auth.missing-header", what, query=query, headers=(beside,), auth=auth)
@@ -77,11 +73,12 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
     """A request that lacks one of the four headers, even if its value is elsewhere, or lacks all of them is
     refused, also with a bearer token instead."""
     yield from _elsewhere(at)
-    # In the query, the signature would sign itself.
-    name = f"a request without {signing.SIGNATURE}"
-    yield at.case("auth.missing-header", name, auth=Auth(omit=(signing.SIGNATURE,)))
-    name = "a request without any of the four headers"
-    yield at.case("auth.missing-header", name, auth=Auth(omit=signing.HEADERS))
+    rows = {
+        # In the query, the signature would sign itself.
+        f"a request without {signing.SIGNATURE}": Auth(omit=(signing.SIGNATURE,)),
+        "a request without any of the four headers": Auth(omit=signing.HEADERS),
+    }
+    yield from at.cases("auth.missing-header", rows)
     bearer = (("Authorization", f"Bearer {at.ctx.target.primary.api_key}"),)
     for name, omitted in (
         ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),
@@ -97,11 +94,10 @@ def test_missing_headers(at: Engine) -> Iterator[Case]:
 @table("auth.empty-header", _CODES, at=AuthProbes, then=_record_codes)
 def test_empty_headers(at: AuthProbes) -> Iterator[Case]:
     """A request with one of the four headers empty is refused; timestamp and nonce also signed as empty."""
-    rule = "auth.empty-header"
-    for header in signing.HEADERS:
-        yield at.case(rule, f"an empty {header}", auth=Auth(empty=(header,)))
-    yield at.case(rule, "an empty X-Nonce, signed as empty", auth=Auth(nonce=""))
-    yield at.case(rule, "an empty X-Timestamp, signed as empty", auth=Auth(timestamp=""))
+    rows = {f"an empty {header}": Auth(empty=(header,)) for header in signing.HEADERS}
+    rows["an empty X-Nonce, signed as empty"] = Auth(nonce="")
+    rows["an empty X-Timestamp, signed as empty"] = Auth(timestamp="")
+    yield from at.cases("auth.empty-header", rows)
 
 
 # ---------------------------------------------------------------------- timestamps
@@ -122,12 +118,12 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 def _other_units(at: Engine) -> Iterator[Case]:
     """Yields timestamps in other units, and others that a parser may take for the present."""
     now = at.ctx.run.clock.now()
-    for name, timestamp in (
-        ("a timestamp in milliseconds", now * 1000),
-        ("the timestamp 0", 0),
-        ("a timestamp that is right in 32 bits", now + 2**32),
-    ):
-        yield at.case("auth.timestamp-window", name, auth=Auth(timestamp=str(timestamp)))
+    rows = {
+        "a timestamp in milliseconds": Auth(timestamp=str(now * 1000)),
+        "the timestamp 0": Auth(timestamp="0"),
+        "a timestamp that is right in 32 bits": Auth(timestamp=str(now + 2**32)),
+    }
+    yield from at.cases("auth.timestamp-window", rows)
 
 
 def _distant_timestamps(at: Engine) -> Iterator[Case]:
@@ -195,22 +191,23 @@ def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
 def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
     """Timestamps that are not an integer are refused, most of which lenient parsers read as the present."""
     now = at.ctx.run.clock.now()
-    for name, timestamp in (
-        ("the timestamp abc", "abc"),
-        ("a timestamp with a fraction", f"{now}.5"),
-        ("a timestamp with letters after it", f"{now}abc"),
-        ("an ISO 8601 timestamp", f"{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H:%M:%SZ}"),
-        ("a timestamp with underscores between its digits", f"{now:_}"),
-        ("a timestamp with a space between its digits", f"{str(now)[:4]} {str(now)[4:]}"),
-        ("a timestamp with an exponent", f"{now / 1e9:.9f}e9"),
-    ):
-        yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp))
+    wrong = {
+        "the timestamp abc": "abc",
+        "a timestamp with a fraction": f"{now}.5",
+        "a timestamp with letters after it": f"{now}abc",
+        "an ISO 8601 timestamp": f"{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "a timestamp with underscores between its digits": f"{now:_}",
+        "a timestamp with a space between its digits": f"{str(now)[:4]} {str(now)[4:]}",
+        "a timestamp with an exponent": f"{now / 1e9:.9f}e9",
+    }
+    rule = "auth.timestamp-integer"
+    yield from at.cases(rule, {name: Auth(timestamp=text) for name, text in wrong.items()})
     if at.turn((True, False)):
-        name, timestamp = (
+        wide, name = (
+            replaced(str(now), -1, chr(now % 10 + 0xFF10)),
             "a timestamp in digits of East Asian type",
-            f"{str(now)[:-1]}{chr(ord(str(now)[-1]) + 0xFEE0)}",
         )
-        yield at.case("auth.timestamp-integer", name, auth=Auth(timestamp=timestamp), front_end=True)
+        yield at.case(rule, name, auth=Auth(timestamp=wide), front_end=True)
 
 
 # ---------------------------------------------------------------------- names and keys
@@ -219,11 +216,11 @@ def test_timestamps_that_are_no_integer(at: AuthProbes) -> Iterator[Case]:
 @table("auth.header-case", at=sound)
 def test_header_names_in_any_case(at: Engine) -> Iterator[Case]:
     """A request with its four headers' names in lower case, or with the cases swapped, is authenticated."""
-    for name, case in (
-        ("header names in lower case", "lower"),
-        ("header names with the cases swapped", "swapped"),
-    ):
-        yield at.case("auth.header-case", name, auth=Auth(name_case=case))
+    rows = {
+        "header names in lower case": Auth(name_case="lower"),
+        "header names with the cases swapped": Auth(name_case="swapped"),
+    }
+    yield from at.cases("auth.header-case", rows)
 
 
 @table("auth.unknown-key", "auth.unknown-key-status", _CODES, at=AuthProbes, then=_record_codes)
@@ -233,15 +230,16 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
     known = at.ctx.target.primary.api_key
     member = at.turn(("", *ids.INHERITED))
     unsecured = f"the API key {member}" if member else "an unknown API key"
-    for name, key, secret in (
-        ("an unknown API key, signed with the right secret", unknown_like(known), None),
-        (f"{unsecured}, signed with an empty secret", member or unknown_like(known), ""),
-        ("the API key without its last character", known[:-1], None),
-        ("the API key with one more character", f"{known}0", None),
-        ("the API key in another letter case", known.swapcase(), None),
-    ):
-        if key != known:  # One without letters has no other case.
-            yield at.case("auth.unknown-key", name, auth=Auth(api_key=key, secret=secret))
+    rows = {
+        "an unknown API key, signed with the right secret": Auth(api_key=unknown_like(known)),
+        f"{unsecured}, signed with an empty secret": Auth(api_key=member or unknown_like(known), secret=""),
+        "the API key without its last character": Auth(api_key=known[:-1]),
+        "the API key with one more character": Auth(api_key=f"{known}0"),
+        "the API key in another letter case": Auth(api_key=known.swapcase()),
+    }
+    # One without letters has no other case.
+    kept = {name: auth for name, auth in rows.items() if auth.api_key != known}
+    yield from at.cases("auth.unknown-key", kept)
 
 
 # ---------------------------------------------------------------------- what is left open
@@ -262,27 +260,32 @@ def test_open_choices(at: Engine) -> Iterator[Case]:
     wrong = probes.usual().signed(signature_form="other middle digit")
     failed = at.ctx.send(wrong, "a request with a wrong signature, whose nonce is used again").nonce
     used, unknown = probes.recent.nonce, unknown_like(at.ctx.target.primary.api_key)
-    form, order = "auth.nonce-form", "auth.precedence"
-    for rule, question, auth in (
-        ("auth.nonce-after-failure", "a nonce used before with a wrong signature", Auth(nonce=failed)),
-        (form, "a UUID as the nonce", Auth(nonce=new_key())),
-        (form, "a nonce of 64 hexadecimal digits", Auth(nonce=hexadecimal(64))),
-        ("auth.signature-upper-case", "a signature in upper case", Auth(signature_form="upper case")),
-        (order, "no X-Nonce and an old timestamp", Auth(omit=(signing.NONCE,), timestamp_offset=-3600)),
-        (
-            order,
-            "an old timestamp and a wrong signature",
-            Auth(timestamp_offset=-3600, signature_form="other middle digit"),
-        ),
-        (order, "an old timestamp and a used nonce", Auth(timestamp_offset=-3600, nonce=used)),
-        (order, "a used nonce and a wrong signature", Auth(nonce=used, signature_form="other middle digit")),
-        (order, "an unknown API key and an old timestamp", Auth(api_key=unknown, timestamp_offset=-3600)),
-    ):
-        yield at.case(rule, question, auth=auth)
-    bearer = (("Authorization", "Bearer beside"),)
-    yield at.case("auth.bearer-beside", "Authorization: Bearer beside a valid signature", headers=bearer)
-    rule, unsigned = "auth.body-on-get", Auth(signed_body=b"")
-    yield at.case(rule, "a body that is not signed", body=b"{}", auth=unsigned, front_end=True)
+    both = Auth(timestamp_offset=-3600, signature_form="other middle digit")
+    rows: dict[str, dict[str, Auth | dict[str, Any]]] = {
+        "auth.nonce-after-failure": {"a nonce used before with a wrong signature": Auth(nonce=failed)},
+        "auth.nonce-form": {
+            "a UUID as the nonce": Auth(nonce=new_key()),
+            "a nonce of 64 hexadecimal digits": Auth(nonce=hexadecimal(64)),
+        },
+        "auth.signature-upper-case": {"a signature in upper case": Auth(signature_form="upper case")},
+        "auth.precedence": {
+            "no X-Nonce and an old timestamp": Auth(omit=(signing.NONCE,), timestamp_offset=-3600),
+            "an old timestamp and a wrong signature": both,
+            "an old timestamp and a used nonce": Auth(timestamp_offset=-3600, nonce=used),
+            "a used nonce and a wrong signature": Auth(nonce=used, signature_form="other middle digit"),
+            "an unknown API key and an old timestamp": Auth(api_key=unknown, timestamp_offset=-3600),
+        },
+        "auth.bearer-beside": {
+            "Authorization: Bearer beside a valid signature": {
+                "headers": (("Authorization", "Bearer beside"),)
+            }
+        },
+        "auth.body-on-get": {
+            "a body that is not signed": {"body": b"{}", "auth": Auth(signed_body=b""), "front_end": True}
+        },
+    }
+    for rule, questions in rows.items():
+        yield from at.cases(rule, questions)
 
 
 @check("auth.nonce-scope")

@@ -2,34 +2,77 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine, table
-from conformance.checks.wrong_signatures import CHANGED, HOSTS, TURNS, query_turn, recased
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
-from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
 from conformance.wire.forms import hexadecimal
-from conformance.wire.messages import Auth, to_json
+from conformance.wire.messages import Auth
 from conformance.world.account import parameters
 from conformance.world.case import Case
-from conformance.world.samples import marker
 
-#: Bytes of a prefix that a server may sign instead of the whole body.
-FIRST = 1024
+#: Form of the correct signature (see `forms.SIGNATURE_FORMS`) -> its description.
+CHANGED = {
+    # A server that accepts a prefix accepts this one.
+    "last digit left out": "a signature without its last digit",
+    "one digit more": "a signature with a digit 0 behind it",
+    # A comparison of the first characters misses it.
+    "other middle digit": "a signature with another digit in its middle",
+    "other last digit": "a signature with another last digit",
+    "other first digit": "a signature with another first digit",
+}
 
-#: Spaces after a body: beyond the 64 KiB that some servers hash, and within any limit.
-_LONG, _SHORT = 66_000, 1
+#: Other digests, secrets and orders of parts that a server may accept too, one per operation in turn.
+TURNS = (
+    "SHA-1",
+    "SHA-512",
+    "hashed secret",
+    "no HMAC",
+    "no secret",
+    "arguments swapped",
+    "nonce before timestamp",
+    "timestamp first",
+    "scheme before the signature",
+    "a line feed behind the secret",
+    "shortened secret",
+    "lower-case secret",
+)
 
-#: Letters of two, three and four bytes in UTF-8.
-LETTERS = "é東🏦"
+#: What a server may sign before the path, for every second operation.
+HOSTS = ("", "host", "", "scheme and host")
+
+#: Mistake and a parameter that reveals it, for every second operation in turn.
+QUERY_TURNS = (
+    ("plus as %20", "probe=a+b"),
+    ("upper-case escapes", "probe=%5f"),
+    ("no question mark", "probe=1"),
+    ("%20 as plus", "probe=a%20b"),
+    ("no empty parameters", "probe=&last=1"),
+    ("no equals sign behind a name alone", "probe=&last=1"),
+)
+
+
+def _recased(mistake: str, secret: str) -> list[str]:
+    """Returns the mistake; of those in the letter case of the secret, the one that changes the secret."""
+    cases = {"lower-case secret": secret.lower(), "capital secret": secret.upper()}
+    if mistake not in cases:
+        return [mistake]
+    return [name for name, other in cases.items() if other != secret][:1]
+
+
+def _query_turn(at: Engine, before: str) -> Iterator[tuple[str, str]]:
+    """Yields the mistake of this operation, if any, and a query that reveals it."""
+    turn, pause = divmod(list(OPERATIONS).index(at.operation), 2)
+    if not pause:
+        mistake, parameter = QUERY_TURNS[turn % len(QUERY_TURNS)]
+        yield mistake, f"{before}&{parameter}"
 
 
 @check("auth.signature")
@@ -50,10 +93,9 @@ def _made_otherwise(at: Engine) -> Iterator[Case]:
     for what, secret in others:
         if secret != target.primary.secret:
             yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
-    for mistake in ("API key as secret", "base64", *recased(at.turn(TURNS), target.primary.secret)):
+    for mistake in ("API key as secret", "base64", *_recased(at.turn(TURNS), target.primary.secret)):
         yield at.mistake(rule, mistake)
-    for form, name in CHANGED.items():
-        yield at.case(rule, name, auth=Auth(signature_form=form))
+    yield from at.cases(rule, {name: Auth(signature_form=form) for form, name in CHANGED.items()})
     for character, what in (("0", "zeros"), ("z", "letters z")):
         yield at.case(rule, f"a signature of 64 {what}", auth=Auth(signature=character * 64))
     # Neither a bearer token nor a claimed local address replaces the signature.
@@ -75,14 +117,12 @@ def _paths(at: Engine) -> Iterator[Case]:
     """Requests signed for another path than their own."""
     other = "listVirtualAccounts" if at.operation.endswith(("Wallet", "Wallets")) else "listWallets"
     path = at.ctx.run.account("authentication").call(other).target
-    changes: dict[str, Callable[[str], str]] = {
-        "without its path": lambda target: "",
-        "without the last segment": lambda target: target.rpartition("/")[0],
-        "for the path of another operation": lambda target: path,
+    rows = {
+        "a request signed without its path": Auth(signed_target=""),
+        "a request signed without the last segment": Auth(signed_target=at.target().rpartition("/")[0]),
+        "a request signed for the path of another operation": Auth(signed_target=path),
     }
-    for how, change in changes.items():
-        auth = Auth(signed_target=change(at.target()))
-        yield at.case("auth.signed-path", f"a request signed {how}", auth=auth)
+    yield from at.cases("auth.signed-path", rows)
     for mistake in filter(None, ("no /v1", "trailing slash", at.turn(HOSTS))):
         yield at.mistake("auth.signed-path", mistake)
     for name in at.ctx.operation.path_parameters:
@@ -123,19 +163,19 @@ def _queries(at: Engine, first: str, second: str) -> Iterator[Case]:
     """Requests with a query of two parameters and a percent-encoded one that are signed for another query.
     Where sorting and encoding could mask each other, the query has only one of them."""
     rule, whole = "auth.signed-query", f"{first}&{second}&probe=%5F"
-    for how, sent, query in (
-        ("for another value in the query", whole, f"{first[:-1]}3&{second}&probe=%5F"),
-        ("for the query in reverse order", whole, "&".join(reversed(whole.split("&")))),
-        ("for the first parameter only", whole, first),
+    for how, query in (
+        ("for another value in the query", f"{first[:-1]}3&{second}&probe=%5F"),
+        ("for the query in reverse order", "&".join(reversed(whole.split("&")))),
+        ("for the first parameter only", first),
     ):
         auth = Auth(signed_target=f"{at.target()}?{query}")
-        yield at.case(rule, f"a request signed {how}", query=sent, auth=auth)
+        yield at.case(rule, f"a request signed {how}", query=whole, auth=auth)
     for mistake, sent in (
         ("no query", whole),
         ("sorted query", f"{first}&{second}"),
         ("decoded target", f"{second}&probe=%5F&{first}"),
         ("lower-case escapes", whole),
-        *query_turn(at, f"{first}&{second}"),
+        *_query_turn(at, f"{first}&{second}"),
     ):
         yield at.mistake(rule, mistake, query=sent)
 
@@ -227,124 +267,3 @@ def test_no_separators(at: Engine) -> Iterator[Case]:
         yield at.mistake("auth.no-separators", mistake)
     if at.ctx.operation.request_schema is not None and at.turn((True, False)):
         yield at.mistake("auth.no-separators", BEFORE_BODY)
-
-
-# ---------------------------------------------------------------------- bodies
-
-
-def lettered(at: Engine) -> dict[str, Any]:
-    """A valid body with non-ASCII letters."""
-    return {**at.document(), TRAITS[at.operation].free_text: f"conformance {marker()} {LETTERS}"}
-
-
-def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The same JSON object in other bytes, with the differences in words."""
-    document = json.loads(body)
-    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
-    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
-    yield "with a line feed after it", body + b"\n"
-
-
-def half(body: bytes) -> bytes:
-    """The first half of a body, cut between characters."""
-    return body[: len(body) // 2].decode(errors="ignore").encode()
-
-
-@table("auth.signed-body", at=AuthProbes)
-def test_body_is_signed(at: Engine) -> Iterator[Case]:
-    """Bodies that differ from the signed one in a value, the end, white space, order or escapes, and bodies
-    declared as text or a form and signed as empty, are refused."""
-    rule, text = "auth.signed-body", TRAITS[at.operation].free_text
-    document = lettered(at)
-    body = to_json(document)
-    changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})
-
-    def signed(name: str, sent: bytes, over: bytes) -> Case:
-        # A server may limit the length of bodies.
-        long = len(sent) > 4096
-        control = at.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
-        return at.case(rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None)
-
-    yield signed("a body with one letter changed after signing", changed, body)
-    yield signed("a body with a member added after signing", to_json({**document, "x": 1}), body)
-    mistakes = (
-        "no body",
-        "hashed body",
-        "spaced body",
-        "sorted body",
-        "escaped body",
-        "a line feed behind the body",
-    )
-    for mistake in mistakes:
-        if mistake != "sorted body" or list(document) != sorted(document):
-            yield at.mistake(rule, mistake, body=body)
-    # A server that parses one media type may verify others over an empty body.
-    unread = ["text/plain"]
-    if at.turn((False, True)):
-        # Some frameworks parse a form before the signature is verified.
-        unread.append("application/x-www-form-urlencoded")
-    for kind in unread:
-        name = f"a body declared as {kind}, signed as empty"
-        yield at.case(rule, name, content_type=kind, auth=Auth(signed_body=b""))
-    padded = body.ljust(2 * FIRST)
-    yield signed("a body of which half was signed", padded, half(padded))
-    name = "a long body with its last byte changed after signing"
-    yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
-    if len(document) > 1:
-        name = "a body signed with its members in another order"
-        yield signed(name, body, to_json(dict(reversed(document.items()))))
-    for how, other in reworded(body):
-        yield signed(f"a body sent {how}, signed without that", other, body)
-
-
-@table("auth.signed-empty-body", at=AuthProbes)
-def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
-    """Requests without a body, signed over one, are refused; on POST also those with an unsigned body."""
-    rule = "auth.signed-empty-body"
-    for mistake in ("empty object as body", "null as body"):
-        yield at.mistake(rule, mistake)
-    yield at.case(rule, "a request without a body, signed over ' '", auth=Auth(signed_body=b" "))
-    if at.ctx.operation.is_post:
-        name = "a request with the body {}, signed as empty"
-        yield at.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
-
-
-def _bodies_as_sent(at: Engine) -> Iterator[Case]:
-    """Bodies with white space, in another order, with non-ASCII letters and with escapes."""
-
-    def sent(what: str, body: bytes) -> Case:
-        return at.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
-
-    escaped = (
-        json.dumps(lettered(at), separators=(",", ":"))
-        .replace("\\ud83c", "\\uD83C")
-        .replace("conformance ", "conformance\\/ 50%25+1 ")
-    )
-    apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
-    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2) + "\n"
-    yield sent("a body with letters outside ASCII", to_json(lettered(at)))
-    yield sent("a body with escapes", escaped.encode())
-    yield sent("a body with a letter and its accent apart", apart)
-    yield sent("an indented body in another order", reversed_body.encode())
-
-
-def _spaced_body(at: Engine, spaces: int) -> Case:
-    """A body surrounded by white space, so many `spaces` of it trailing."""
-    body = b" \r\n\t" + to_json(lettered(at)) + b"\r\n" + b" " * spaces
-    name = "a body with much white space around it, signed as sent"
-    return at.case("auth.body-as-sent", name, body=body)
-
-
-@check("auth.body-as-sent")
-def test_body_as_sent(ctx: CheckContext) -> None:
-    """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as
-    sent, pass authentication."""
-    engine = sound(ctx)
-    engine.run(_bodies_as_sent)
-    case = _spaced_body(engine, _LONG)
-    answer = engine.send(engine.call(case), case.name)
-    if answer.status == 413:
-        # A server may limit the length of bodies.
-        case = _spaced_body(engine, _SHORT)
-        answer = engine.send(engine.call(case), case.name)
-    engine.judge(case, answer)

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from conformance.report.comparison import comparison, load, worse
+from conformance.report.changes import comparison, load, worse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from conformance.cli import signed_request
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import BY_NAME, Parts
 from conformance.target.model import Tls
+from conformance.wire.forms import SIGNATURE_FORMS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +75,13 @@ def _mistaken(name: str | None, parts: Parts, secret: str) -> str:
     """The signature with a mistake; empty without one. Raises InputError."""
     if name is None:
         return ""
+    if form := SIGNATURE_FORMS.get(name):
+        return form(signing.signature(secret, parts.string()))
     if name not in BY_NAME:
-        names = ", ".join(BY_NAME)
-        raise InputError(f"--mistake: there is no {name[:60]!r}{meant(name, [*BY_NAME])}; they are: {names}.")
+        names = [*BY_NAME, *filter(None, SIGNATURE_FORMS)]
+        raise InputError(
+            f"--mistake: there is no {name[:60]!r}{meant(name, names)}; they are: {', '.join(names)}."
+        )
     signature = BY_NAME[name].sign(parts, secret)
     if signature is None:
         raise InputError(f"--mistake: {name!r} changes nothing in this request.")

@@ -13,8 +13,8 @@ from conformance._text import mapped, writable
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange, call_to_plain
 
-#: Bytes of a body that are kept.
-KEPT_BODY = 8 * 1024
+#: Bytes that are kept of the body of an answer, and of a request, which can be sent again.
+KEPT_BODY, KEPT_REQUEST = 8 * 1024, 64 * 1024
 
 #: Characters of the signature string that are kept.
 KEPT_SIGNED = 1000
@@ -53,7 +53,8 @@ class ExchangeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     elapsed: Annotated[Seconds, says("How long the answer took.")]
     attempts: Annotated[int, says("How often it was sent: 429 and 503 are waited out.")]
     call: Annotated[
-        Mapping[str, Any], says("The request before it was signed, from which it can be sent again.")
+        Mapping[str, Any],
+        says("The request before it was signed, but for its body, from which it can be sent again."),
     ]
     signed: Annotated[
         str | None, says("The string that was signed, shortened; left out where there is no telling.")
@@ -79,22 +80,22 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
         url=text(exchange.url),
         target=text(exchange.target),
         request_headers=headers(exchange.request_headers),
-        request_body=_body(exchange.request_body, text),
+        request_body=_body(exchange.request_body, text, KEPT_REQUEST),
         status=exchange.status,
         response_headers=headers(exchange.response_headers)[:KEPT_HEADERS],
-        response_body=_body(exchange.response_body, text),
+        response_body=_body(exchange.response_body, text, KEPT_BODY),
         truncated=exchange.truncated,
         error=text(exchange.error) if exchange.error else None,
         started=exchange.started,
         elapsed=exchange.elapsed,
         attempts=exchange.attempts,
         signed=None if signed is None else text(signed.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED],
-        call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
+        call=mapped(call_to_plain(exchange.call.but(body=None)), lambda value: text(value)[: 4 * KEPT_BODY]),
     )
 
 
-def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
-    kept = body[:KEPT_BODY]
+def _body(body: bytes, redacted: Callable[[str], str], length: int) -> BodyRecord:
+    kept = body[:length]
     cut = len(body) > len(kept)
     try:
         return BodyRecord(len(body), cut, redacted(kept.decode("utf-8", "strict" if not cut else "ignore")))

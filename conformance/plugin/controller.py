@@ -223,7 +223,7 @@ class Controller:
                 )
                 render(self.document)
                 self._write_list()
-                for problem in write_all(self.document, self.folder)[1]:
+                for problem in write_all(self.document, self.folder):
                     self.fail(problem)
             if len(self.ledger.errors) == errors:
                 break

@@ -1,5 +1,5 @@
-"""Diffs the exchange that decides a finding with a partner: a repetition with its original, a conflict with
-the first request, a list with its earlier state.
+"""Diffs the exchange that is wrong with the one it is measured by: a repetition with its original, a filtered
+list with the whole one, a read with an earlier one.
 
 Headers that differ in any two requests (signature, nonce, times) are omitted.
 """
@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from conformance._text import clean, count
+from conformance._text import clean, count, visible
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding
 from conformance.report.document import Document
 from conformance.report.transcript import body_lines
 
-#: Maximum number of diffs of a page, of rows of a diff, and of characters of a line.
-PAIRS, ROWS, LENGTH = 30, 60, 240
+#: Maximum number of rows of a diff, and of characters of a line.
+ROWS, LENGTH = 60, 240
 
 #: Equal lines shown before and after each difference.
 CONTEXT = 2
@@ -33,17 +33,33 @@ _TELLING = {"idempotency-key", "content-type"}
 SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
 
 
+def wrong_exchange(document: Document, finding: Finding) -> ExchangeRecord | None:
+    """The exchange that does not meet the expectation: the one whose purpose the expectation begins with,
+    else the first."""
+    exchanges = [document.exchanges[number] for number in finding.exchanges if number in document.exchanges]
+    named = (one for one in exchanges if one.purpose and finding.expected.startswith(f"{one.purpose}: "))
+    return next(named, exchanges[0] if exchanges else None)
+
+
 def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
-    """Template values for the diff of a finding's decisive exchange and its partner; None without one."""
-    pair = partners(document, finding)
-    if pair is None:
+    """Template values for the diff of a finding's wrong exchange and the one it is measured by, which is on
+    the left; None without one, or without a difference.
+
+    Of two alike requests the earlier one is on the left.
+    """
+    wrong = wrong_exchange(document, finding)
+    measure = _measure(document, finding, wrong) if wrong else None
+    if wrong is None or measure is None:
         return None
-    first, second = pair
+    if measure.target == wrong.target:
+        measure, wrong = sorted((measure, wrong), key=_when)
     compared = {
-        "sent": list(_rows(_sent(first, second), _sent(second, first))),
-        "received": list(_rows(_received(first, second), _received(second, first))),
+        "sent": list(_rows(_sent(measure, wrong), _sent(wrong, measure))),
+        "received": list(_rows(_received(measure, wrong), _received(wrong, measure))),
     }
     differ = {name: sum(row["kind"] != "same" for row in rows) for name, rows in compared.items()}
+    if not any(differ.values()):
+        return None
     words = "; ".join(
         f"{count(differ[name], 'line')} of the {noun} {'differs' if differ[name] == 1 else 'differ'}"
         if differ[name]
@@ -51,8 +67,8 @@ def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
         for name, noun in (("sent", "requests"), ("received", "answers"))
     )
     return {
-        "numbers": [first.number, second.number],
-        "purposes": [clean(first.purpose), clean(second.purpose)],
+        "numbers": [measure.number, wrong.number],
+        "purposes": [clean(measure.purpose), clean(wrong.purpose)],
         "words": words,
         "parts": [
             {"name": name, "rows": rows[:ROWS], "more": max(len(rows) - ROWS, 0)}
@@ -61,43 +77,41 @@ def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
     }
 
 
-def partners(document: Document, finding: Finding) -> tuple[ExchangeRecord, ExchangeRecord] | None:
-    """The decisive exchange and its partner, in the order sent; None without one.
+def _measure(document: Document, finding: Finding, wrong: ExchangeRecord) -> ExchangeRecord | None:
+    """The exchange that the wrong one is measured by; None without any.
 
-    The partner of a POST is the first one with the same Idempotency-Key, of any finding; if the decisive
-    exchange is that one, a later one, preferably of the finding. The partner of any other request is the same
-    request of the finding, the last before it, else the first after it.
+    For a POST the first one with the same Idempotency-Key, of any finding; for that one, another of its own.
+    For any other request one of the finding to the same path: the same request, the last before it, else one
+    with another query.
     """
-    kept = [document.exchanges.get(number) for number in finding.exchanges]
-    decisive, *others = kept or [None]
-    if decisive is None:
-        return None
-    creation = decisive.method == "POST"
-    candidates = document.exchanges.values() if creation else others
-    alike = [other for other in candidates if other not in (None, decisive) and _alike(decisive, other)]
-    if not alike:
-        return None
-    before = [other for other in alike if _when(other) <= _when(decisive)]
-    if before:
-        partner = (min if creation else max)(before, key=_when)
-    else:
-        partner = min([other for other in others if other in alike] or alike, key=_when)
-    first, second = sorted((decisive, partner), key=_when)
-    return first, second
+    own = [document.exchanges[number] for number in finding.exchanges if number in document.exchanges]
+    if wrong.method == "POST":
+        key = _header(wrong, "idempotency-key")
+        same = [
+            other
+            for other in document.exchanges.values()
+            if other is not wrong
+            and (other.method, other.target) == ("POST", wrong.target)
+            and key is not None
+            and _header(other, "idempotency-key") == key
+        ]
+        earlier = [other for other in same if _when(other) < _when(wrong)]
+        return min(earlier or [other for other in same if other in own] or same, key=_when, default=None)
+    path = wrong.target.partition("?")[0]
+    same = [
+        other
+        for other in own
+        if other is not wrong and other.method == wrong.method and other.target.partition("?")[0] == path
+    ]
+    return max(
+        same,
+        key=lambda other: (other.target == wrong.target, _when(other) < _when(wrong), _when(other)),
+        default=None,
+    )
 
 
 def _when(exchange: ExchangeRecord) -> tuple[float, int]:
     return exchange.started, exchange.number
-
-
-def _alike(exchange: ExchangeRecord, other: ExchangeRecord) -> bool:
-    if (exchange.method, exchange.target) != (other.method, other.target):
-        return False
-    if exchange.method != "POST":
-        return True
-    # POSTs with different keys are unrelated.
-    keys = _header(exchange, "idempotency-key"), _header(other, "idempotency-key")
-    return keys[0] is not None and keys[0] == keys[1]
 
 
 def _header(exchange: ExchangeRecord, wanted: str) -> str | None:
@@ -140,7 +154,7 @@ def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]])
 
 
 def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, Any]]:
-    left, right = ([clean(line)[:LENGTH] for line in lines[: 4 * ROWS]] for lines in (left, right))
+    left, right = ([visible(line)[:LENGTH] for line in lines[: 4 * ROWS]] for lines in (left, right))
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
     for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
         if tag == "equal":

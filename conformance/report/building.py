@@ -108,8 +108,8 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
 
 
 def _counts(cells: Iterable[Result]) -> dict[str, dict[str, int]]:
-    """Level -> verdict -> number of cases."""
-    found = Counter((ALL_RULES[case.rule].level, case.verdict) for case in cells)
+    """Level -> verdict -> number of cells."""
+    found = Counter((ALL_RULES[cell.rule].level, cell.verdict) for cell in cells)
     return {str(level): {str(verdict): found[level, verdict] for verdict in Verdict} for level in Level}
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Annotated
+from collections.abc import Iterator, Mapping
 
-import msgspec
-
-from conformance._records import says
 from conformance.contract.rules import ALL_RULES, Level
-from conformance.judge.findings import Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger, Result, grouped
+from conformance.report.document import CauseRecord, CellKey
 
 Key = tuple[str, str]
 
@@ -18,70 +15,45 @@ Key = tuple[str, str]
 WORST = "client.retry-key"
 
 
-class CaseKey(msgspec.Struct, frozen=True):
-    """Names a case."""
-
-    rule: Annotated[str, says("Id of another rule.")]
-    operation: Annotated[str, says("An operationId.")]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Rule and operation."""
-        return self.rule, self.operation
-
-
-class CauseRecord(msgspec.Struct, frozen=True):
-    """A broken rule, and the cases of other rules that were broken, or not judged, because of it."""
-
-    rule: Annotated[str, says("The rule that is broken.")]
-    operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
-    took_along: Annotated[
-        tuple[CaseKey, ...],
-        says("Cells of other rules that were broken, or could not be judged, because of this one."),
-    ]
-
-
 def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     """The causes of all violations: required before implied, new before known, wide before narrow.
 
-    Every violated case is in exactly one cause; its consequences (`took_along`) include cases that it left
-    inconclusive.
+    Every violated cell is in exactly one cause; its consequences (`consequences`) include cells that it left
+    inconclusive. New and known violations of a rule are two causes.
     """
-    violated = {case.key: case for case in ledger.cells if case.verdict.is_violation}
-    first: dict[str, Key] = {}
-    for key in violated:
-        first.setdefault(key[0], key)
-    unjudged = _never_passed(ledger)
-    parents = {key: _parent(case, violated, first, unjudged) for key, case in violated.items()}
+    violated = {cell.key: cell for cell in ledger.cells if cell.verdict.is_violation}
+    parents = {key: _parent(ledger, cell, violated) for key, cell in violated.items()}
     _gather(violated, parents)
-    broken: dict[str, list[Result]] = {}
-    consequences: dict[str, list[Result]] = {}
-    for key, case in violated.items():
+    broken: dict[tuple[str, bool], list[Result]] = {}
+    consequences: dict[tuple[str, bool], list[Result]] = {}
+    for key, cell in violated.items():
         rule = _root(key, parents)[0]
-        broken.setdefault(rule, [])
-        (broken if case.rule == rule else consequences).setdefault(rule, []).append(case)
-    for case in ledger.with_verdict(Verdict.INCONCLUSIVE):
-        blocked_by = next((finding.cause for finding in case.findings if finding.cause in first), "")
-        if blocked_by:
-            key = (blocked_by, case.operation)
-            rule = _root(key if key in violated else first[blocked_by], parents)[0]
-            consequences.setdefault(rule, []).append(case)
+        cause = rule, bool(cell.known)
+        broken.setdefault(cause, [])
+        (broken if cell.rule == rule else consequences).setdefault(cause, []).append(cell)
+    for cell in ledger.with_verdict(Verdict.INCONCLUSIVE):
+        blocked_by = next(
+            (key for finding in cell.findings for key in _behind(ledger, finding, violated)), None
+        )
+        if blocked_by is not None:
+            cause = _root(blocked_by, parents)[0], bool(violated[blocked_by].known)
+            consequences.setdefault(cause, []).append(cell)
     ordered = sorted(
         broken,
-        key=lambda rule: (
-            rule != WORST,
-            ALL_RULES[rule].level is not Level.REQUIRED,
-            all(case.known for case in broken[rule]),
-            -len(broken[rule]),
+        key=lambda cause: (
+            cause[0] != WORST,
+            ALL_RULES[cause[0]].level is not Level.REQUIRED,
+            cause[1],
+            -len(broken[cause]),
         ),
     )
     return tuple(
         CauseRecord(
-            rule,
-            tuple(case.operation for case in broken[rule]),
-            tuple(CaseKey(*case.key) for case in consequences.get(rule, ())),
+            cause[0],
+            tuple(cell.operation for cell in broken[cause]),
+            tuple(CellKey(*cell.key) for cell in consequences.get(cause, ())),
         )
-        for rule in ordered
+        for cause in ordered
     )
 
 
@@ -93,13 +65,13 @@ def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> N
     on the rest. If it breaks alone on most operations, it becomes the cause of the other instead.
     """
     broken = grouped((key[0], key) for key in violated)
-    for rule, cases in broken.items():
+    for rule, cells in broken.items():
         for other in ALL_RULES[rule].follows:
-            explained = [key for key in cases if parents[key] == (other, key[1])]
-            alone = [key for key in cases if parents[key] is None]
+            explained = [key for key in cells if parents[key] == (other, key[1])]
+            alone = [key for key in cells if parents[key] is None]
             if other == "error.shape" or not explained or not alone:
                 continue
-            if len({violated[key].known for key in (*cases, *broken[other])}) > 1:
+            if len({violated[key].known for key in (*cells, *broken[other])}) > 1:
                 continue
             if len(explained) >= len(alone) and len(broken[other]) > 1:
                 parents.update(dict.fromkeys(alone, (other, explained[0][1])))
@@ -118,39 +90,32 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _never_passed(ledger: Ledger) -> Mapping[str, Collection[str]]:
-    """Rule -> the operations on which it was not run, for rules that never passed; a narrowed run judges few
-    operations."""
-    seen: dict[str, set[Verdict]] = {}
-    unseen: dict[str, set[str]] = {}
-    for case in ledger.cells:
-        if case.verdict is Verdict.NOT_RUN:
-            unseen.setdefault(case.rule, set()).add(case.operation)
-        else:
-            seen.setdefault(case.rule, set()).add(case.verdict)
-    return {rule: unseen.get(rule, ()) for rule, verdicts in seen.items() if Verdict.PASSED not in verdicts}
+def _behind(ledger: Ledger, finding: Finding, violated: Mapping[Key, Result]) -> Iterator[Key]:
+    """The violated cells of the rule that a check names as the cause of its finding: those of the operations
+    that its evidence shows. For a server error, the evidence must show one."""
+    crashes = finding.cause == "http.no-server-error"
+    for number in finding.exchanges:
+        exchange = ledger.exchanges.get(number)
+        if exchange is None or (crashes and exchange.status is not None and exchange.status < 500):
+            continue
+        if (finding.cause, exchange.operation) in violated:
+            yield finding.cause, exchange.operation or ""
 
 
-def _parent(
-    case: Result,
-    violated: Mapping[Key, Result],
-    first: Mapping[str, Key],
-    unjudged: Mapping[str, Collection[str]],
-) -> Key | None:
-    """The violated case that explains this one; None if it is a cause itself."""
-    finding = case.decisive
-    if finding.cause in first and finding.cause != case.rule:
-        same = (finding.cause, case.operation)
-        return same if same in violated else first[finding.cause]
-    for rule in ALL_RULES[case.rule].follows:
-        parent = (rule, case.operation)
-        if case.operation not in ALL_RULES[rule].operations or case.operation in unjudged.get(rule, ()):
-            # Where the rule was not judged on this operation, its first violation anywhere serves.
-            parent = first.get(rule, parent)
-        if parent not in violated or (violated[parent].known and not case.known):
-            # A known failure must not hide a new one.
-            continue
-        if rule == "error.shape" and not finding.without_error_body:
-            continue
-        return parent
-    return None
+def _parent(ledger: Ledger, cell: Result, violated: Mapping[Key, Result]) -> Key | None:
+    """The violated cell that explains this one; None if it is a cause itself."""
+    finding = cell.decisive
+    follows = (
+        (rule, cell.operation)
+        for rule in ALL_RULES[cell.rule].follows
+        if rule != "error.shape" or finding.without_error_body
+    )
+    # A known failure and a new one do not explain one another.
+    return next(
+        (
+            key
+            for key in (*_behind(ledger, finding, violated), *follows)
+            if key in violated and key != cell.key and bool(violated[key].known) == bool(cell.known)
+        ),
+        None,
+    )

@@ -8,7 +8,7 @@ latency of their operation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -19,7 +19,6 @@ from conformance.contract.rules import Level, Side
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import CreatedRecord, Result
-from conformance.report.causes import CauseRecord
 
 #: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
 EXIT_STATUS = {
@@ -48,8 +47,7 @@ class SuiteRecord(msgspec.Struct, frozen=True):
 
 class RunRecord(msgspec.Struct, frozen=True):
     """The course of the run. `selection` has the options that narrowed it, `interrupted` the reason why it
-    ended early, `folder` its reports as seen from where it was started. `effort` is quick, full or deep;
-    a case that a quick run left out is not run."""
+    ended early, `folder` its reports as seen from where it was started."""
 
     started: Annotated[Time, says("When it began.")]
     ended: Annotated[Time, says("When it ended.")]
@@ -120,7 +118,7 @@ class TargetRecord(msgspec.Struct, frozen=True):
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
-    """The verdict of the run: `title` is a few words, `sentence` the whole, `failures` how many cases fail
+    """The verdict of the run: `title` is a few words, `sentence` the whole, `failures` how many cells fail
     it."""
 
     name: Annotated[
@@ -142,8 +140,9 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     fail_on: Annotated[Level, says("The least firm level that fails the run.")]
     title: Annotated[str, says("The verdict in a few words.")] = ""
     failures: Annotated[
-        Count, says("Cases that fail the run: violated, of a level that counts, and not known.")
+        Count, says("Cells that fail the run: violated, of a level that counts, and not known.")
     ] = 0
+    known: Annotated[Count, says("Violated cells that the list of known failures excuses.")] = 0
 
 
 class OperationRecord(msgspec.Struct, frozen=True):
@@ -195,6 +194,29 @@ class KnownFailuresRecord(msgspec.Struct, frozen=True):
     stale: Annotated[tuple[StaleRecord, ...], says("Entries to delete.")]
 
 
+class CellKey(msgspec.Struct, frozen=True):
+    """Names a cell."""
+
+    rule: Annotated[str, says("Id of a rule.")]
+    operation: Annotated[str, says("An operationId.")]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Rule and operation."""
+        return self.rule, self.operation
+
+
+class CauseRecord(msgspec.Struct, frozen=True):
+    """A broken rule, and the cells of other rules that were broken, or not judged, because of it."""
+
+    rule: Annotated[str, says("The rule that is broken.")]
+    operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
+    consequences: Annotated[
+        tuple[CellKey, ...],
+        says("Cells of other rules that were broken, or could not be judged, because of this one."),
+    ]
+
+
 class MissingRecord(msgspec.Struct, frozen=True):
     """An operation that does not exist: how a valid request was answered, and which operations need it.
     `known` is why a list of known failures has it; empty where none does."""
@@ -217,7 +239,7 @@ class MomentRecord(msgspec.Struct):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The results of a run. `counts` is level -> verdict -> number of cases; `exchanges` are by number."""
+    """The results of a run. `counts` is level -> verdict -> number of cells; `exchanges` are by number."""
 
     format: Annotated[str, says("Version of this format.", pattern=r"^2\.[0-9]+$")]
     suite: Annotated[SuiteRecord, says("The suite that ran.")]
@@ -232,7 +254,7 @@ class Document(msgspec.Struct, frozen=True):
     cells: Annotated[list[Result], says("One for each rule on each operation that it is about.")]
     causes: Annotated[
         tuple[CauseRecord, ...],
-        says("The violations by what caused them, the most severe first; every violated case is in one."),
+        says("The violations by what caused them, the most severe first; every violated cell is in one."),
     ]
     known_failures: Annotated[
         KnownFailuresRecord | None, says("The list of known failures; null where the run had none.")
@@ -268,10 +290,6 @@ class Document(msgspec.Struct, frozen=True):
         """Converts JSON data, ignoring unknown members. Raises msgspec.ValidationError, which names the
         place."""
         return msgspec.convert(data, cls, str_keys=True)
-
-    def exit_status(self, problems: Collection[str]) -> int:
-        """The exit status of the verdict, or 3 if that is 0 and a report could not be written."""
-        return self.verdict.exit_status or (3 if problems else 0)
 
 
 def schema() -> dict[str, Any]:

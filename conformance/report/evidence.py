@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
 
-from conformance._records import to_plain
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Result
@@ -17,21 +15,18 @@ from conformance.report.document import Document
 #: Maximum size of the exchanges of a results document, in bytes of JSON.
 DOCUMENT_EXCHANGES = 12_000_000
 
-#: Maximum size of the exchanges of a page, in bytes of JSON.
-PAGE_EXCHANGES = 1_500_000
+#: Maximum sizes of the exchanges of a page, in bytes of JSON: all, and those of what is no violation.
+PAGE_EXCHANGES, PAGE_PROOF = 1_000_000, 200_000
 
-#: Maximum length of a body in a page that is not evidence of a violation.
-BRIEF_BODY = 1024
-
-#: Members of an exchange that a page omits.
-_HIDDEN = ("call", "url", "started")
+#: Maximum length of a body in a page, of a violation and of anything else.
+PAGE_BODY, BRIEF_BODY = 4096, 512
 
 
 def document_exchanges(
     cells: Iterable[Result], exchanges: Mapping[int, ExchangeRecord]
 ) -> dict[int, ExchangeRecord]:
     """The exchanges of findings up to DOCUMENT_EXCHANGES, in the order sent."""
-    kept: dict[int, ExchangeRecord] = {}
+    chosen: dict[int, ExchangeRecord] = {}
     size = 0
     for _, number in _ranked(cells):
         if number not in exchanges:
@@ -39,31 +34,32 @@ def document_exchanges(
         size += len(msgspec.json.encode(exchanges[number]))
         if size > DOCUMENT_EXCHANGES:
             break
-        kept[number] = exchanges[number]
-    return {number: kept[number] for number in sorted(kept)}
+        chosen[number] = exchanges[number]
+    return {number: chosen[number] for number in sorted(chosen)}
 
 
-def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
-    """The exchanges of a page up to PAGE_EXCHANGES, by number, as JSON data; bodies are truncated unless they
-    prove a violation or an error."""
-    kept: dict[str, dict[str, object]] = {}
-    size = 0
+def page_exchanges(document: Document) -> dict[int, ExchangeRecord]:
+    """The exchanges of a page by number, with bodies shortened."""
+    chosen: dict[int, ExchangeRecord] = {}
+    sizes = {True: PAGE_EXCHANGES, False: PAGE_PROOF}
     for verdict, number in _ranked(document.cells):
         exchange = document.exchanges.get(number)
         if exchange is None:
             continue
-        if verdict is not Verdict.ERROR and not verdict.is_violation:
-            exchange = replace(
-                exchange,
-                request_body=_brief(exchange.request_body),
-                response_body=_brief(exchange.response_body),
-            )
-        data = {key: value for key, value in to_plain(exchange).items() if key not in _HIDDEN}
-        size += len(json.dumps(data))
-        if size > PAGE_EXCHANGES:
-            break
-        kept[str(number)] = data
-    return kept
+        severe = verdict is Verdict.ERROR or verdict.is_violation
+        length = PAGE_BODY if severe else BRIEF_BODY
+        exchange = replace(
+            exchange,
+            request_body=_shortened(exchange.request_body, length),
+            response_body=_shortened(exchange.response_body, length),
+        )
+        size = len(msgspec.json.encode(replace(exchange, call={})))
+        if size > min(sizes[severe], sizes[True]):
+            continue
+        sizes[True] -= size
+        sizes[False] -= 0 if severe else size
+        chosen[number] = exchange
+    return chosen
 
 
 def _ranked(cells: Iterable[Result]) -> Iterator[tuple[Verdict, int]]:
@@ -73,8 +69,8 @@ def _ranked(cells: Iterable[Result]) -> Iterator[tuple[Verdict, int]]:
     """
     named = sorted(
         (-finding.verdict.severity, position, number, finding.verdict)
-        for case in cells
-        for finding in case.findings
+        for cell in cells
+        for finding in cell.findings
         for position, number in enumerate(finding.exchanges)
     )
     seen: set[int] = set()
@@ -84,10 +80,7 @@ def _ranked(cells: Iterable[Result]) -> Iterator[tuple[Verdict, int]]:
             yield verdict, number
 
 
-def _brief(body: BodyRecord) -> BodyRecord:
-    if body.text is not None and len(body.text) > BRIEF_BODY:
-        return replace(body, text=body.text[:BRIEF_BODY], cut=True)
-    if body.base64 is not None and len(body.base64) > BRIEF_BODY:
-        # BRIEF_BODY is a multiple of four, so base64 stays valid.
-        return replace(body, base64=body.base64[:BRIEF_BODY], cut=True)
-    return body
+def _shortened(body: BodyRecord, length: int) -> BodyRecord:
+    if body.text is not None and len(body.text) > length:
+        return replace(body, text=body.text[:length], cut=True)
+    return replace(body, base64=None) if body.base64 is not None else body

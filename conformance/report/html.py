@@ -1,8 +1,8 @@
 """The report as a self-contained page for a browser.
 
-Its size is bounded: every rule and case in words, and exchanges up to PAGE_EXCHANGES bytes, those of
-violations first; results.json keeps more. Foreign text is escaped by the template or inserted as text by the
-script, and the content security policy allows no other script.
+Its size is bounded: every rule and cell in words, and exchanges up to evidence.PAGE_EXCHANGES, each once;
+results.json keeps more. Foreign text is escaped by the template, and the content security policy allows no
+script but the page's own.
 """
 
 from __future__ import annotations
@@ -12,33 +12,29 @@ import functools
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from conformance._text import clean, count, one_line
+from conformance._text import clean, count, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
+from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Result, grouped
-from conformance.report import commands, plots, summary, view
-from conformance.report.beside import PAIRS, beside
+from conformance.report import commands, facts, plots
+from conformance.report.beside import beside, wrong_exchange
 from conformance.report.document import Document, RuleRecord
-from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
-from conformance.report.transcript import transcript
+from conformance.report.evidence import page_exchanges
+from conformance.report.resending import resend
+from conformance.report.sections import Cause, found_causes, observations, sections, where
+from conformance.report.transcript import body_lines, received, sent
 
-#: Violations whose decisive exchange is also included as plain text, for readers without scripts.
-TRANSCRIPTS = 100
-
-#: Maximum number of created resources in the page.
-CREATED = 2000
-
-#: Maximum number of causes and of inconclusive reasons on the first page, so that it prints on one sheet.
-CAUSES, REASONS = 8, 4
+#: Facts of the run that stand above all sections.
+BRIEF = 5
 
 _MARKS = {"good": "✓", "part": "◐", "known": "✓", "unsure": "?", "suite": "!", "bad": "✗"}
 
@@ -49,7 +45,7 @@ def html(document: Document) -> str:
 
 
 def pieces(document: Document) -> Iterator[str]:
-    """The page in pieces, since the whole takes megabytes."""
+    """The page in pieces, since the whole takes a megabyte."""
     return rendered("report.html.j2", _values(document), _asset("report.js"))
 
 
@@ -88,7 +84,7 @@ def _environment() -> Environment:
 
 @pass_context
 def _where(context: Context, operations: Sequence[str]) -> str:
-    return view.where(operations, context["operations"])
+    return where(operations, context["operations"])
 
 
 @functools.cache
@@ -102,171 +98,181 @@ def _hash(text: str) -> str:
 
 def _values(document: Document) -> dict[str, Any]:
     """The template values of a document."""
-    numbers = view.numbers(document)
-    columns = view.columns(numbers)
-    tone = view.tone(document)
-    kept = page_exchanges(document)
-    cells, rules = view.cells(document), view.rules(document)
-    names = [operation.id for operation in document.operations]
-    areas = grouped((rule.id.partition(".")[0], rule) for rule in rules.values())
+    numbers = facts.numbers(document)
+    columns = facts.columns(numbers)
+    tone = facts.tone(document)
+    evidence = PageExchanges(document)
+    found = sections(document)
+    cards = {
+        item.cause.anchor: evidence.card(item.cause)
+        for section in found
+        for item in section.items
+        if item.cause
+    }
     return {
         "document": document,
-        "data": htmlsafe_json_dumps(kept, separators=(",", ":")),
         "tone": tone,
         "mark": _MARKS[tone],
         "title": document.verdict.title or document.verdict.name,
-        "label": view.label(document),
-        "signs": {str(name): sign for name, sign in view.SIGNS.items()} | {view.KNOWN: "✗"},
-        "verdicts": [name for name in columns if name != view.KNOWN],
+        "label": facts.label(document),
+        "unit": facts.UNIT,
+        "signs": {str(name): sign for name, sign in facts.SIGNS.items()} | {facts.KNOWN: "✗"},
+        "verdicts": [name for name in columns if name != facts.KNOWN],
         "columns": columns,
-        "numbers": {level: (row, _bar(row)) for level, row in numbers.items()},
-        "causes": [_cause(document, cause, index) for index, cause in enumerate(view.causes(document))],
-        "inconclusive": [
-            (group, grouped((case.rule, case.operation) for case in group.cases))
-            for group in view.inconclusive(document)
-        ],
-        "blocked": any(case.verdict is Verdict.INCONCLUSIVE for case in document.cells),
+        "numbers": numbers,
+        "sections": found,
+        "cards": cards,
         "operations": document.operations,
-        "matrix": {
-            area: [(rule, [cells.get((rule.id, name)) for name in names]) for rule in found]
-            for area, found in areas.items()
-        },
-        "sections": _sections(document, cells, rules.values()),
-        "observed": view.observations(document),
-        "brief": summary.facts(document),
-        "shown_causes": CAUSES,
-        "shown_reasons": REASONS,
-        "left_out": summary.left_out(document),
+        "matrix": _matrix(document),
+        "chapters": _chapters(document, evidence),
+        "proof": evidence.rest(),
+        "observed": observations(document),
+        "facts": facts.run_facts(document),
+        "brief": BRIEF,
         "again": commands.again(document.run.options, document.run.seed),
         "course": plots.course(document.moments),
         "course_size": plots.COURSE,
         "latency_size": plots.LATENCY,
         "latencies": [plots.row(row) for row in document.latency],
-        "facts": summary.run_facts(document),
-        "kept": (
-            f"Of {count(document.run.requests, 'request')}, results.json keeps the "
-            f"{count(len(document.exchanges), 'exchange')} that prove something, and this page {len(kept):,} "
-            f"of those (at most {PAGE_EXCHANGES / 1e6:g} MB, violations first)."
-        ),
-        "created": grouped((made.operation, made) for made in document.created[:CREATED]),
-        "created_more": max(len(document.created) - CREATED, 0),
+        "created": Counter(made.operation or "on undocumented paths" for made in document.created),
     }
 
 
-def _bar(row: dict[str, int]) -> list[tuple[str, str, str]]:
-    """The segments of a stacked bar: name, offset and width."""
-    total = sum(row.values()) or 1
-    parts, at = [], 0.0
-    for name, number in row.items():
-        width = 200 * number / total
-        if number:
-            parts.append((name, f"{at:.2f}", f"{width:.2f}"))
-        at += width
-    return parts
+# ---------------------------------------------------------------------- exchanges
 
 
-# ---------------------------------------------------------------------- violations
+class PageExchanges:
+    """The exchanges of a page: each is written once, at its first place, and linked to from others."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.exchanges = page_exchanges(document)
+        self._written: set[int] = set()
+
+    def card(self, cause: Cause) -> dict[str, Any]:
+        """The diff and the exchanges of the representative finding of a cause, the wrong one first."""
+        wrong = wrong_exchange(self.document, cause.first)
+        numbers = dict.fromkeys([*([wrong.number] if wrong else []), *cause.first.exchanges])
+        shown = [number for number in numbers if number in self.exchanges]
+        written = [number for number in shown if number not in self._written]
+        self._written.update(written)
+        return {
+            "beside": beside(self.document, cause.first),
+            "exchanges": [self._block(number, cause.first.got) for number in written],
+            "elsewhere": [number for number in shown if number not in written],
+        }
+
+    def rest(self) -> list[dict[str, Any]]:
+        """The exchanges that no cause shows."""
+        return [self._block(number) for number in sorted(self.exchanges.keys() - self._written)]
+
+    def _block(self, number: int, got: str = "") -> dict[str, Any]:
+        exchange = self.exchanges[number]
+        status = exchange.status
+        kind = "none" if status is None else "ok" if status < 300 else "client" if status < 500 else "server"
+        return {
+            "number": number,
+            "line": clean(f"{exchange.method} {exchange.target}")[:160],
+            "status": "no answer" if status is None else status,
+            "kind": kind,
+            "purpose": clean(exchange.purpose),
+            "command": resend(self.document.exchanges[number], self.document),
+            "sent": "\n".join(map(visible, [*sent(exchange), *_body(exchange.request_body)])),
+            "received": _marked(exchange, got),
+        }
 
 
-def _cause(document: Document, cause: view.Cause, index: int) -> dict[str, Any]:
-    first = cause.first
-    finding = first.decisive
-    return {
-        "rule": cause.rule,
-        "operations": cause.record.operations,
-        "finding": finding,
-        "checks": cause.checks[1:],
-        "verdict": first.verdict,
-        "tone": "known" if first.known else first.verdict,
-        "known": first.known,
-        "exchanges": [
-            _line(document, number, position == 0 and index < TRANSCRIPTS)
-            for position, number in enumerate(finding.exchanges)
-        ],
-        "beside": beside(document, finding) if index < PAIRS else None,
-        "command": view.reproduced(document, first),
-        "consequences": grouped((case.rule, case.operation) for case in cause.consequences),
-    }
+def _body(body: BodyRecord) -> list[str]:
+    return [*body_lines(body), *([f"… ({body.size:,} bytes)"] if body.cut else [])]
 
 
-def _line(document: Document, number: int, with_transcript: bool) -> dict[str, Any]:
-    line = {"number": number, "line": "", "status": "", "kind": "", "purpose": "not kept", "transcript": ""}
-    exchange = document.exchanges.get(number)
-    if exchange is None:
-        return line
-    status = exchange.status
-    kind = "none" if status is None else "ok" if status < 300 else "client" if status < 500 else "server"
-    return line | {
-        "line": clean(f"{exchange.method} {exchange.target}")[:160],
-        "status": "no answer" if status is None else status,
-        "kind": kind,
-        "purpose": clean(exchange.purpose),
-        "transcript": transcript(exchange) if with_transcript else "",
-    }
+def _marked(exchange: ExchangeRecord, got: str) -> tuple[str, str, str]:
+    """An answer in three texts: before, in and after the line that `got` names by a JSON pointer."""
+    head, body = received(exchange), _body(exchange.response_body) if exchange.status else []
+    lines = [visible(line) for line in (*head, *body)]
+    pointer = re.search(r"(?:^|, )(/[^:\s]*): ", got)
+    pointers = list(_pointers(body)) if pointer else []
+    if pointer is None or pointer[1] not in pointers:
+        return "\n".join(lines), "", ""
+    at = len(head) + pointers.index(pointer[1])
+    return "\n".join([*lines[:at], ""]), lines[at], "\n".join(["", *lines[at + 1 :]])
+
+
+def _pointers(lines: Iterable[str]) -> Iterator[str]:
+    """The JSON pointer of each line of a pretty-printed document; empty for a closing bracket."""
+    path: list[str] = []
+    elements: Counter[tuple[str, ...]] = Counter()
+    for line in lines:
+        depth = (len(line) - len(line.lstrip())) // 2
+        del path[max(depth - 1, 0) :]
+        if not depth or line.strip()[:1] in "]}":
+            yield ""
+            continue
+        name = re.match(r'\s*"((?:[^"\\]|\\.)*)": ', line)
+        path.append(name[1] if name else str(elements[tuple(path)]))
+        elements[tuple(path[:-1])] += 1
+        yield "/" + "/".join(path)
 
 
 # ---------------------------------------------------------------------- rules
 
 
-def _sections(
-    document: Document, cells: Mapping[tuple[str, str], Result], rules: Iterable[RuleRecord]
-) -> list[dict[str, Any]]:
-    broken = {cause.rule for cause in document.causes}
+def _matrix(document: Document) -> dict[str, list[tuple[RuleRecord, list[Result | None]]]]:
+    """Area -> its rules, each with its cells by operation."""
+    cells = {cell.key: cell for cell in document.cells}
+    names = [operation.id for operation in document.operations]
+    return grouped(
+        (rule.id.partition(".")[0], (rule, [cells.get((rule.id, name)) for name in names]))
+        for rule in document.rules
+    )
+
+
+def _chapters(document: Document, evidence: PageExchanges) -> list[dict[str, Any]]:
+    """The rules by chapter of the specification, each with its cells; alike cells are one row."""
+    cells = grouped((cell.rule, cell) for cell in document.cells)
+    anchors: dict[tuple[str, str], str] = {}
+    for cause in found_causes(document):
+        anchors |= {other.key: cause.anchor for other in cause.record.consequences}
+        anchors |= {cell.key: cause.anchor for cell in cause.cells}
     chapters: dict[str, list[dict[str, Any]]] = {}
-    for rule in rules:
-        cases = [cells[rule.id, name] for name in rule.operations if (rule.id, name) in cells]
-        verdicts = sorted({case.verdict for case in cases}, key=lambda verdict: -verdict.severity)
+    for rule in document.rules:
+        rows = grouped(
+            ((cell.verdict, _said(cell), anchors.get(cell.key, "")), cell) for cell in cells.get(rule.id, ())
+        )
+        verdicts = sorted({verdict for verdict, _, _ in rows}, key=lambda verdict: -verdict.severity)
         described = {
             "rule": rule,
-            "cases": [(case, _findings(document, case, broken), _exchanges(case)) for case in cases],
+            "rows": [
+                (*row, [(cell, _proof(cell, evidence)) for cell in alike]) for row, alike in rows.items()
+            ],
             "verdicts": verdicts,
             "worst": verdicts[0] if verdicts else Verdict.NOT_RUN,
-            "tally": _tally(cases),
-            "checks": sorted({finding.check for case in cases for finding in case.findings}),
+            "tally": _tally(cells.get(rule.id, ())),
+            "checks": sorted({finding.check for cell in cells.get(rule.id, ()) for finding in cell.findings}),
         }
         chapters.setdefault(chapter(rule.section[0]), []).append(described)
     return [
-        {
-            "number": number,
-            "title": section_title(number),
-            "rules": chapters[number],
-            "tally": _tally(case for rule in chapters[number] for case, *_ in rule["cases"]),
-        }
+        {"number": number, "title": section_title(number), "rules": chapters[number]}
         for number in sorted(chapters, key=section_order)
     ]
 
 
-def _exchanges(case: Result) -> list[int]:
-    return list(dict.fromkeys(number for finding in case.findings for number in finding.exchanges))
+def _said(cell: Result) -> str:
+    """The conclusion on a cell in words; empty if it held."""
+    finding = cell.decisive
+    if cell.verdict.is_violation:
+        return f"expected {finding.expected}; got {finding.got}"
+    if cell.verdict in (Verdict.PASSED, Verdict.OBSERVED):
+        return ""
+    return f"{cell.summary}. {finding.remedy}" if finding.remedy else cell.summary
 
 
-def _findings(document: Document, case: Result, broken: Collection[str]) -> list[dict[str, Any]]:
-    """The findings of a case that have something to show; each command is shown once."""
-    shown, commands = [], {""}
-    for finding in case.findings:
-        violated = finding.verdict.is_violation
-        text = "" if violated else finding.summary
-        if finding.cause and finding.cause in broken:
-            text = f"{text} ({finding.cause} is broken)".strip()
-        if finding.verdict is Verdict.PASSED and finding.probes:
-            text = f"{count(finding.probes, 'judgement')} by {finding.check.removeprefix('test_')}"
-        command = view.reproduced(document, case, finding) if violated else ""
-        said = {
-            "text": text,
-            "expected": finding.expected if violated else "",
-            "got": finding.got if violated else "",
-            "remedy": finding.remedy,
-            "observations": finding.observations,
-            "further": finding.further,
-            "command": "" if command in commands else command,
-            "confirmed": finding.confirmed,
-        }
-        commands.add(command)
-        if any(said.values()):
-            shown.append(said)
-    return shown
+def _proof(cell: Result, evidence: PageExchanges) -> int:
+    """The first exchange of a cell that the page has; 0 without one."""
+    numbers = (number for finding in cell.findings for number in finding.exchanges)
+    return next((number for number in numbers if number in evidence.exchanges), 0)
 
 
-def _tally(cases: Iterable[Result]) -> str:
-    counted = Counter(case.verdict for case in cases)
+def _tally(cells: Iterable[Result]) -> str:
+    counted = Counter(cell.verdict for cell in cells)
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from conformance._text import clean, count, duration, one_line
-from conformance.report import view
+from conformance._text import clean, one_line
+from conformance.report import facts
 from conformance.report.document import Document
-from conformance.report.summary import Section, sections
+from conformance.report.sections import Fact, Item, Section, sections
 
-#: Maximum number of entries of a section.
+#: Maximum number of items of a section.
 SHOWN = 30
 
 _ICONS = {"good": "✅", "part": "◐", "known": "🟡", "unsure": "⚠️", "suite": "💥", "bad": "❌"}
@@ -42,32 +42,30 @@ def plain(text: str) -> str:
 
 def _lines(document: Document) -> Iterator[str]:
     verdict, run = document.verdict, document.run
-    yield (
-        f"## {_ICONS[view.tone(document)]} Financial Accounts API conformance: "
-        f"{verdict.title or verdict.name}"
-    )
+    icon = _ICONS[facts.tone(document)]
+    yield f"## {icon} Financial Accounts API conformance: {verdict.title or verdict.name}"
     yield ""
     yield plain(verdict.sentence)
     for note in verdict.notes:
         yield f"- {plain(note)}"
     yield ""
-    yield from _counts(document)
-    for section in sections(document, most=SHOWN):
+    yield from _numbers(document)
+    for section in sections(document):
         yield from _section(section)
     seed = f", seed {run.seed}" if run.seed is not None else ""
     yield (
-        f"Judged {code(view.label(document), 120)}: {count(run.requests, 'request')} in "
-        f"{duration(run.seconds)}{seed}, exit status {verdict.exit_status}, suite {document.suite.version}. "
-        "Everything is in `report.html` and `results.json`."
+        f"Judged {code(facts.label(document), 120)}: {facts.sent(document)}{seed}, exit status "
+        f"{verdict.exit_status}, suite {document.suite.version}. Everything is in `report.html` and "
+        "`results.json`."
     )
 
 
-def _counts(document: Document) -> Iterator[str]:
-    numbers = view.numbers(document)
-    columns = view.columns(numbers)
+def _numbers(document: Document) -> Iterator[str]:
+    numbers = facts.numbers(document)
+    columns = facts.columns(numbers)
     if not columns:
         return
-    yield "| cases | " + " | ".join(columns) + " |"
+    yield "| cells | " + " | ".join(columns) + " |"
     yield "|---|" + "---:|" * len(columns)
     for level, row in numbers.items():
         yield f"| {level} | " + " | ".join(f"{row[name]:,}" for name in columns) + " |"
@@ -77,17 +75,31 @@ def _counts(document: Document) -> Iterator[str]:
 def _section(section: Section) -> Iterator[str]:
     yield f"### {section.title}"
     yield ""
-    for entry in section.entries:
-        if entry.note:
-            yield from ("<details>", f"<summary>{entry.text}</summary>", "", plain(entry.note), "")
+    items = section.items[:SHOWN]
+    for item in items:
+        if section.brief:
+            named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]
+            told = "; ".join(f"{fact.label} {_text(fact)}" for fact in named)
+            yield f"- {plain(item.text)}: {told}"
         else:
-            yield f"- {plain(entry.text)}"
-        indent = "" if entry.note else "  "
-        for fact in entry.facts:
-            text = code(fact.text, 600) if fact.quoted else plain(fact.text)
-            yield f"{indent}- {fact.label}: {text}{fact.after}"
-        if entry.note:
-            yield from ("", "</details>", "")
-    if section.more:
-        yield f"- and {section.more} more"
+            yield from _entry(item)
+    if more := len(section.items) - len(items):
+        yield f"- and {more} more"
     yield ""
+
+
+def _entry(item: Item) -> Iterator[str]:
+    if item.note:
+        yield from ("<details>", f"<summary>{item.text}</summary>", "", plain(item.note), "")
+    else:
+        yield f"- {plain(item.text)}"
+    indent = "" if item.note else "  "
+    for fact in item.facts:
+        if not fact.more:
+            yield f"{indent}- {fact.label}: {_text(fact)}{fact.after}"
+    if item.note:
+        yield from ("", "</details>", "")
+
+
+def _text(fact: Fact) -> str:
+    return code(fact.text, 600) if fact.quoted else plain(fact.text)

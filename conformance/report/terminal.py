@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance._files import shortest
-from conformance._text import clean, count, duration
-from conformance.report import view
+from conformance._text import clean
+from conformance.report import facts
 from conformance.report.document import Document
-from conformance.report.summary import Section, sections
+from conformance.report.sections import Item, Section, sections
 
 #: Markup of a line for pytest's TerminalWriter.
 Markup = dict[str, Any]
@@ -45,7 +45,7 @@ class Row:
         return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
 
 
-#: Maximum number of entries of a section without -v.
+#: Maximum number of items of a section without -v.
 SHOWN = 25
 
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
@@ -58,7 +58,7 @@ _YELLOW = {"yellow": True}
 #: Labels of facts in faint text.
 _ASIDE = frozenset({"operations", "rules", "led to"})
 
-#: Tone of a verdict, a section or an operation -> colour.
+#: Tone of a verdict or a section -> colour.
 _COLOURS: dict[str, Markup] = {
     "": {},
     "good": {"green": True},
@@ -75,68 +75,59 @@ def summary(document: Document, *, folder: Path | None, width: int, verbose: boo
     `folder` has the reports."""
     rows = [
         *_numbers(document),
-        *_operations(document),
-        *(
-            row
-            for section in sections(document, most=None if verbose else SHOWN, folder=folder, verbose=verbose)
-            for row in _section(section, verbose)
-        ),
+        *(row for section in sections(document) for row in _section(section, verbose)),
         *_verdict(document, folder),
     ]
     return [(line, row.markup) for row in rows for line in row.lines(max(width, 40))]
 
 
 def _numbers(document: Document) -> Iterator[Row]:
-    yield Row("A case is one rule on one operation.", _FAINT)
-    for level, row in view.numbers(document).items():
+    yield Row(facts.UNIT, _FAINT)
+    for level, row in facts.numbers(document).items():
         words = [f"{number:,} {name}" for name, number in row.items() if number]
         yield Row(f"{level:10}{', '.join(words) or 'none'}")
-
-
-def _operations(document: Document) -> Iterator[Row]:
-    """A line for each operation, unless all are without a tone."""
-    rows = view.by_operation(document)
-    if not any(tone for _, tone in rows.values()):
-        return
-    yield Row("")
-    for operation, (words, tone) in rows.items():
-        if words:
-            yield Row(f"{operation:<26}{words}", _COLOURS[tone])
 
 
 def _section(section: Section, verbose: bool) -> Iterator[Row]:
     colour = _COLOURS[section.tone]
     yield Row("")
     yield Row(section.title, {**colour, **_BOLD})
-    for number, entry in enumerate(section.entries, 1):
-        if entry.note:
-            yield Row("")
-            yield Row(f"{number}. {entry.text}", {**colour, **_BOLD})
+    items = section.items if verbose else section.items[:SHOWN]
+    for number, item in enumerate(items, 1):
+        if section.brief and not verbose:
+            named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]
+            told = "; ".join(f"{fact.label} {fact.text}" for fact in named)
+            yield Row(f"   {item.text}: {told}")
         else:
-            yield Row(f"   {entry.text}")
-        if verbose and entry.note:
-            yield Row(f"   {entry.note}")
-        for fact in entry.facts:
+            yield from _entry(item, number, {**colour, **_BOLD}, verbose)
+    if more := len(section.items) - len(items):
+        yield Row(f"   and {more} more, listed in the report or with -v", colour)
+
+
+def _entry(item: Item, number: int, heading: Markup, verbose: bool) -> Iterator[Row]:
+    if item.note:
+        yield Row("")
+        yield Row(f"{number}. {item.text}", heading)
+    else:
+        yield Row(f"   {item.text}")
+    if verbose and item.note:
+        yield Row(f"   {item.note}")
+    for fact in item.facts:
+        if verbose or not fact.more:
             faint = _FAINT if fact.label in _ASIDE else {}
             yield Row(f"{fact.text}{fact.after}", faint, label=fact.label, command=fact.label == "reproduce")
-    if section.more:
-        yield Row(f"   and {section.more} more, listed in the report or with -v", colour)
 
 
 def _verdict(document: Document, folder: Path | None) -> Iterator[Row]:
-    verdict, run = document.verdict, document.run
+    verdict = document.verdict
     yield Row("")
-    colour = _COLOURS[view.tone(document)]
+    colour = _COLOURS[facts.tone(document)]
     yield Row(f"{verdict.sentence} Exit status {verdict.exit_status}.", {**colour, **_BOLD})
     for note in verdict.notes:
         yield Row(f"   {note}")
-    if pace := view.pace(document):
+    if pace := facts.pace(document):
         yield Row(pace)
-    sent = f"{count(run.requests, 'request')} in {duration(run.seconds)}"
-    waits = f", {count(run.retries, 'wait')} for a rate limit ({duration(run.waited)})" if run.retries else ""
     report = f"; report: {shortest(folder / 'report.html')}" if folder else ""
-    yield Row(f"{sent}{waits}{report}")
-    if run.created:
-        made = f"{count(run.created, 'resource')}, {count(run.payouts, 'payout')} among them"
-        label = f"; their names and labels contain {run.label}" if run.label else ""
-        yield Row(f"Created and left behind: {made}{label}")
+    yield Row(f"{facts.sent(document)}{report}")
+    if created := facts.created(document):
+        yield Row(f"Created and left behind: {created}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -13,25 +13,34 @@ from conformance.contract.rules import RULES
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Finding
 
-#: Maximum length of a body in a transcript.
+#: Maximum length of a body in a transcript, in characters.
 BODY = 3000
 
 
 def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
     """An exchange as plain text: JSON bodies pretty-printed, control characters escaped, bodies truncated to
     `most` characters."""
-    lines = [f"{exchange.method} {exchange.target}"]
-    lines += [f"{name}: {value}" for name, value in exchange.request_headers]
-    lines += ["", *_bounded(exchange.request_body, most), ""]
-    if exchange.signed is not None:
-        lines += [f"signed: {exchange.signed}", ""]
+    request = [*sent(exchange), *_bounded(exchange.request_body, most)]
+    signed = ["", f"signed: {exchange.signed}"] if exchange.signed is not None else []
+    answer = [*received(exchange), *(_bounded(exchange.response_body, most) if exchange.status else ())]
+    return "\n".join(clean(line) for line in (*request, *signed, "", *answer)).strip() + "\n"
+
+
+def sent(exchange: ExchangeRecord) -> list[str]:
+    """The lines of a request but for its body."""
+    return [f"{exchange.method} {exchange.target}", *_headers(exchange.request_headers), ""]
+
+
+def received(exchange: ExchangeRecord) -> list[str]:
+    """The lines of an answer but for its body."""
     if exchange.status is None:
-        lines.append(f"no answer: {exchange.error or 'unknown'}")
-    else:
-        lines.append(f"{exchange.status} after {milliseconds(exchange.elapsed)}")
-        lines += [f"{name}: {value}" for name, value in exchange.response_headers]
-        lines += ["", *_bounded(exchange.response_body, most)]
-    return "\n".join(clean(line) for line in lines).strip() + "\n"
+        return [f"no answer: {exchange.error or 'unknown'}"]
+    first = f"{exchange.status} after {milliseconds(exchange.elapsed)}"
+    return [first, *_headers(exchange.response_headers), ""]
+
+
+def _headers(headers: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers]
 
 
 def body_lines(body: BodyRecord) -> list[str]:

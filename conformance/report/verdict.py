@@ -6,20 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from conformance._options import Effort
 from conformance._text import clean, count, listed
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, Level, Side
+from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import Ledger, Result
-from conformance.report.causes import CauseRecord, causes
-from conformance.report.document import (
-    EXIT_STATUS,
-    KnownFailuresRecord,
-    StaleRecord,
-    VerdictRecord,
-)
+from conformance.report.causes import causes
+from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailuresRecord, VerdictRecord
 from conformance.report.known_failures import KnownFailures
 
 
@@ -37,13 +31,13 @@ def decide(
     embedded: bool = False,
     others_failed: bool = False,
 ) -> Decision:
-    """Decides a run, and marks the cases that `known` lists.
+    """Decides a run, and marks the cells that `known` lists.
 
     Precedence: internal errors, interruption, violations. A lost server is no interruption: the run is judged
     by what was seen, and is incomplete at best.
     """
-    listed_failures = known.apply(ledger) if known else None
-    return Decision(ledger, fail_on, causes(ledger), listed_failures, interrupted, embedded, others_failed)
+    entries = known.apply(ledger) if known else None
+    return Decision(ledger, fail_on, causes(ledger), entries, interrupted, embedded, others_failed)
 
 
 #: Name, title and sentence of a verdict.
@@ -65,9 +59,14 @@ class Decision:
     @cached_property
     def record(self) -> VerdictRecord:
         """The verdict; its name is a key of EXIT_STATUS."""
-        name, title, sentence = self._verdict()
-        if self.ledger.effort == Effort.QUICK:
-            title = f"quick run: {'no violation' if name == 'partial' else title}"
+        name, title, sentence = (
+            self._error()
+            or self._interruption()
+            or self._broken()
+            or self._outdated()
+            or self._incomplete()
+            or self._good()
+        )
         return VerdictRecord(
             name,
             self._exit_status(name),
@@ -76,6 +75,7 @@ class Decision:
             self.fail_on,
             clean(title),
             len(self.violations),
+            len(self.known),
         )
 
     def _exit_status(self, name: str) -> int:
@@ -83,61 +83,41 @@ class Decision:
         status = EXIT_STATUS[name]
         return 1 if self.others_failed and status in (0, 6) else status
 
-    @property
-    def stale(self) -> tuple[StaleRecord, ...]:
-        """The stale entries of the list of known failures."""
-        return self.known_failures.stale if self.known_failures else ()
-
     @cached_property
     def gating(self) -> tuple[Level, ...]:
+        """The levels that fail this run."""
         return gating(self.fail_on)
 
     @cached_property
-    def violations(self) -> list[Result]:
-        """The cases that fail the run: violated and not known."""
-        cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
-        return [case for case in cases if not case.known]
+    def known(self) -> list[Result]:
+        """The violated cells that the list of known failures excuses, of any level."""
+        return [cell for cell in self.ledger.cells if cell.known]
 
     @cached_property
-    def incomplete(self) -> list[Result]:
-        """The cases that make the run incomplete: inconclusive, or not run in a run that was not narrowed,
+    def violations(self) -> list[Result]:
+        """The cells that fail the run: violated and not known."""
+        cells = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
+        return [cell for cell in cells if not cell.known]
+
+    @cached_property
+    def unjudged(self) -> list[Result]:
+        """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed,
         unless excused by a known missing operation."""
         missing = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
-        cases = self.ledger.with_verdict(*missing, levels=self.gating)
-        return [case for case in cases if not self.excuses(case)]
+        cells = self.ledger.with_verdict(*missing, levels=self.gating)
+        return [cell for cell in cells if not self.excuses(cell)]
 
-    def excuses(self, case: Result) -> bool:
-        """True if a case was not judged only because of operations that are known to be missing."""
+    def excuses(self, cell: Result) -> bool:
+        """True if a cell was not judged only because of operations that are known to be missing."""
         known = self.ledger.known_missing
-        if case.verdict is Verdict.NOT_RUN:
-            return case.operation in {name for missing in known for name in (missing, *waiting(missing))}
+        if cell.verdict is Verdict.NOT_RUN:
+            return cell.operation in {name for missing in known for name in (missing, *waiting(missing))}
         unclear = [
             finding
-            for finding in case.findings
+            for finding in cell.findings
             if finding.exercised and finding.verdict is Verdict.INCONCLUSIVE
         ]
-        return case.verdict is Verdict.INCONCLUSIVE and all(finding.lacks in known for finding in unclear)
-
-    @property
-    def excused(self) -> str:
-        """The numbers of known failures and known missing operations, in words."""
-        violated = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
-        failures, missing = sum(bool(case.known) for case in violated), len(self.ledger.known_missing)
-        told = [count(failures, "known failure")] if failures else []
-        if missing:
-            told.append(f"{count(missing, 'operation')} known to be missing")
-        return " and ".join(told)
-
-    def _verdict(self) -> _Verdict:
-        """The first verdict that applies."""
-        return (
-            self._error()
-            or self._interruption()
-            or self._broken()
-            or self._outdated()
-            or self._missing()
-            or self._good()
-        )
+        return cell.verdict is Verdict.INCONCLUSIVE and all(finding.lacks in known for finding in unclear)
 
     # ------------------------------------------------------------------ verdicts that fail a run
 
@@ -145,105 +125,82 @@ class Decision:
         errors = len(self.ledger.errors) + len(self.ledger.with_verdict(Verdict.ERROR))
         if not errors:
             return None
-        return (
-            "error",
-            "the suite failed",
-            f"No verdict: the suite itself failed ({count(errors, 'error')}); "
-            f"this says nothing about the {self.ledger.side}.",
+        sentence = (
+            f"No verdict: the suite itself failed ({count(errors, 'error')}); this says nothing about the "
+            f"{self.ledger.side}."
         )
+        return "error", "the suite failed", sentence + self._beside("Beside that")
 
     def _interruption(self) -> _Verdict | None:
         if not self.interrupted or self.ledger.lost:
             return None
         sentence = f"No verdict: the run was interrupted ({self.interrupted})."
-        if self.violations:
-            sentence += f" Until then the {self.ledger.side} broke {self._told()}."
-        return "interrupted", "interrupted", sentence
+        return "interrupted", "interrupted", sentence + self._beside("Until then")
+
+    def _beside(self, words: str) -> str:
+        """A sentence on the violations of a run without a verdict; empty without any."""
+        return f" {words} the {self.ledger.side} broke {self._broken_rules()}." if self.violations else ""
 
     def _broken(self) -> _Verdict | None:
         ledger = self.ledger
         lacking = [name for name in OPERATIONS if name in ledger.missing and name not in ledger.known_missing]
         if not self.violations and not lacking:
             return None
-        titles, told = [], []
+        titles, clauses = [], []
         if lacking:
-            titles.append(f"{count(len(lacking), 'operation')} missing")
-            told.append(
-                f"it lacks {count(len(lacking), 'operation')} ({listed(lacking, 4)}); build "
-                f"{first(lacking)} next"
-            )
+            number = count(len(lacking), "operation")
+            titles.append(f"{number} missing")
+            clauses.append(f"it lacks {number} ({listed(lacking, 4)}); build {first(lacking)} next")
         if self.violations:
             titles.append(f"{_rules(self.violations)} broken")
-            told.append(f"it breaks {self._told()}")
-        return "violations", ", ".join(titles), f"The {self.ledger.side} does not conform: {'; '.join(told)}."
+            clauses.append(f"it breaks {self._broken_rules()}")
+        return "violations", ", ".join(titles), f"The {ledger.side} does not conform: {'; '.join(clauses)}."
 
-    def _told(self) -> str:
-        """The broken rules in a few words, by root cause."""
-        rules = {case.rule for case in self.violations}
-        operations = {case.operation for case in self.violations}
+    def _broken_rules(self) -> str:
+        """The numbers of broken rules, operations, cells and causes, and the first causes."""
+        rules = {cell.rule for cell in self.violations}
+        operations = {cell.operation for cell in self.violations}
+        keys = {cell.key for cell in self.violations}
         roots = [
             cause.rule
             for cause in self.causes
-            if rules & {cause.rule, *(case.rule for case in cause.took_along)}
+            if keys
+            & {*((cause.rule, name) for name in cause.operations), *(one.key for one in cause.consequences)}
         ]
-        origin = f", from {count(len(roots), 'cause')}" if len(roots) < len(rules) else ""
+        cells = f", {count(len(keys), 'cell')}" if len(keys) > 1 else ""
+        origin = f", from {count(len(roots), 'cause')}" if len(roots) > 1 or len(rules) > 1 else ""
         where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
-        return f"{where}{origin} ({listed(roots, 4)})"
+        return f"{where}{cells}{origin} ({listed(roots, 4)})"
 
     def _outdated(self) -> _Verdict | None:
-        if not self.stale:
+        stale = self.known_failures.stale if self.known_failures else ()
+        if not stale:
             return None
-        lines = listed([str(stale.line) for stale in self.stale], 10)
-        entries = "the entry that starts" if len(self.stale) == 1 else "the entries that start"
+        lines = listed([str(entry.line) for entry in stale], 10)
+        entries = "entry that starts on line" if len(stale) == 1 else "entries that start on lines"
         return (
             "outdated",
             "known failures outdated",
-            f"The list of known failures is out of date: delete {entries} on "
-            f"{'line' if len(self.stale) == 1 else 'lines'} {lines}.",
+            f"The list of known failures is out of date: delete the {entries} {lines}.",
         )
 
-    def _missing(self) -> _Verdict | None:
+    def _incomplete(self) -> _Verdict | None:
         # A narrowed run may select only rules that cannot fail it.
         levels = tuple(Level) if self.ledger.narrowed else self.gating
         judged = self.ledger.with_verdict(Verdict.PASSED, Verdict.OBSERVED, *VIOLATIONS, levels=levels)
         if self.ledger.lost:
             sentence = f"Incomplete: {self._lost}; no violation was seen until then."
-        elif self.incomplete:
-            names = listed([case.rule for case in self.incomplete], 4)
+        elif self.unjudged:
+            names = listed([cell.rule for cell in self.unjudged], 4)
             sentence = (
-                f"Incomplete: no violation was seen, but {count(len(self.incomplete), 'case')} of "
-                f"{_rules(self.incomplete)} could not be exercised ({names})."
+                f"Incomplete: no violation was seen, but {count(len(self.unjudged), 'cell')} of "
+                f"{_rules(self.unjudged)} could not be exercised ({names})."
             )
         elif not judged:
             sentence = "Incomplete: no rule was exercised."
         else:
             return None
         return "incomplete", "incomplete", sentence
-
-    # ------------------------------------------------------------------ verdicts that do not
-
-    def _good(self) -> _Verdict:
-        passed = self.ledger.with_verdict(Verdict.PASSED, levels=self.gating)
-        kind = "required" if len(self.gating) == 1 else "required or implied"
-        cases = count(len(passed), f"{kind} case") if passed else f"no {kind} case"
-        if self.ledger.selection:
-            return "partial", "partial", self._partly(cases)
-        if self.excused:
-            title = f"conforms but for {self.excused}"
-            return (
-                "known failures",
-                title,
-                f"The {'embedded reference ' if self.embedded else ''}server {title}: {cases} passed, "
-                "and no new violation was seen.",
-            )
-        hold = f"{_rules(passed)} hold on every operation ({cases} passed)"
-        if self.embedded:
-            return (
-                "embedded",
-                "embedded server conforms",
-                f"The embedded reference server conforms; yours was not judged: {hold}.",
-            )
-        return "conforms", "conforms", f"The server conforms: {hold}."
 
     @property
     def _lost(self) -> str:
@@ -252,78 +209,75 @@ class Decision:
             return self.ledger.lost
         return f"the server was lost during the run ({self.ledger.lost})"
 
-    def _partly(self, cases: str) -> str:
+    # ------------------------------------------------------------------ verdicts that do not
+
+    def _good(self) -> _Verdict:
+        passed = self.ledger.with_verdict(Verdict.PASSED, levels=self.gating)
+        kind = "required" if len(self.gating) == 1 else "required or implied"
+        cells = count(len(passed), f"{kind} cell") if passed else f"no {kind} cell"
+        if self.ledger.selection:
+            return "partial", "partial", self._partial(cells)
+        server = f"The {'embedded reference ' if self.embedded else ''}server"
+        if excused := self._excused():
+            title = f"conforms but for {excused}"
+            sentence = f"{server} {title}: {cells} passed, and no new violation was seen."
+            return "known failures", title, sentence
+        hold = f"{_rules(passed)} hold on every operation ({cells} passed)"
+        if self.embedded:
+            sentence = f"The embedded reference server conforms; yours was not judged: {hold}."
+            return "embedded", "embedded server conforms", sentence
+        return "conforms", "conforms", f"The server conforms: {hold}."
+
+    def _partial(self, cells: str) -> str:
         left = len(self.ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
         if self.ledger.side is Side.CLIENT:
-            return (
-                f"No violation in {self.ledger.selection}: {cases} passed, {left:,} more were not exercised."
-            )
+            selected = self.ledger.selection
+            return f"No violation in {selected}: {cells} passed, {left:,} more were not exercised."
         whose = " of the embedded reference server" if self.embedded else ""
         rest = f"{left:,} were left out" if left else "generated and further requests were left out"
-        known = f", {self.excused}" if self.excused else ""
+        excused = self._excused()
         return (
             f"Partial: no violation in the part{whose} that was run ({self.ledger.selection}): "
-            f"{cases} passed{known}, {rest}."
+            f"{cells} passed{f', {excused}' if excused else ''}, {rest}."
         )
+
+    def _excused(self) -> str:
+        """The numbers of known failures and known missing operations, in words."""
+        words = [count(len(self.known), "known failure")] if self.known else []
+        if missing := len(self.ledger.known_missing):
+            words.append(f"{count(missing, 'operation')} known to be missing")
+        return " and ".join(words)
 
     # ------------------------------------------------------------------ beside the verdict
 
     def _notes(self, name: str) -> list[str]:
         """Notes that accompany the verdict of this name."""
-        ledger, notes = self.ledger, self._left_out()
+        ledger, notes = self.ledger, []
         if ledger.lost and name != "incomplete":
             notes.append(self._lost)
-        warnings = ledger.with_verdict(Verdict.WARNING)
+        warnings = [cell for cell in ledger.with_verdict(Verdict.WARNING) if not cell.known]
         if self.fail_on is Level.REQUIRED and warnings:
             notes.append(
                 f"{count(len(warnings), 'warning')} on {_rules(warnings)} that the specification only implies"
             )
-        if known := [case for case in ledger.cells if case.known]:
-            notes.append(count(len(known), "known failure"))
+        if self.known and name not in ("known failures", "partial"):
+            notes.append(count(len(self.known), "known failure"))
         if ledger.known_missing:
-            unjudged = [
-                case
-                for case in ledger.with_verdict(
-                    Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED)
-                )
-                if self.excuses(case)
-            ]
+            levels = (Level.REQUIRED, Level.IMPLIED)
+            cells = ledger.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=levels)
+            excused = count(sum(map(self.excuses, cells)), "cell")
             names = listed(list(ledger.known_missing), 4)
-            notes.append(
-                f"{count(len(unjudged), 'case')} not judged for want of {names}, known to be missing"
-            )
-        if self.violations and self.incomplete:
-            notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
-        notes += self._not_applicable()
+            notes.append(f"{excused} not judged for want of {names}, known to be missing")
+        if self.violations and self.unjudged:
+            notes.append(f"{count(len(self.unjudged), 'cell')} could not be exercised")
+        absent = ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
+        for reason, number in Counter(cell.summary for cell in absent).items():
+            notes.append(f"{count(number, 'cell')} not applicable{f': {reason}' if reason else ''}")
         if self.others_failed:
             notes.append(
                 "tests that are not the suite's failed in the same session, so it ends with 1 at best"
             )
         return notes
-
-    def _left_out(self) -> list[str]:
-        """A note on the rules that a quick run did not judge."""
-        ledger = self.ledger
-        if ledger.effort != Effort.QUICK:
-            return []
-        judged = {case.rule for case in ledger.cells if case.verdict is not Verdict.NOT_RUN}
-        rules = [rule.id for rule in RULES.values() if rule.level is not Level.OPEN and rule.id not in judged]
-        cases = ledger.with_verdict(Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED))
-        whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
-        return [
-            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all; "
-            "a full run judges all"
-        ]
-
-    def _not_applicable(self) -> list[str]:
-        """Notes on the cases that do not apply, by reason."""
-        cases = self.ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
-        return [
-            f"{count(number, 'case')} not applicable: {reason}"
-            if reason
-            else f"{count(number, 'case')} not applicable"
-            for reason, number in Counter(case.summary for case in cases).items()
-        ]
 
 
 def _rules(cells: list[Result]) -> str:

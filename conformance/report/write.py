@@ -2,16 +2,19 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from conformance._files import written
-from conformance._text import printable
-from conformance.report.document import Document
+from conformance._text import clean, printable
+from conformance.report import resending
+from conformance.report.document import EXIT_STATUS, Document
 from conformance.report.html import pieces
 from conformance.report.markdown import markdown
 from conformance.report.terminal import summary
@@ -55,14 +58,13 @@ FORMATS: Mapping[str, Callable[[Document], str | Iterator[str]]] = {
 }
 
 
-def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
-    """Writes every format. Returns the files, and a paragraph for each failure; one failure does not prevent
-    the others."""
-    files: list[Path] = []
+def write_all(document: Document, folder: Path) -> list[str]:
+    """Writes every format, and the bodies that commands name. Returns a paragraph for each failure; one does
+    not prevent the others."""
     problems: list[str] = []
     for file, make in FORMATS.items():
         try:
-            files.append(written(folder / file, make(document)))
+            written(folder / file, make(document))
         except OSError as error:
             problems.append(f"{folder / file} could not be written: {error.strerror or error}.")
         except Exception as error:
@@ -70,14 +72,31 @@ def write_all(document: Document, folder: Path) -> tuple[list[Path], list[str]]:
                 f"{file} could not be made: {type(error).__name__}: {error}. This is a mistake in the suite, "
                 "and says nothing about the server; the other reports in the folder hold what the run found."
             )
-    return files, problems
+    try:
+        shutil.rmtree(folder / resending.FOLDER, ignore_errors=True)
+        for name, body in resending.bodies(document):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(body)
+    except OSError as error:
+        problems.append(f"{folder / resending.FOLDER} could not be written: {error.strerror or error}.")
+    return problems
 
 
 def finish(document: Document, folder: Path, width: int = 100) -> int:
-    """Prints the summary of a run, writes its reports, prints problems; returns the exit status."""
+    """Writes the reports of a run, prints its summary and problems; returns the exit status, 3 where a report
+    could not be written, as the others then say."""
+    if problems := write_all(document, folder):
+        verdict = replace(
+            document.verdict,
+            name="error",
+            exit_status=EXIT_STATUS["error"],
+            title="a report could not be written",
+            sentence=f"A report could not be written. {document.verdict.sentence}",
+        )
+        document = replace(document, verdict=verdict, errors=(*document.errors, *map(clean, problems)))
+        write_all(document, folder)
     for line, _ in summary(document, folder=folder, width=width, verbose=False):
         print(line)
-    _, problems = write_all(document, folder)
     for problem in problems:
         print(printable(problem), file=sys.stderr)
-    return document.exit_status(problems)
+    return document.verdict.exit_status

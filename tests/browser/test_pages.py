@@ -104,7 +104,7 @@ def test_report(open_page: Open, report: str, width: int, scheme: str) -> None:
     assert page.locator("[id='list.walk@listWallets']").is_visible()
     assert "does not conform" in page.locator("#verdict-heading").inner_text()
     page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
-    assert "<img src=x" in page.locator("article.cause").first.inner_text()
+    assert "<img src=x" in page.locator("details.cause").first.inner_text()
     assert page.evaluate("window.ran") is None and page.locator("img").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert violations(page) == []

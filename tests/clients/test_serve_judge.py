@@ -22,7 +22,7 @@ from conformance.clients.provocations import parse
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
 from conformance.report.building import RunInfo, build
-from conformance.report.comparison import load
+from conformance.report.changes import load
 from conformance.report.html import html
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig

@@ -13,8 +13,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.plugin.options import DEEP_EXAMPLES
 from conformance.plugin.selection import quick
-from tests.support.mistakes import AnySignature
-from tests.support.running import cells, run, run_against
+from tests.support.running import cells, run
 
 REQUIRED = {rule.id for rule in RULES.values() if rule.level is Level.REQUIRED}
 
@@ -32,17 +31,10 @@ def test_a_quick_run_exercises_every_required_rule(spread: tuple[str, ...], tmp_
     results = outcome.results
     assert results["run"]["requests"] < 4000
     assert (results["run"]["effort"], results["verdict"]["name"]) == ("quick", "partial")
-    assert results["verdict"]["title"] == "quick run: no violation"
     assert cells(outcome, "not run")
     written = [(outcome.folder / name).read_text("utf-8") for name in ("report.html", "summary.md")]
     for text in (outcome.output, *written):
-        assert "quick run" in " ".join(text.split())
-
-
-def test_a_violation_in_a_quick_run_is_told_as_one(tmp_path: Path) -> None:
-    outcome = run_against(tmp_path, "--effort quick --rule auth", AnySignature())
-    assert outcome.status == 1, outcome.output
-    assert outcome.results["verdict"]["title"].startswith("quick run: ")
+        assert "that was run (--effort quick)" in " ".join(text.replace("\\", "").split())
 
 
 def test_only_deep_runs_have_deep_checks(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from conformance.report.comparison import load
+from conformance.report.changes import load
 from tests.prove import pool, selection
 from tests.support.running import run, write_target
 from tests.variants.drawn import drawn

@@ -1,13 +1,15 @@
-"""Side-by-side view of the two exchanges that decide a finding."""
+"""Side-by-side view of the exchange that is wrong and the one it is measured by."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.judge.findings import Verdict
-from conformance.report import view
 from conformance.report.beside import LENGTH, ROWS, beside
 from conformance.report.html import html
+from conformance.report.sections import found_causes
 from conformance.wire.messages import Exchange
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -16,20 +18,27 @@ REPLAY = ("idempotency.replay", "createAccount")
 
 def keyed(number: int, key: str, answer: bytes, sent: bytes = b'{"name": "A"}', **changes: Any) -> Exchange:
     """Returns the exchange of a creation with an Idempotency-Key."""
-    headers = [
-        ("Idempotency-Key", key),
-        ("X-Signature", f"{number:064x}"),
-        ("Content-Type", "application/json"),
-    ]
+    headers = [("Idempotency-Key", key), ("X-Signature", f"{number:064x}"), ("Content-Type", "text/json")]
     return exchange(number, answer, request_headers=headers, request_body=sent, **changes)
 
 
-def pair(*exchanges: Exchange) -> dict[str, Any] | None:
-    """Returns the side-by-side part for a finding with these exchanges, the decisive one first."""
-    results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[kept.number for kept in exchanges]))
+def read(number: int, query: str, answer: bytes, **changes: Any) -> Exchange:
+    """Returns the exchange of a read."""
+    return exchange(number, answer, method="GET", request_body=b"", target=f"/v1/x{query}", **changes)
+
+
+def pair(*exchanges: Exchange, named: int = 0, **changes: Any) -> dict[str, Any] | None:
+    """Returns the diff for a finding that names the first exchanges, or all."""
+    numbers = [one.number for one in exchanges][: named or None]
+    results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=numbers, **changes))
+    # Another finding keeps the rest.
+    results.add(
+        finding("list.walk", "listAccounts", Verdict.FAILED, exchanges=[one.number for one in exchanges])
+    )
     keep(results, *exchanges)
     made = document(results)
-    return beside(made, view.causes(made)[0].first.decisive)
+    [cause] = [cause for cause in found_causes(made) if cause.rule.id == REPLAY[0]]
+    return beside(made, cause.first)
 
 
 def rows(shown: dict[str, Any], name: str, kind: str) -> list[tuple[str, str]]:
@@ -51,52 +60,46 @@ def test_a_replay_stands_beside_its_original() -> None:
     assert "X-Signature" not in str(shown)
 
 
-def test_a_conflict_stands_beside_the_first_request() -> None:
-    shown = pair(
-        keyed(2, "k", b"{}", b'{"name": "B"}', status=201),
-        keyed(1, "k", b'{"id": "acc_1"}', b'{"name": "A"}'),
-    )
+A, B = b'{"name": "A"}', b'{"name": "B"}'
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "named", "numbers"),
+    [
+        # A conflict, and the first request with its key.
+        ([keyed(2, "k", b"{}", B, status=201), keyed(1, "k", b"{}", A)], 0, [1, 2]),
+        # The first request is of another finding.
+        ([keyed(3, "k", b"{}", A), keyed(1, "k", b"{}", B)], 1, [1, 3]),
+        # A replay after a conflict, which is of another finding.
+        ([keyed(1, "k", b"{}", A), keyed(3, "k", b"[]", A), keyed(2, "k", b"1", B)], 2, [1, 3]),
+        # Reads of one resource.
+        ([read(4, "", b'{"a": 2}'), read(3, "", b'{"a": 1}')], 0, [3, 4]),
+        # Without an occasion or a difference.
+        ([keyed(2, "b", b"{}"), keyed(1, "a", b"{}")], 0, []),
+        ([exchange(2), exchange(1)], 0, []),
+        ([read(4, "", b"{}"), read(3, "", b"{}")], 0, []),
+    ],
+)
+def test_which_exchanges_are_compared(exchanges: list[Exchange], named: int, numbers: list[int]) -> None:
+    shown = pair(*exchanges, named=named)
+    assert (shown["numbers"] if shown else []) == numbers
+
+
+def test_a_filtered_list_is_compared_with_the_whole_one() -> None:
+    """The expectation begins with the purpose of the exchange that is wrong."""
+    exchanges = [
+        read(1, "", b'{"items": []}', purpose="the list"),
+        read(2, "?start_date=x", b'{"items": [1]}', purpose="start_date in the past"),
+        read(3, "", b'{"items": []}', purpose="the list"),
+    ]
+    shown = pair(*exchanges, expected="start_date in the past: all of the elements")
     assert shown and shown["numbers"] == [1, 2]
-    assert rows(shown, "sent", "other") == [('  "name": "A"', '  "name": "B"')]
-    assert ("200", "201") in rows(shown, "received", "other")
+    assert rows(shown, "sent", "other") == [("GET /v1/x", "GET /v1/x?start_date=x")]
 
 
-def test_the_first_request_is_found_where_another_finding_kept_it() -> None:
-    conflict = finding("idempotency.conflict", "createAccount", Verdict.FAILED, exchanges=[3, 4])
-    results = whole_run(None, conflict, finding(*REPLAY, Verdict.PASSED, exchanges=[1]))
-    keep(results, *(keyed(number, "k", b"{}", b'{"name": "%d"}' % number) for number in (1, 3, 4)))
-    made = document(results)
-    shown = beside(made, view.causes(made)[0].first.decisive)
-    assert shown and shown["numbers"] == [1, 3]
-
-
-def test_a_first_request_that_decides_stands_beside_the_one_of_its_finding() -> None:
-    """In a replay after a conflict, the conflict belongs to another finding."""
-    replayed = finding(*REPLAY, Verdict.FAILED, exchanges=[1, 3])
-    conflict = finding("idempotency.conflict", "createAccount", Verdict.FAILED, exchanges=[2, 1])
-    results = whole_run(None, replayed, conflict)
-    keep(
-        results,
-        keyed(1, "k", b'{"id": "acc_1"}', b'{"name": "A"}'),
-        keyed(2, "k", b'{"id": "acc_2"}', b'{"name": "B"}'),
-        keyed(3, "k", b'{"id": "acc_3"}', b'{"name": "A"}'),
-    )
-    made = document(results)
-    [found] = [case.decisive for case in made.cells if case.rule == REPLAY[0] and case.decisive.exchanges]
-    shown = beside(made, found)
-    assert shown and shown["numbers"] == [1, 3]
-
-
-def test_creations_with_keys_of_their_own_are_not_compared() -> None:
-    assert pair(keyed(2, "b", b"{}"), keyed(1, "a", b"{}")) is None
-    assert pair(keyed(2, "b", b"{}")) is None
-    assert pair(exchange(2), exchange(1)) is None
-
-
-def test_reads_of_one_resource_are_compared() -> None:
-    read: dict[str, Any] = {"method": "GET", "request_body": b"", "target": "/v1/x"}
-    shown = pair(exchange(4, b'{"a": 2}', **read), exchange(3, b'{"a": 1}', **read))
-    assert shown and shown["numbers"] == [3, 4]
+def test_what_is_not_seen_is_spelled_out() -> None:
+    shown = pair(keyed(2, "k", b"a\tb\r\nc"), keyed(1, "k", "a b\u00a0\nc".encode()))
+    assert shown and rows(shown, "received", "other") == [("a b\\xa0", "a\\tb\\r")]
 
 
 def test_an_exchange_without_an_answer_and_odd_bodies_can_be_compared() -> None:
@@ -124,9 +127,6 @@ def test_differences_are_marked_without_colours_and_text_is_escaped() -> None:
     results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[2, 1]))
     hostile = b'{"id": "</td><script>alert(1)</script>"}'
     keep(results, keyed(2, "k", hostile), keyed(1, "k", b'{"id": "<b>"}'))
-    text = html(document(results))
-    table = text[
-        text.index('<table class="beside">') : text.index("</table>", text.index('<table class="beside">'))
-    ]
+    table = html(document(results)).partition('<table class="beside">')[2].partition("</table>")[0]
     assert "≠" in table and "differs" in table and "&lt;b&gt;" in table
     assert "<script>" not in table and "<b>" not in table

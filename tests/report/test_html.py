@@ -9,20 +9,19 @@ from lxml import html as parser
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
-from conformance.report import commands
-from conformance.report.document import Document, KnownFailureRecord
-from conformance.report.html import CAUSES, html
+from conformance.report import commands, evidence
+from conformance.report.document import KnownFailureRecord
+from conformance.report.html import html
 from conformance.report.known_failures import KnownFailures
 from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 
 PAGES = ("list.pages", "listWallets")
 
-REPRODUCE = "pytest --pyargs conformance --rule list.walk --operation listWallets --seed 7"
 
-
-def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), **how: Any) -> Any:
+def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), errors: Any = (), **how: Any) -> Any:
     """Returns the parsed page of a run."""
     results = whole_run(verdicts, *findings)
+    results.errors += errors
     keep(results, *exchanges)
     return parser.fromstring(html(document(results, **how)))
 
@@ -32,18 +31,40 @@ def text(element: Any) -> str:
     return " ".join(" ".join(element.itertext()).split())
 
 
-def test_every_rule_and_case_has_a_place_of_its_own() -> None:
-    shown = page()
+def test_every_rule_and_cell_has_a_place_of_its_own_and_every_link_leads_somewhere() -> None:
+    shown = page(
+        finding(*WALK, Verdict.FAILED, exchanges=[2, 1]),
+        finding(*PAGES, Verdict.FAILED, exchanges=[2]),
+        finding("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
+        exchanges=[exchange(number) for number in (1, 2, 3)],
+    )
     ids = [element.get("id") for element in shown.iter() if element.get("id")]
     assert len(set(ids)) == len(ids)
     wanted = {rule.id for rule in RULES.values()}
     wanted |= {f"{rule.id}@{operation}" for rule in RULES.values() for operation in rule.operations}
-    assert wanted <= set(ids)
-    links = {link.get("href") for link in shown.cssselect("table.matrix td a")}
-    assert links == {f"#{link}" for link in wanted if "@" in link}
+    assert wanted | {"exchange-1", "exchange-2", "exchange-3"} <= set(ids)
+    links = {link.get("href").removeprefix("#") for link in shown.iter("a")}
+    assert wanted <= links and links <= set(ids)
 
 
-def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
+def test_violations_are_listed_once_with_all_that_is_known_of_them() -> None:
+    shown = page(
+        finding(*PAGES, Verdict.FAILED, got="page\n3", confirmed="not reproduced"),
+        verdicts={WALK: Verdict.FAILED},
+        options={"target": "server.toml"},
+    )
+    [card] = shown.cssselect("details.cause")
+    assert card.get("id") == "cause-list.pages" and card.get("open") is not None
+    for words in (
+        "got page\\n3 (not reproduced alone; it is a violation all the same)",
+        "--rule list.pages --operation listWallets --seed 7 --target server.toml",
+        "led to list.walk",
+    ):
+        assert words in text(card)
+    assert "Failures" not in text(shown.cssselect("main")[0])
+
+
+def test_known_failures_stale_entries_and_errors_have_sections() -> None:
     known = KnownFailures(
         [
             KnownFailureRecord(4, *WALK, "mended <soon>", None),
@@ -51,41 +72,45 @@ def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
         ],
         "known.toml",
     )
-    shown = page(verdicts={WALK: Verdict.FAILED}, known=known)
-    [card] = shown.cssselect("article.cause")
-    assert "known failure" in text(card)
-    assert "mended <soon>" in text(card)
-    assert "known.toml , line 9: list.echo on listWallets: the rule holds now" in text(
-        shown.cssselect("main")[0]
-    )
-    assert "outdated" in shown.findtext(".//title")
+    shown = page(verdicts={WALK: Verdict.FAILED}, known=known, errors=["test_a[b]: KeyError: 'c'"])
+    sections = {part.get("aria-labelledby"): text(part) for part in shown.cssselect("section")}
+    assert "known mended <soon>" in sections["known"]
+    assert "known.toml, line 9: delete the entry for list.echo on listWallets" in sections["stale"]
+    assert "test_a[b]: KeyError: 'c'" in sections["errors"]
+    assert "the suite failed" in shown.findtext(".//title")
 
 
-def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed() -> None:
+def test_an_exchange_can_be_read_without_a_script_and_sent_again() -> None:
     shown = page(
-        finding(*WALK, Verdict.FAILED, confirmed="not reproduced"), options={"target": "server.toml"}
+        finding(*WALK, Verdict.FAILED, exchanges=[1], got="/items/1/id: no string"),
+        exchanges=[exchange(1, b'{"items": [{"id": "a"}, {"id": 7}, "<b>\\u0000"]}')],
+        options={"target": "server.toml"},
     )
-    [card] = shown.cssselect("article.cause")
-    assert f"{REPRODUCE} --target server.toml" in text(card)
-    assert "Repeated alone: not reproduced; it is a violation all the same" in text(card)
+    [block] = shown.cssselect("details.exchange")
+    sent, received = block.cssselect("pre")
+    assert "POST /v1/customers/cus_one/accounts" in sent.text and '"name": "Savings"' in sent.text
+    assert "X-API-Key: key_0" in sent.text
+    assert [mark.text.strip() for mark in received.cssselect("mark")] == ['"id": 7']
+    assert '"<b>\\u0000"' in received.text_content()
+    assert "conformance sign --curl POST /v1/customers/cus_one/accounts --target server.toml" in text(block)
 
 
-def test_consequences_stand_with_their_cause() -> None:
-    shown = page(verdicts={WALK: Verdict.FAILED, PAGES: Verdict.FAILED})
-    [card] = shown.cssselect("article.cause")
-    assert card.get("id") == "cause-list.pages"
-    assert "Led to failures of list.walk" in text(card)
-
-
-def test_the_decisive_exchange_can_be_read_without_a_script() -> None:
-    shown = page(
-        finding(*WALK, Verdict.FAILED, exchanges=[2, 1]), exchanges=[exchange(1), exchange(2, b"<b>\x00")]
+def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, exchanges=[1, 2]),
+        finding("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
+        finding("list.echo", "listAccounts", Verdict.PASSED, exchanges=[4]),
     )
-    [transcript] = shown.cssselect("article.cause pre")
-    assert "POST /v1/customers/cus_one/accounts" in transcript.text
-    assert '"name": "Savings"' in transcript.text
-    assert "<b>\\x00" in transcript.text
-    assert "X-API-Key: key_0" in transcript.text
+    keep(results, *(exchange(number, b"x" * 8000) for number in (1, 2, 3, 4)))
+    made = document(results)
+    assert len(html(made)) < 1_000_000
+    assert [*evidence.page_exchanges(made)] == [1, 2, 3, 4]
+    monkeypatch.setattr(evidence, "PAGE_PROOF", 2000)
+    assert [*evidence.page_exchanges(made)] == [1, 2, 3]
+    monkeypatch.setattr(evidence, "PAGE_EXCHANGES", 6000)
+    shown = evidence.page_exchanges(made)
+    assert [*shown] == [1, 3] and shown[1].response_body.cut
 
 
 def test_latency_is_told_in_numbers_beside_the_plot() -> None:
@@ -108,9 +133,6 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> N
     assert "unsafe" not in policy
 
 
-# ---------------------------------------------------------------------- first page
-
-
 @pytest.mark.parametrize(
     ("options", "command"),
     [
@@ -125,11 +147,6 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> N
             "--fail-on implied -m 'not fuzz' --seed 7",
         ),
         (
-            {"effort": "quick", "known-failures": "known ones.toml", "rate": "20.0"},
-            "pytest --pyargs conformance --effort quick --known-failures 'known ones.toml' --rate 20.0 "
-            "--seed 7",
-        ),
-        (
             {"load": "--users 50 --headless", "target": "t.toml", "rate": "20.0"},
             "conformance load --rate 20.0 --seed 7 --users 50 --headless --target t.toml",
         ),
@@ -139,34 +156,15 @@ def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:
     assert commands.again(options, 7) == command
 
 
-def first_page(results: Document) -> str:
-    """Returns the part of the report that is printed on the first page."""
-    return html(results).partition('<div class="first">')[2].partition('id="broken"')[0]
-
-
-def test_the_first_page_names_what_is_broken_and_what_was_not_judged() -> None:
-    results = whole_run(
-        {("list.pages", "listWallets"): Verdict.INCONCLUSIVE},
-        finding(*WALK, Verdict.FAILED, got="one twice"),
-    )
-    shown = first_page(document(results, options={"target": "server.toml"}))
-    assert shown.count('<a href="#cause-') == shown.count('<a href="#cause-list.walk">list.walk</a>') == 1
-    assert "<b>one twice</b>" in shown and "<summary>and" not in shown
-    assert "<li><b>1 case:</b> the target file names no second organization</li>" in shown
-    assert f">{REPRODUCE} --target server.toml</code>" in shown
-
-
-def test_the_first_page_is_cut() -> None:
+def test_the_verdict_names_causes_rules_and_cells_once() -> None:
     cells = {
         (rule.id, rule.operations[0]): Verdict.FAILED
         for rule in RULES.values()
         if rule.level is Level.REQUIRED and not rule.follows
     }
-    shown, more = first_page(document(whole_run(cells))).split("<summary>and ")
-    assert shown.count('<a href="#cause-') == CAUSES and more.count('<a href="#cause-') > 20
-
-
-def test_deselected_cases_are_counted_on_the_first_page() -> None:
-    results = whole_run({WALK: Verdict.NOT_RUN})
-    results.narrowed = ["-m 'not fuzz'"]
-    assert "<li>1 case left out by -m &#39;not fuzz&#39;</li>" in first_page(document(results))
+    made = document(whole_run(cells))
+    number = len(cells)
+    assert f"it breaks {number} rules on " in made.verdict.sentence
+    assert f"{number} cells, from {len(made.causes)} causes (" in made.verdict.sentence
+    shown = parser.fromstring(html(made))
+    assert len(shown.cssselect("section[aria-labelledby=broken] details.cause")) == len(made.causes)

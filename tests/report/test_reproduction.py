@@ -13,7 +13,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
 from conformance.fuzz import load_tests
-from conformance.fuzz.exploration import EXPLORATIONS
+from conformance.fuzz.exploration import DEFAULT_EXAMPLES, EXPLORATIONS
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Verdict
 from conformance.judge.ledger import grouped
 from conformance.plugin.selection import Scope
@@ -93,7 +93,7 @@ def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
 def test_a_generated_failure_is_drawn_again() -> None:
     load_tests()
     finding = Finding("fields.amount", "createPayin", Verdict.FAILED, next(iter(EXPLORATIONS)))
-    assert "--fuzz-examples 25 --seed 7" in reproduction(finding, {}, 7)
+    assert f"--fuzz-examples {DEFAULT_EXAMPLES} --seed 7" in reproduction(finding, {}, 7)
     assert "--fuzz-examples 99 --seed 7" in reproduction(finding, {"fuzz-examples": "99"}, 7)
     response = Finding("error.shape", "createPayin", Verdict.FAILED, EVERY_RESPONSE)
     assert "--fuzz-examples" not in reproduction(response, {}, 7)

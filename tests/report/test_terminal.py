@@ -87,7 +87,7 @@ def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
     lines = lines_of(
         whole_run({cell: verdict for cell, verdict in cells.items() if cell[1] != "createPayin"})
     )
-    start = lines.index("   15 cases: the target file names no second organization")
+    start = lines.index("   15 cells: the target file names no second organization")
     assert lines[start + 1] == "   remedy     Fill in [secondary]."
 
 
@@ -101,6 +101,6 @@ def test_reasons_with_one_cure_are_one_entry() -> None:
     ]
     cells = {(rule, "createPayout"): Verdict.INCONCLUSIVE for rule in rules}
     lines = lines_of(whole_run(cells, *found))
-    start = lines.index("   3 cases: refused: funds (and 1 similar reason)")
+    start = lines.index("   3 cells: refused: funds (and 1 similar reason)")
     assert lines[start + 1] == "   remedy     Give it funds."
     assert not any("an odd one" in line for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.report import write
 from conformance.report.document import Document
-from conformance.report.write import FORMATS, write_all
-from tests.support.report_samples import WALK, document, whole_run
+from conformance.report.write import FORMATS, finish, write_all
+from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 
 FILES = [*FORMATS]
 
@@ -24,8 +25,7 @@ def made() -> Document:
 
 
 def test_every_format_is_written_readable_for_all(made: Document, tmp_path: Path) -> None:
-    written, problems = write_all(made, tmp_path / "new" / "reports")
-    assert ([path.name for path in written], problems) == (FILES, [])
+    assert write_all(made, tmp_path / "new" / "reports") == []
     assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == set(FILES)
     mode = (tmp_path / "new" / "reports" / "results.json").stat().st_mode
     mask = os.umask(0)
@@ -41,7 +41,7 @@ def test_a_problem_with_one_format_loses_no_other(
 
     monkeypatch.setattr(write, "FORMATS", {**FORMATS, "report.html": broken})
     (tmp_path / "summary.md").mkdir()
-    _, problems = write_all(made, tmp_path)
+    problems = write_all(made, tmp_path)
     assert len(problems) == 2
     assert "report.html could not be made: KeyError" in problems[0]
     assert "mistake in the suite" in problems[0]
@@ -59,15 +59,33 @@ def test_an_old_file_stands_until_the_new_one_is_whole(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    written, problems = write_all(made, tmp_path)
-    assert not written and all("No space left" in problem for problem in problems)
+    problems = write_all(made, tmp_path)
+    assert problems and all("No space left" in problem for problem in problems)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
     assert (tmp_path / "results.json").read_text("utf-8") == "old"
 
 
-def test_a_report_that_is_not_written_fails_a_run_without_violations(made: Document, tmp_path: Path) -> None:
+@pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+def test_a_report_that_is_not_written_ends_a_run_with_3(
+    verdict: Verdict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All reports that could be written have the status that the run ends with."""
     (tmp_path / "summary.md").mkdir()
-    good = document(whole_run())
-    assert good.exit_status(write_all(good, tmp_path)[1]) == 3
-    assert good.exit_status(write_all(good, tmp_path / "new")[1]) == 0
-    assert made.exit_status(write_all(made, tmp_path)[1]) == 1
+    assert finish(document(whole_run({WALK: verdict})), tmp_path) == 3
+    results = json.loads((tmp_path / "results.json").read_text("utf-8"))
+    assert results["verdict"]["exit_status"] == 3 and "summary.md" in results["errors"][0]
+    assert "Exit status 3 " in (tmp_path / "report.html").read_text("utf-8")
+    assert "Exit status 3." in capsys.readouterr().out
+
+
+def test_a_long_body_is_a_file_beside_the_report(tmp_path: Path) -> None:
+    results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=[1, 2, 3]))
+    bodies = (b'{"name": "short"}', b"[" * 5000, b"\xff\x00")
+    keep(results, *(exchange(number, request_body=body) for number, body in enumerate(bodies, 1)))
+    (tmp_path / "bodies").mkdir()
+    (tmp_path / "bodies" / "9").write_text("of an earlier run", "utf-8")
+    write_all(document(results, folder=tmp_path, options={"target": "t.toml"}), tmp_path)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "bodies").iterdir()} == {
+        "2": bodies[1],
+        "3": bodies[2],
+    }

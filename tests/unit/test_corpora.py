@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.test_signature import reworded
+from conformance.checks.test_signed_bodies import reworded
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.judge import effects

@@ -11,9 +11,10 @@ from conformance._files import InputError, read_json
 from conformance._text import clean
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import grouped
-from conformance.report import view
+from conformance.report import facts
 from conformance.report.document import FORMAT, Document
 from conformance.report.markdown import code, plain
+from conformance.report.sections import choices, where
 
 #: Rule, verdict before, verdict after -> operations.
 Changes = dict[tuple[str, Verdict, Verdict], list[str]]
@@ -59,27 +60,27 @@ def _rank(verdict: Verdict) -> int:
 def _changed(before: Document, after: Document) -> tuple[Changes, Changes, Changes]:
     """The changes to the worse, to the better, and others. What a selection left out is not compared."""
     earlier = {
-        key: case.verdict
-        for key, case in view.cells(before).items()
-        if not (before.run.selection and case.verdict is Verdict.NOT_RUN)
+        cell.key: cell.verdict
+        for cell in before.cells
+        if not (before.run.selection and cell.verdict is Verdict.NOT_RUN)
     }
     found: tuple[Changes, Changes, Changes] = ({}, {}, {})
-    for (rule, operation), case in view.cells(after).items():
-        old, new = earlier.get((rule, operation)), case.verdict
+    for cell in after.cells:
+        old, new = earlier.get(cell.key), cell.verdict
         if old in (None, new) or (after.run.selection and new is Verdict.NOT_RUN):
             continue
         change = _rank(new) - _rank(old)
         kind = 0 if change > 0 else 1 if change < 0 and not _rank(new) else 2
-        found[kind].setdefault((rule, old, new), []).append(operation)
+        found[kind].setdefault((cell.rule, old, new), []).append(cell.operation)
     return found
 
 
 def _choices(before: Document, after: Document) -> dict[tuple[str, str, str, str], list[str]]:
     """Rule, question, and its two answers -> operations; a question that was asked once is no difference."""
-    earlier = view.choices(before.cells)
+    earlier = choices(before.cells)
     return grouped(
         ((rule, question, earlier[rule, operation, question], answer), operation)
-        for (rule, operation, question), answer in view.choices(after.cells).items()
+        for (rule, operation, question), answer in choices(after.cells).items()
         if earlier.get((rule, operation, question), answer) != answer
     )
 
@@ -88,17 +89,17 @@ def _lines(before: Document, after: Document) -> Iterator[str]:
     yield from ("## What changed between two runs", "")
     for word, document in (("Before", before), ("After", after)):
         started = document.run.started[:16].replace("T", " ")
-        yield f"- {word}, {started}, {code(view.label(document), 120)}: {plain(document.verdict.sentence)}"
-    for title, changes in zip(("Worse", "Better", "Otherwise"), _changed(before, after), strict=True):
+        yield f"- {word}, {started}, {code(facts.label(document), 120)}: {plain(document.verdict.sentence)}"
+    for title, verdicts in zip(("Worse", "Better", "Otherwise"), _changed(before, after), strict=True):
         yield from ("", f"### {title}", "")
-        for (rule, old, new), operations in changes.items():
-            yield f"- `{rule}` on {view.where(operations, after.operations)}: {old} → {new}"
-        if not changes:
+        for (rule, old, new), operations in verdicts.items():
+            yield f"- `{rule}` on {where(operations, after.operations)}: {old} → {new}"
+        if not verdicts:
             yield "Nothing."
     yield from ("", "### Choices where the specification is open", "")
-    choices = _choices(before, after)
-    for (rule, question, *answers), operations in choices.items():
+    changes = _choices(before, after)
+    for (rule, question, *answers), operations in changes.items():
         told = " → ".join(code(answer, 120) for answer in answers)
-        yield f"- `{rule}` on {view.where(operations, after.operations)}, {plain(question)}: {told}"
-    if not choices:
+        yield f"- `{rule}` on {where(operations, after.operations)}, {plain(question)}: {told}"
+    if not changes:
         yield "No change."

@@ -1,0 +1,145 @@
+"""The body as a part of the signature (section 5.3): other bodies than the signed one, and unusual ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.checks.auth_probes import AuthProbes, sound
+from conformance.checks.check import check
+from conformance.checks.check_context import CheckContext
+from conformance.checks.engine import Engine, table
+from conformance.contract.traits import TRAITS
+from conformance.wire.messages import Auth, to_json
+from conformance.world.case import Case
+from conformance.world.samples import marker
+
+#: Bytes of a prefix that a server may sign instead of the whole body.
+FIRST = 1024
+
+#: Spaces after a body: beyond the 64 KiB that some servers hash, and within any limit.
+_LONG, _SHORT = 66_000, 1
+
+#: Letters of two, three and four bytes in UTF-8.
+LETTERS = "é東🏦"
+
+
+def lettered(at: Engine) -> dict[str, Any]:
+    """A valid body with non-ASCII letters."""
+    return {**at.document(), TRAITS[at.operation].free_text: f"conformance {marker()} {LETTERS}"}
+
+
+def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
+    """The same JSON object in other bytes, with the differences in words."""
+    document = json.loads(body)
+    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
+    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
+    yield "with a line feed after it", body + b"\n"
+
+
+def half(body: bytes) -> bytes:
+    """The first half of a body, cut between characters."""
+    return body[: len(body) // 2].decode(errors="ignore").encode()
+
+
+_OF_BODIES = (
+    "no body",
+    "hashed body",
+    "spaced body",
+    "sorted body",
+    "escaped body",
+    "a line feed behind the body",
+)
+
+
+@table("auth.signed-body", at=AuthProbes)
+def test_body_is_signed(at: Engine) -> Iterator[Case]:
+    """Bodies that differ from the signed one in a value, the end, white space, order or escapes, and bodies
+    declared as text or a form and signed as empty, are refused."""
+    rule, text = "auth.signed-body", TRAITS[at.operation].free_text
+    document = lettered(at)
+    body = to_json(document)
+    changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})
+
+    def signed(name: str, sent: bytes, over: bytes) -> Case:
+        # A server may limit the length of bodies.
+        long = len(sent) > 4096
+        control = at.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
+        return at.case(rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None)
+
+    yield signed("a body with one letter changed after signing", changed, body)
+    yield signed("a body with a member added after signing", to_json({**document, "x": 1}), body)
+    for mistake in _OF_BODIES:
+        if mistake != "sorted body" or list(document) != sorted(document):
+            yield at.mistake(rule, mistake, body=body)
+    # A server that parses one media type may verify others over an empty body.
+    unread = ["text/plain"]
+    if at.turn((False, True)):
+        # Some frameworks parse a form before the signature is verified.
+        unread.append("application/x-www-form-urlencoded")
+    for kind in unread:
+        name = f"a body declared as {kind}, signed as empty"
+        yield at.case(rule, name, content_type=kind, auth=Auth(signed_body=b""))
+    padded = body.ljust(2 * FIRST)
+    yield signed("a body of which half was signed", padded, half(padded))
+    name = "a long body with its last byte changed after signing"
+    yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
+    if len(document) > 1:
+        name = "a body signed with its members in another order"
+        yield signed(name, body, to_json(dict(reversed(document.items()))))
+    for how, other in reworded(body):
+        yield signed(f"a body sent {how}, signed without that", other, body)
+
+
+@table("auth.signed-empty-body", at=AuthProbes)
+def test_absent_body_is_signed_as_empty(at: Engine) -> Iterator[Case]:
+    """Requests without a body, signed over one, are refused; on POST also those with an unsigned body."""
+    rule = "auth.signed-empty-body"
+    for mistake in ("empty object as body", "null as body"):
+        yield at.mistake(rule, mistake)
+    yield at.case(rule, "a request without a body, signed over ' '", auth=Auth(signed_body=b" "))
+    if at.ctx.operation.is_post:
+        name = "a request with the body {}, signed as empty"
+        yield at.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
+
+
+def _bodies_as_sent(at: Engine) -> Iterator[Case]:
+    """Bodies with white space, in another order, with non-ASCII letters and with escapes."""
+
+    def sent(what: str, body: bytes) -> Case:
+        return at.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
+
+    escaped = (
+        json.dumps(lettered(at), separators=(",", ":"))
+        .replace("\\ud83c", "\\uD83C")
+        .replace("conformance ", "conformance\\/ 50%25+1 ")
+    )
+    apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
+    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2) + "\n"
+    yield sent("a body with letters outside ASCII", to_json(lettered(at)))
+    yield sent("a body with escapes", escaped.encode())
+    yield sent("a body with a letter and its accent apart", apart)
+    yield sent("an indented body in another order", reversed_body.encode())
+
+
+def _spaced_body(at: Engine, spaces: int) -> Case:
+    """A body surrounded by white space, so many `spaces` of it trailing."""
+    body = b" \r\n\t" + to_json(lettered(at)) + b"\r\n" + b" " * spaces
+    name = "a body with much white space around it, signed as sent"
+    return at.case("auth.body-as-sent", name, body=body)
+
+
+@check("auth.body-as-sent")
+def test_body_as_sent(ctx: CheckContext) -> None:
+    """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as
+    sent, pass authentication."""
+    engine = sound(ctx)
+    engine.run(_bodies_as_sent)
+    case = _spaced_body(engine, _LONG)
+    answer = engine.send(engine.call(case), case.name)
+    if answer.status == 413:
+        # A server may limit the length of bodies.
+        case = _spaced_body(engine, _SHORT)
+        answer = engine.send(engine.call(case), case.name)
+    engine.judge(case, answer)

@@ -1,0 +1,371 @@
+"""The sections of a report, which page, terminal and Markdown are written from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance._text import count, listed, one_line, visible
+from conformance.contract.needs import NEEDS, first
+from conformance.judge.findings import VIOLATIONS, Finding, Verdict
+from conformance.judge.ledger import Result, grouped
+from conformance.report.beside import wrong_exchange
+from conformance.report.commands import reproduction
+from conformance.report.document import CauseRecord, Document, MissingRecord, OperationRecord, RuleRecord
+from conformance.report.verdict import gating
+
+#: Number of further checks of a cause that a short report names.
+CHECKS = 4
+
+#: Number of rules that a short report names in a line.
+NAMES = 4
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A labelled text, `quoted` if literal (of a server or a shell), followed by the unquoted `after`.
+
+    `links`: anchor -> text, in the place of the text on a page. `more`: only a whole report has it.
+    """
+
+    label: str
+    text: str
+    quoted: bool = False
+    after: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+    more: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item of a section with its facts; `note` is what its rule demands. A violation has its cause."""
+
+    text: str
+    facts: tuple[Fact, ...] = ()
+    note: str = ""
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled list of items. `tone` is bad, unsure, suite or empty. A short report has each item with its
+    facts of the labels `brief` on one line; without them, with all facts on lines of their own."""
+
+    name: str
+    title: str
+    tone: str
+    items: tuple[Item, ...]
+    about: str = ""
+    brief: tuple[str, ...] = ()
+
+
+def sections(document: Document) -> list[Section]:
+    """The sections that have something to say, the most urgent first."""
+    causes = found_causes(document)
+    new = [cause for cause in causes if not cause.known]
+    broken = [cause for cause in new if cause.failing]
+    every = (
+        Section("errors", "Errors of the suite itself", "suite", tuple(_errors(document))),
+        Section(
+            "lacking",
+            "Not implemented",
+            "bad",
+            tuple(_missing(document)),
+            "A valid request to these operations was answered like one to an undocumented path. No other "
+            "rule fails because of it.",
+        ),
+        Section("broken", "What is broken", "bad", _violations(document, broken)),
+        Section("stale", "Known failures to delete", "bad", tuple(_stale(document))),
+        Section(
+            "warnings",
+            "Warnings",
+            "unsure",
+            _violations(document, [cause for cause in new if not cause.failing]),
+            "The specification implies these rules, it does not state them.",
+            brief=("expected", "got"),
+        ),
+        Section(
+            "known",
+            "Known failures",
+            "unsure",
+            _violations(document, [cause for cause in causes if cause.known]),
+            brief=("known",),
+        ),
+        Section(
+            "inconclusive",
+            "Inconclusive",
+            "unsure",
+            tuple(_inconclusive(document)),
+            "Neither passed nor failed; a required rule that is inconclusive makes the run incomplete.",
+        ),
+        Section("operations", "Operations", "", tuple(_operations(document))),
+    )
+    return [section for section in every if section.items]
+
+
+def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:
+    """Operations in a few words; `every` are all of the contract."""
+    if len(operations) == len(every) > 1:
+        return f"all {len(operations)} operations"
+    return listed(operations, 3)
+
+
+# ---------------------------------------------------------------------- violations
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause with its cells; `failing` are those of them and of its consequences that fail the run.
+
+    `anchor` names it on a page.
+    """
+
+    record: CauseRecord
+    rule: RuleRecord
+    cells: tuple[Result, ...]
+    failing: tuple[Result, ...]
+    anchor: str
+
+    @property
+    def known(self) -> str:
+        """The reason why it is a known failure; empty if it is none."""
+        return self.cells[0].known
+
+    @property
+    def first(self) -> Finding:
+        """The representative finding."""
+        return self.cells[0].decisive
+
+
+def found_causes(document: Document) -> list[Cause]:
+    """The causes of all violations, in the order of the document."""
+    cells = {cell.key: cell for cell in document.cells}
+    rules, levels = {rule.id: rule for rule in document.rules}, gating(document.verdict.fail_on)
+    named: Counter[str] = Counter()
+    causes = []
+    for record in document.causes:
+        own = tuple(cells[record.rule, operation] for operation in record.operations)
+        every = (*own, *(cells[other.key] for other in record.consequences))
+        failing = tuple(
+            cell
+            for cell in every
+            if not cell.known and cell.verdict.is_violation and rules[cell.rule].level in levels
+        )
+        named[record.rule] += 1
+        suffix = f"-{named[record.rule]}" if named[record.rule] > 1 else ""
+        causes.append(Cause(record, rules[record.rule], own, failing, f"cause-{record.rule}{suffix}"))
+    return causes
+
+
+def _violations(document: Document, causes: Iterable[Cause]) -> tuple[Item, ...]:
+    return tuple(
+        Item(
+            f"{cause.rule.id} on {where(cause.record.operations, document.operations)} "
+            f"({cause.rule.level}, section {', '.join(cause.rule.section)})",
+            tuple(_facts(document, cause)),
+            cause.rule.statement,
+            cause,
+        )
+        for cause in causes
+    )
+
+
+def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
+    finding = cause.first
+    if cause.known:
+        yield Fact("known", one_line(cause.known))
+    yield from _expected(document, finding, CONFIRMED[finding.confirmed])
+    if finding.remedy:
+        yield Fact("remedy", one_line(finding.remedy, 600))
+    exchange = document.exchanges.get(finding.exchanges[0]) if finding.exchanges else None
+    if exchange and exchange.signed and cause.rule.id.startswith("auth."):
+        yield Fact("signed", one_line(exchange.signed, 600), quoted=True)
+    command = reproduction(finding, document.run.options, document.run.seed)
+    yield Fact("reproduce", command, quoted=True)
+    yield from _elsewhere(document, cause)
+    yield from _further(document, cause)
+    if NAMES < len(cause.cells) < len(document.operations):
+        yield Fact(
+            "operations",
+            listed(cause.record.operations, NAMES),
+            links=tuple((f"{cause.rule.id}@{name}", name) for name in cause.record.operations),
+        )
+    if led_to := grouped((cell.rule, cell.operation) for cell in cause.record.consequences):
+        yield Fact(
+            "led to",
+            f"{count(len(cause.record.consequences), 'more cell')} of {listed(led_to, NAMES)}",
+            links=tuple(
+                (rule, f"{rule} ({where(names, document.operations)})") for rule, names in led_to.items()
+            ),
+        )
+
+
+#: `Finding.confirmed` -> words after what was got.
+CONFIRMED = {
+    "": "",
+    "confirmed": " (confirmed by repeating it alone)",
+    "not reproduced": " (not reproduced alone; it is a violation all the same)",
+}
+
+
+def _expected(document: Document, finding: Finding, after: str = "") -> Iterator[Fact]:
+    """The request, the expectation and the answer of a violation."""
+    sent, expected = _probe(document, finding)
+    if sent:
+        yield Fact("sent", one_line(visible(sent)), quoted=True)
+    yield Fact("expected", one_line(visible(expected)), quoted=True)
+    yield Fact("got", one_line(visible(finding.got)), quoted=True, after=after)
+
+
+def _probe(document: Document, finding: Finding) -> tuple[str, str]:
+    """The purpose of the exchange that is wrong, and what was expected of it."""
+    wrong = wrong_exchange(document, finding)
+    if wrong and wrong.purpose and finding.expected.startswith(f"{wrong.purpose}: "):
+        return wrong.purpose, finding.expected.removeprefix(f"{wrong.purpose}: ")
+    return "", finding.expected
+
+
+def _told(document: Document, finding: Finding) -> str:
+    """The request, the expectation and the answer in one line."""
+    return "; ".join(f"{fact.label} {one_line(fact.text, 160)}" for fact in _expected(document, finding))
+
+
+def _elsewhere(document: Document, cause: Cause) -> Iterator[Fact]:
+    """The same of its other operations, where it differs from the first."""
+    told = grouped((_told(document, cell.decisive), cell.operation) for cell in cause.cells)
+    for text, operations in [*told.items()][1:]:
+        yield Fact("elsewhere", f"on {where(operations, document.operations)}: {text}", more=True)
+
+
+def _further(document: Document, cause: Cause) -> Iterator[Fact]:
+    """The other checks that saw the rule broken, and further violations in the first."""
+    seen = grouped(
+        (finding.check, (finding, cell.operation))
+        for cell in cause.cells
+        for finding in cell.findings
+        if finding.verdict.is_violation
+    )
+    for number, rows in enumerate([*seen.values()][1:]):
+        operations = list(dict.fromkeys(operation for _, operation in rows))
+        name = rows[0][0].check.rpartition(".")[2].removeprefix("test_")
+        text = f"{name} on {where(operations, document.operations)}: {_told(document, rows[0][0])}"
+        yield Fact("also", text, more=number >= CHECKS)
+    for sentence in cause.first.further:
+        yield Fact("also", one_line(sentence), more=True)
+
+
+# ---------------------------------------------------------------------- what else fails a run
+
+
+def _errors(document: Document) -> Iterator[Item]:
+    raised = (cell.summary for cell in document.cells if cell.verdict is Verdict.ERROR)
+    yield from (Item(one_line(error, 600)) for error in dict.fromkeys((*document.errors, *raised)))
+
+
+def _missing(document: Document) -> Iterator[Item]:
+    missing = document.missing
+    for record in missing:
+        last = record is missing[-1]
+        step = (Fact("next", first([each.operation for each in missing])),) if last else ()
+        yield Item(f"{record.operation}: {record.answered}{_wait(record)}", step)
+
+
+def _wait(record: MissingRecord) -> str:
+    """A clause on a missing operation: how many operations need it, and the reason if known."""
+    number = len(record.waiting)
+    waiting = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
+    return f"{waiting}; known: {record.known}" if record.known else waiting
+
+
+def _stale(document: Document) -> Iterator[Item]:
+    if known := document.known_failures:
+        for stale in known.stale:
+            yield Item(
+                f"{known.source}, line {stale.line}: delete the entry for {stale.rule} on {stale.operation}, "
+                f"from [[failure]] to the next one: {stale.why}"
+            )
+
+
+# ---------------------------------------------------------------------- inconclusive
+
+
+def _inconclusive(document: Document) -> Iterator[Item]:
+    """Inconclusive cells by remedy, else by reason, the largest group first; without consequences."""
+    lacking = {record.operation for record in document.missing}
+    absent = listed(lacking, 3)
+    unheard = f"no check could judge this without {absent}" if lacking else "no check judged this"
+    groups = grouped((cell.decisive.remedy or cell.summary or unheard, cell) for cell in _unjudged(document))
+    for cells in sorted(groups.values(), key=lambda cells: -len(cells)):
+        if all(cell.operation in lacking for cell in cells):
+            continue
+        (reason, _), *others = Counter(cell.summary or unheard for cell in cells).most_common()
+        more = f" (and {count(len(others), 'similar reason')})" if others else ""
+        rules = grouped((cell.rule, cell.operation) for cell in cells)
+        remedy = cells[0].decisive.remedy
+        yield Item(
+            f"{count(len(cells), 'cell')}: {one_line(reason)}{more}",
+            (
+                *((Fact("remedy", one_line(remedy, 600)),) if remedy else ()),
+                Fact(
+                    "rules",
+                    listed(rules, NAMES),
+                    links=tuple((rule, f"{rule} ({', '.join(names)})") for rule, names in rules.items()),
+                ),
+            ),
+        )
+
+
+def _unjudged(document: Document) -> Iterator[Result]:
+    """Cells that should have been judged, and do not follow from a violation."""
+    levels = {rule.id: rule.level for rule in document.rules}
+    following = {cell.key for cause in document.causes for cell in cause.consequences}
+    for cell in document.cells:
+        left_out = document.run.selection or levels[cell.rule] not in gating(document.verdict.fail_on)
+        unjudged = cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.NOT_RUN and not left_out)
+        if unjudged and cell.key not in following:
+            yield cell
+
+
+# ---------------------------------------------------------------------- operations
+
+
+def _operations(document: Document) -> Iterator[Item]:
+    """The numbers of cells of each operation by verdict, where an operation is not implemented."""
+    lacking = {record.operation for record in document.missing}
+    if not lacking:
+        return
+    cells = grouped((cell.operation, cell) for cell in document.cells)
+    for operation in document.operations:
+        verdicts = Counter("known" if cell.known else str(cell.verdict) for cell in cells[operation.id])
+        needed = [name for name in NEEDS.get(operation.id, ()) if name in lacking]
+        names = [*map(str, (Verdict.PASSED, *VIOLATIONS)), "known", str(Verdict.INCONCLUSIVE)]
+        text = ", ".join(f"{verdicts[name]} {name}" for name in names if verdicts[name])
+        if operation.id in lacking:
+            text = "not implemented"
+        elif needed:
+            text = f"waits for {listed(needed)}"
+        if text:
+            yield Item(f"{operation.id:<26}{text}")
+
+
+# ---------------------------------------------------------------------- observations
+
+
+def choices(cells: Iterable[Result]) -> dict[tuple[str, str, str], str]:
+    """The answer to each open question, as rule, operation and question, in the order of the catalogue."""
+    answers: dict[tuple[str, str, str], set[str]] = {}
+    for cell in cells:
+        for finding in cell.findings:
+            for question, answer in finding.observations.items():
+                answers.setdefault((cell.rule, cell.operation, question), set()).add(answer)
+    # Several answers are sorted, since checks run in any order.
+    return {question: " / ".join(sorted(several)) for question, several in answers.items()}
+
+
+def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """The server's answers to open questions: rule and question -> answer -> operations."""
+    observed: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (rule, operation, question), answer in choices(document.cells).items():
+        observed.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
+    return observed

@@ -83,7 +83,7 @@ def _judge_neighbours(
 
 
 def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exchange, paid: Exchange) -> str:
-    """What an account's balances show of another one's: those that a payout changed there (after and before),
+    """Something of another account in the balances of one: those that a payout changed there (after and before),
     or a movement by its amount since they were read earlier."""
     beside, changed, usual = (_money(look) for look in (now, after, before))
     for currency, money in changed.items():

@@ -99,7 +99,7 @@ def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Fie
 
 
 def _spoilt(answer: Exchange, name: str) -> str:
-    """How a value is returned truncated or with letters replaced; create.echo judges other differences."""
+    """Damage to a returned value, cut off or with letters replaced; create.echo judges other differences."""
     got, value = answer.get(name), str(sent_document(answer.call).get(name))
     if not isinstance(got, str) or not got or got == value:
         return ""

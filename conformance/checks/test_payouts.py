@@ -20,7 +20,7 @@ from conformance.judge.conservation import (
     SINGLE,
     TOGETHER,
     Suspicions,
-    Unjudged,
+    Unsteady,
     conserved,
     taken,
 )
@@ -145,7 +145,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
             _observe_moves(ctx, turn)
         try:
             judged, unclear = suspicions.add(turn), ""
-        except Unjudged as stop:
+        except Unsteady as stop:
             judged, unclear = [], stop.reason
         if not suspicions.turns and (judged or suspicions.disturbed == MOST_DISTURBED):
             break
@@ -171,7 +171,7 @@ def _observe_moves(ctx: CheckContext, turn: list[Exchange]) -> None:
         before, *payouts, after = part
         total = sum((sent_amount(payout.call) or Decimal(0) for payout in payouts), Decimal(0))
         words = {Decimal(0): "moves by their amounts", -total: "unchanged"}
-        with suppress(Unjudged):
+        with suppress(Unsteady):
             moved = [
                 f"{name} {words.get(more, 'moves otherwise')}" for name, more in taken(before, payouts, after)
             ]

@@ -145,7 +145,7 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
 
 
 def _odd(listing: Exchange, made: Sequence[Exchange], *, furnished: bool) -> Got:
-    """What a list shows beside the created wallets with their labels; in a pre-populated account
+    """Things that a list shows beside the created wallets with their labels; in a pre-populated account
     (`furnished`), a further one counts if it has the same pair."""
     ids = identifiers(listing.get("items"))
     if ids is None:

@@ -31,7 +31,7 @@ LOST = 5
 MOST_DISTURBED = 4
 
 
-class Unjudged(Exception):
+class Unsteady(Exception):
     """The exchanges do not show what payouts take from a balance."""
 
     def __init__(self, reason: str) -> None:
@@ -40,11 +40,11 @@ class Unjudged(Exception):
 
 
 def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Iterator[tuple[str, Decimal]]:
-    """Members of a balance that payouts move, each with its change beyond their amounts. Raises Unjudged if
+    """Members of a balance that payouts move, each with its change beyond their amounts. Raises Unsteady if
     a payout was not accepted."""
     sums = [sent_amount(payout.call) for payout in payouts if payout.succeeded]
     if len(sums) < len(payouts) or None in sums:
-        raise Unjudged("a payout was not accepted")
+        raise Unsteady("a payout was not accepted")
     currency = str(payouts[0].call.document.get("currency"))
     looks = [amounts(look.get("balances")) or {} for look in (before, after)]
     for member, sign in TRAITS["createPayout"].moves_money.items():
@@ -56,11 +56,11 @@ def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Ite
 
 def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
     """Member of the balance that a round's payouts move, fee of each, and sum of the simultaneous amounts
-    that are missing; None if the balance moves in another way. Raises Unjudged if payouts were not
+    that are missing; None if the balance moves in another way. Raises Unsteady if payouts were not
     accepted, or not simultaneous."""
     single, together = turn[1 : SINGLE + 1], turn[SINGLE + 2 : ROUND - 1]
     if simultaneous(together) < 2:
-        raise Unjudged(NOT_SIMULTANEOUS)
+        raise Unsteady(NOT_SIMULTANEOUS)
     alone = dict(taken(turn[0], single, turn[SINGLE + 1]))
     after = dict(taken(turn[SINGLE + 1], together, turn[ROUND - 1]))
     for member in [name for name in alone if name in after]:
@@ -93,12 +93,12 @@ class Suspicions:
     disturbed: int = 0
 
     def add(self, turn: list[Exchange]) -> list[Exchange]:
-        """Adds a round; returns the exchanges to judge. Raises Unjudged as `lost` does, and if balances
+        """Adds a round; returns the exchanges to judge. Raises Unsteady as `lost` does, and if balances
         move in another way."""
         found = lost(turn)
         if found is None:
             self.disturbed, self.turns = self.disturbed + 1, []
-            raise Unjudged("the balances do not show what payouts take")
+            raise Unsteady("the balances do not show what payouts take")
         if found[2]:
             self.turns.append(turn)
         judged = [exchange for each in self.turns or [turn] for exchange in each]

@@ -13,6 +13,7 @@ from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
 from conformance.judge.findings import EVERY_RESPONSE, Violation
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
+from conformance.judge.isolation import NOTHING_OF_OTHERS, Isolation
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.timeliness import untimely
@@ -33,6 +34,7 @@ INVARIANTS = (
     "secrets.hidden",
     "destination.masked-enough",
     "auth.signature-hidden",
+    "tenancy.isolation",
     "format.fields",
     "format.object",
     "format.id",
@@ -97,7 +99,7 @@ class Invariants:
         self._secrets = telling_secrets(target)
         #: API key -> its secret.
         self._secret_of = {each.api_key: each.secret for each in target.organizations}
-        self._hidden = HiddenNumbers()
+        self._hidden, self.isolation = HiddenNumbers(), Isolation()
         #: Operation -> number of its lost requests.
         self._lost: dict[str, int] = {}
         #: Organizations and idempotency keys that were accepted.
@@ -225,6 +227,7 @@ class Invariants:
             self._judge(rule, exchange)
         for problem in problems:
             self._judge(problem.rule, exchange, f"{problem.pointer or 'the body'}: {problem.message}")
+        self._judge("tenancy.isolation", exchange, self.isolation.foreign(exchange), NOTHING_OF_OTHERS)
         found = str(exchange.get("id")) in self._ids
         self._unique(exchange)
         key = exchange.call.idempotency_key

@@ -29,7 +29,7 @@ def ids_of(pages: Iterable[Page]) -> list[str]:
 
 
 def _unless_missing(page: Page, names: Sequence[str], got: str) -> Got:
-    """What was got, unless a number of the envelope is not an integer."""
+    """The answer, unless a number of the envelope is not an integer."""
     missing = next((name for name in names if getattr(page, name) is None), None)
     return Unclear(f"{missing} is not an integer", "list.envelope") if missing else got
 
@@ -185,7 +185,7 @@ def listed(what: str, ids: Sequence[str], exchanges: Sequence[Exchange], *, once
 
 
 def _no_page(exchange: Exchange | None) -> Unclear:
-    """Why a list cannot be judged."""
+    """The reason why a list cannot be judged."""
     answer = "nothing" if exchange is None else f"{exchange.operation} was answered {exchange.described()}"
     return Unclear(f"{answer}, not with a page", "list.envelope")
 

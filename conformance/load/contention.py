@@ -9,7 +9,7 @@ from typing import Any
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects, show
-from conformance.judge.conservation import MOST_DISTURBED, Suspicions, Unjudged, conserved
+from conformance.judge.conservation import MOST_DISTURBED, Suspicions, Unsteady, conserved
 from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.wire.forms import new_nonce
@@ -261,7 +261,7 @@ def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicion
         turn = round_of_payouts(fixture, history.send, at_once, suspicions.disturbed)
         try:
             judged = suspicions.add(turn)
-        except Unjudged:
+        except Unsteady:
             return
         history.run.record |= {exchange.number: exchange for exchange in judged}
         what = "payouts at once to take from the balance what they take one after the other"

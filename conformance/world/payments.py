@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.judge.conservation import MOST_DISTURBED, SINGLE, TOGETHER, Unjudged, taken
+from conformance.judge.conservation import MOST_DISTURBED, SINGLE, TOGETHER, Unsteady, taken
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
@@ -78,7 +78,7 @@ def _shown(
     def whole(after: Exchange) -> bool:
         try:
             return any(beyond >= 0 for _, beyond in taken(before, payouts, after))
-        except Unjudged:
+        except Unsteady:
             return True
 
     kind = f"balances after {len(payouts)} payouts"

@@ -58,6 +58,7 @@ SECTIONS = (
     "replays",
     "conflicts",
     "tenancy",
+    "isolation",
     "payees",
     "bodies",
     "fields",

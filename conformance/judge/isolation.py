@@ -1,0 +1,86 @@
+"""Isolation (section 5.5): an answer shows nothing of another customer, account or organization than its path
+names, whatever else the request asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from conformance.contract.operations import match
+from conformance.contract.traits import traits_of
+from conformance.judge.comparison import objects, same_account, sent_document, show
+from conformance.wire.messages import Exchange
+
+#: What is expected of every answer.
+NOTHING_OF_OTHERS = "nothing of another customer, account or organization than the path names"
+
+#: Documented members that name a resource.
+_NAMES = ("id", "account_id", "customer_id", "beneficiary_id", "payout_destination_id")
+
+#: Documented members with resources in them.
+_WITHIN = ("items", "payout_destinations")
+
+
+class Owner(NamedTuple):
+    """The organization that created a resource, and the customer or account that its path named."""
+
+    organization: str
+    parent: str
+
+
+class Isolation:
+    """The owners of the resources that a run has created."""
+
+    def __init__(self) -> None:
+        #: Id -> its owner; None of an id that two have.
+        self._owners: dict[str, Owner | None] = {}
+        #: Organization and idempotency key -> the target that it was first sent to.
+        self._targets: dict[tuple[str, str], str] = {}
+
+    def foreign(self, exchange: Exchange) -> str:
+        """Describes what a 2xx answer shows of another owner; "" without. A key that was used on another path
+        may bring the answer from there, which is open (section 4.0)."""
+        call = exchange.call
+        key = (exchange.organization, (call.idempotency_key or "").lower())
+        elsewhere = key[1] and self._targets.setdefault(key, call.target) != call.target
+        found = match(exchange.method, unquote(call.path))
+        if found is None or elsewhere:
+            return ""
+        ids = found[1]
+        asked = f"{unquote(call.target)} {sent_document(call)}"
+        for name, value in _named(exchange.document):
+            if value not in asked and (whose := self._another(name, value, exchange.organization, ids)):
+                return f"{name} {show(value)}, of another {whose}"
+        self._remember(exchange, ids)
+        return ""
+
+    def _another(self, name: str, value: str, organization: str, ids: dict[str, str]) -> str:
+        """The kind of another owner that a member names: "customer", "account", "organization"; or ""."""
+        if name in ids and name != "id" and value != ids[name] and not same_account(value, ids[name]):
+            return name.removesuffix("_id")
+        owner = self._owners.get(value)
+        if owner is None:
+            return ""
+        if owner.organization != organization:
+            return "organization"
+        top = "account" if "account_id" in ids else "customer"
+        return "" if owner.parent in ids.values() else top
+
+    def _remember(self, exchange: Exchange, ids: dict[str, str]) -> None:
+        identifier = exchange.get("id")
+        if not traits_of(exchange.operation).creates or not isinstance(identifier, str):
+            return
+        parent = ids.get("account_id") or ids.get("customer_id") or ""
+        owner = Owner(exchange.organization, parent)
+        if self._owners.setdefault(identifier, owner) != owner:
+            self._owners[identifier] = None
+
+
+def _named(document: Any) -> Iterator[tuple[str, str]]:
+    """Yields names and values of the members of an answer that name a resource."""
+    parts = [document] if isinstance(document, dict) else []
+    for each in [*parts, *(item for part in parts for name in _WITHIN for item in objects(part.get(name)))]:
+        for name in _NAMES:
+            if isinstance(value := each.get(name), str) and value:
+                yield name, value

@@ -83,8 +83,8 @@ def _judge_neighbours(
 
 
 def _of_the_payer(now: Exchange, earlier: Exchange, after: Exchange, before: Exchange, paid: Exchange) -> str:
-    """Something of another account in the balances of one: those that a payout changed there (after and before),
-    or a movement by its amount since they were read earlier."""
+    """Something of another account in the balances of one: those that a payout changed there (after and
+    before), or a movement by its amount since they were read earlier."""
     beside, changed, usual = (_money(look) for look in (now, after, before))
     for currency, money in changed.items():
         if money != usual.get(currency) and beside.get(currency) == money:

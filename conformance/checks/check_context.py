@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
 from conformance.judge import outcomes
-from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.judge.ledger import Entry, Gap
 from conformance.judge.outcomes import Got, Unclear, unusable
@@ -130,13 +129,6 @@ class CheckContext:
     ) -> bool:
         """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
         return self.expect(rule, *outcomes.member(what, exchange, name, value, otherwise))
-
-    def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
-        """Judges exchanges by an expectation, which knows them by position; True if it holds. Notes the
-        reason where that cannot be told."""
-        outcome = expectation.judge(exchanges, self.target)
-        proof = [exchanges[at] for at in outcome.shows] or exchanges
-        return self.expect(rule, expectation.expected, outcome.answer, *proof, cause=cause)
 
     def skip_judgement(
         self,

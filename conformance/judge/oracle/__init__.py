@@ -4,7 +4,8 @@
 
     known = Known(path=own_path("createWallet"), valid=ValidBody("createWallet", body), now=time.time())
     for reason in expect(call, target, known).reasons:
-        print(reason.rule, reason.expectation.expected, reason.expectation.judge([exchange]))
+        expected, got, *_ = reason.judge(exchange)
+        print(reason.rule, expected, got)
 
 `expect` takes a call, a target (credentials, list style) and facts that are not in the request: owners of the
 resources in the path, a body that the server accepts, the server's time, used nonces. It is pure: it sends

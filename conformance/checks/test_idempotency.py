@@ -1,4 +1,4 @@
-"""Idempotency keys (section 4.0): accepted and invalid keys, replays, conflicts."""
+"""Used Idempotency-Keys (section 4.0): replays and conflicts."""
 
 from __future__ import annotations
 
@@ -7,157 +7,36 @@ from collections.abc import Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine
-from conformance.checks.idempotent_requests import (
-    CONFLICT,
-    IdempotentRequest,
-    changes_around,
+from conformance.checks.conflicting_bodies import (
     equivalent_bodies,
-    further_originals,
-    invalid_keys,
     other_forms,
     other_numerals,
     other_values,
+    unlike_bodies,
+    with_a_numeral,
+)
+from conformance.checks.idempotent_requests import (
+    CONFLICT,
+    INVALID,
+    IdempotentRequest,
+    changes_around,
+    further_originals,
     own_place,
     padded,
     place,
     restyled,
-    unlike_bodies,
-    with_a_numeral,
     with_all_signs,
     with_letters,
 )
 from conformance.checks.members import judge_members, look_for
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.checks.usual_form import judge_as_usual
-from conformance.contract.signing import NAME_CASES
 from conformance.judge.comparison import document
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.world.samples import Body, with_long_texts
-
-INVALID = "invalid_idempotency_key"
-
-
-# ---------------------------------------------------------------------- which keys are accepted
-
-
-@check(
-    "idempotency.key-required",
-    "idempotency.payout-key-required",
-    UNTOUCHED,
-)
-def test_missing_key(ctx: CheckContext) -> None:
-    """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
-    fixture = place(ctx)
-    valid = fixture.call(ctx.operation.id)
-    effects = SideEffects(ctx, fixture).start()
-    # Neither header replaces Idempotency-Key.
-    others = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
-    bare = valid.but(idempotency_key=None, headers=others)
-    answer = ctx.send(bare, "no Idempotency-Key")
-    for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
-        if rule in ctx.rules:
-            ctx.refused(rule, "a POST without Idempotency-Key", answer)
-    if answer.succeeded:
-        # The rule is implied, and without a refusal there is no effect to judge.
-        ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
-        return
-    effects.judge(
-        UNTOUCHED,
-        "a POST without Idempotency-Key",
-        [answer],
-        lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
-    )
-    ctx.accept(valid, "the same request with a key")
-
-
-@check("idempotency.key-invalid", UNTOUCHED)
-def test_invalid_key(ctx: CheckContext) -> None:
-    """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
-    request is accepted."""
-    fixture = place(ctx)
-    engine = Engine(ctx, lambda: fixture)
-    valid = fixture.call(ctx.operation.id)
-
-    def again() -> list[Exchange]:
-        (repeated,) = anew(ctx.run, [valid])
-        rows = invalid_keys(engine, repeated.body)
-        return [engine.send(engine.call(case), case.name) for case in rows]
-
-    effects = SideEffects(ctx, fixture).start()
-    answers = engine.run(invalid_keys, valid.body)
-    what = "requests with an invalid Idempotency-Key"
-    effects.judge_refused(what, answers, again)
-    ctx.accept(valid, "the same request with a UUID as key")
-
-
-@check("idempotency.key-accepted", "idempotency.key-other-uuids")
-def test_valid_keys(ctx: CheckContext) -> None:
-    """Version 4 UUIDs in lower case are accepted as keys, in any letter case of the header's name (RFC 9110,
-    5.1); so are other versions and upper case."""
-    answers: list[tuple[str, Exchange, Call]] = []
-    usual, others = "idempotency.key-accepted", "idempotency.key-other-uuids"
-    keys = [(f"a version 4 UUID of variant {digit}", new_key(variant=digit), usual) for digit in "89ab"]
-    cases = dict(zip((what for what, *_ in keys), NAME_CASES, strict=False))
-    # A fixed variant makes runs comparable.
-    for version in (1, 5, 7):
-        keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
-    keys.append(("a version 4 UUID in upper case", with_letters("a").upper(), others))
-    for what, key, rule in keys:
-        # An account of its own for each key, where the operation succeeds only once in one.
-        usual_form = ctx.valid()
-        valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
-        answers.append((rule, ctx.send(valid, what), usual_form))
-    for rule, answer, usual_form in answers:
-        if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
-            ctx.accepted(rule, answer.purpose, answer)
-        else:
-            # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
-            judge_as_usual(ctx, rule, answer, usual_form)
-
-
-@check("idempotency.key-forms")
-def test_key_forms(ctx: CheckContext) -> None:
-    """Records whether other text forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
-    forms = {
-        "a UUID without hyphens": new_key().replace("-", ""),
-        "a UUID in braces": f"{{{new_key()}}}",
-        "a UUID as URN": f"urn:uuid:{new_key()}",
-        "an empty Idempotency-Key": "",
-    }
-    for what, key in forms.items():
-        answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
-        ctx.record("idempotency.key-forms", what, answer, _outcome(answer))
-
-
-@check("idempotency.key-case")
-def test_key_in_the_other_case(ctx: CheckContext) -> None:
-    """Records whether a used key in upper case is the same key (an idempotent replay) or another one."""
-    rule, key = "idempotency.key-case", with_letters()
-    first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
-    answer = ctx.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
-    same = answer.succeeded and answer.get("id") == first.get("id")
-    seen = "the same key" if same else "another key" if answer.succeeded else ""
-    ctx.record(rule, "a used key in upper case", answer, seen)
-
-
-@check("idempotency.key-elsewhere")
-def test_key_on_get_and_patch(ctx: CheckContext) -> None:
-    """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
-    rule = "idempotency.key-elsewhere"
-    key = new_key()
-    for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
-        answer = ctx.send(ctx.valid().but(idempotency_key=key), f"{what} on {ctx.operation.method}")
-        ctx.record(rule, f"{what} on {ctx.operation.method}", answer, _outcome(answer))
-
-
-def _outcome(answer: Exchange) -> str:
-    return "accepted" if answer.succeeded else answer.described()
-
 
 # ---------------------------------------------------------------------- replays
 
@@ -388,7 +267,12 @@ def test_after_refusal(ctx: CheckContext) -> None:
         answer = ctx.send(valid, "the key of a refused request with a valid body")
         if answer.error_code != INVALID:
             break
-    ctx.record(rule, "the key of a refused request with a valid body", answer, _outcome(answer))
+    ctx.record(
+        rule,
+        "the key of a refused request with a valid body",
+        answer,
+        "accepted" if answer.succeeded else answer.described(),
+    )
     what = "a request again whose key had been refused before"
     if answer.succeeded:
         ctx.same("idempotency.replay", what, answer, ctx.send(valid, what))

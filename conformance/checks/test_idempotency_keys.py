@@ -1,18 +1,149 @@
-"""Idempotency keys that differ in one character (section 4.0): keys are compared as a whole."""
+"""Which Idempotency-Keys are accepted (section 4.0): UUIDs, compared as a whole, and no others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.idempotent_requests import IdempotentRequest
+from conformance.checks.engine import Engine
+from conformance.checks.idempotent_requests import CONFLICT, INVALID, IdempotentRequest, place, with_letters
+from conformance.checks.repetition import anew
+from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.checks.usual_form import judge_as_usual
 from conformance.contract.rules import RULES
+from conformance.contract.signing import NAME_CASES
 from conformance.contract.traits import TRAITS
-from conformance.wire.forms import other_digit
-from conformance.wire.messages import Call
+from conformance.wire.forms import decimal, new_key, other_digit
+from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
+from conformance.world.case import Case
 
 RULE = "idempotency.key-accepted"
+
+
+@check(
+    "idempotency.key-required",
+    "idempotency.payout-key-required",
+    UNTOUCHED,
+)
+def test_missing_key(ctx: CheckContext) -> None:
+    """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
+    fixture = place(ctx)
+    valid = fixture.call(ctx.operation.id)
+    effects = SideEffects(ctx, fixture).start()
+    # Neither header replaces Idempotency-Key.
+    others = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
+    bare = valid.but(idempotency_key=None, headers=others)
+    answer = ctx.send(bare, "no Idempotency-Key")
+    for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
+        if rule in ctx.rules:
+            ctx.refused(rule, "a POST without Idempotency-Key", answer)
+    if answer.succeeded:
+        # The rule is implied, and without a refusal there is no effect to judge.
+        ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
+        return
+    effects.judge(
+        UNTOUCHED,
+        "a POST without Idempotency-Key",
+        [answer],
+        lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
+    )
+    ctx.accept(valid, "the same request with a key")
+
+
+def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
+    """Yields requests with this body and keys that are not a UUID."""
+    key = new_key()
+    for name, wrong in (
+        ("the key 123", "123"),
+        ("a UUID without its last character", key[:-1]),
+        ("a UUID with one character more", key + "0"),
+        ("a UUID with one character before it", "0" + key),
+        ("a UUID whose last letter is g", key[:-1] + "g"),
+        ("36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"),
+        ("a UUID with a hyphen behind its first digit", f"{key[0]}-{key[1:]}"),
+        ("a UUID whose hyphens stand elsewhere", f"{key[:8]}{key[9:11]}-{key[11:]}"),
+        ("a UUID in parentheses", f"({key})"),
+        # Some APIs accept such keys, which sort by time.
+        ("a ULID", f"01{decimal(24)}"),
+        ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
+    ):
+        yield at.case("idempotency.key-invalid", name, key=wrong, body=body)
+
+
+@check("idempotency.key-invalid", UNTOUCHED)
+def test_invalid_key(ctx: CheckContext) -> None:
+    """A key that is not a UUID is refused with invalid_idempotency_key and has no effect; with a UUID the
+    request is accepted."""
+    fixture = place(ctx)
+    at, valid = Engine(ctx, lambda: fixture), fixture.call(ctx.operation.id)
+    at.batch(at.steps(invalid_keys(at, valid.body)), [at], what="requests with an invalid Idempotency-Key")
+    ctx.accept(valid, "the same request with a UUID as key")
+
+
+@check("idempotency.key-accepted", "idempotency.key-other-uuids")
+def test_valid_keys(ctx: CheckContext) -> None:
+    """Version 4 UUIDs in lower case are accepted as keys, in any letter case of the header's name (RFC 9110,
+    5.1); so are other versions and upper case."""
+    answers: list[tuple[str, Exchange, Call]] = []
+    usual, others = RULE, "idempotency.key-other-uuids"
+    keys = [(f"a version 4 UUID of variant {digit}", new_key(variant=digit), usual) for digit in "89ab"]
+    cases = dict(zip((what for what, *_ in keys), NAME_CASES, strict=False))
+    # A fixed variant makes runs comparable.
+    for version in (1, 5, 7):
+        keys.append((f"a version {version} UUID", new_key(version=version, variant="a"), others))
+    keys.append(("a version 4 UUID in upper case", with_letters("a").upper(), others))
+    for what, key, rule in keys:
+        # An account of its own for each key, where the operation succeeds only once in one.
+        usual_form = ctx.valid()
+        valid = usual_form.but(idempotency_key=key).signed(name_case=cases.get(what, ""))
+        answers.append((rule, ctx.send(valid, what), usual_form))
+    for rule, answer, usual_form in answers:
+        if answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]:
+            ctx.accepted(rule, answer.purpose, answer)
+        else:
+            # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
+            judge_as_usual(ctx, rule, answer, usual_form)
+
+
+@check("idempotency.key-forms")
+def test_key_forms(ctx: CheckContext) -> None:
+    """Records whether other text forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
+    forms = {
+        "a UUID without hyphens": new_key().replace("-", ""),
+        "a UUID in braces": f"{{{new_key()}}}",
+        "a UUID as URN": f"urn:uuid:{new_key()}",
+        "an empty Idempotency-Key": "",
+    }
+    for what, key in forms.items():
+        answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
+        ctx.record("idempotency.key-forms", what, answer, _outcome(answer))
+
+
+@check("idempotency.key-case")
+def test_key_in_the_other_case(ctx: CheckContext) -> None:
+    """Records whether a used key in upper case is the same key (an idempotent replay) or another one."""
+    rule, key = "idempotency.key-case", with_letters()
+    first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
+    answer = ctx.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
+    same = answer.succeeded and answer.get("id") == first.get("id")
+    seen = "the same key" if same else "another key" if answer.succeeded else ""
+    ctx.record(rule, "a used key in upper case", answer, seen)
+
+
+@check("idempotency.key-elsewhere")
+def test_key_on_get_and_patch(ctx: CheckContext) -> None:
+    """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
+    rule = "idempotency.key-elsewhere"
+    key = new_key()
+    for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
+        answer = ctx.send(ctx.valid().but(idempotency_key=key), f"{what} on {ctx.operation.method}")
+        ctx.record(rule, f"{what} on {ctx.operation.method}", answer, _outcome(answer))
+
+
+def _outcome(answer: Exchange) -> str:
+    return "accepted" if answer.succeeded else answer.described()
 
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
@@ -21,13 +152,13 @@ def test_resembling_keys(ctx: CheckContext) -> None:
     other bodies."""
     operation = ctx.operation.id
     used: IdempotentRequest | None = None
-    for place, named in ((-1, "last"), (0, "first"), (16, "seventeenth")):
+    for position, named in ((-1, "last"), (0, "first"), (16, "seventeenth")):
         what = f"a key that differs from a used one in its {named} character"
         if used is None or TRAITS[operation].unique_pair:
             # Samples may have two pairs only, so each wallet key gets another account.
             used = IdempotentRequest(ctx)
         usual, key = _another(ctx, used.fixture), str(used.call.idempotency_key)
-        answer = ctx.send(usual.but(idempotency_key=other_digit(key, place)), what)
+        answer = ctx.send(usual.but(idempotency_key=other_digit(key, position)), what)
         judge_as_usual(ctx, RULE, answer, usual)
 
 

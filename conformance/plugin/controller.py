@@ -217,12 +217,13 @@ class Controller:
 
         while True:
             errors = len(self.ledger.errors)
-            with self.noting("the report"):
-                self.document = build_document(
-                    self.ledger, self.target, self._info(interrupted, others_failed)
-                )
-                render(self.document)
-                self._write_list()
+            with self.noting("the verdict"):
+                run = self._info(interrupted, others_failed)
+                self.document = build_document(self.ledger, self.target, run)
+                with self.noting("the terminal"):
+                    render(self.document)
+                with self.noting("--write-known-failures"):
+                    self._write_list()
                 for problem in write_all(self.document, self.folder):
                     self.fail(problem)
             if len(self.ledger.errors) == errors:

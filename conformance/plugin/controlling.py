@@ -85,7 +85,7 @@ class ControllerHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        with self.controller.noting(report.nodeid):
+        with self.controller.noting(report.nodeid.rpartition("/")[2]):
             if report.when == CRASHED and (job := job_of(report.nodeid)) is not None:
                 report.outcome = "skipped"
                 report.longrepr = report.location[0], 0, f"Skipped: {self.controller.lose(job)}"
@@ -135,9 +135,8 @@ class ControllerHooks:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         self._interruption.hold()
         self._progress.close()
-        with self.controller.noting("the end of the run"):
-            if runner := self._runner():
-                self.controller.ledger.merge(runner.stop())
+        if runner := self._runner():
+            self.controller.ledger.merge(runner.stop())
         interrupted = (
             "" if exitstatus in (*_ENDED, pytest.ExitCode.INTERNAL_ERROR) else "by the user or the system"
         )

@@ -126,7 +126,12 @@ class Runner:
     def stop(self) -> Ledger:
         """Ends all tests; returns the ledger of what no report told."""
         gc.set_threshold(*self._garbage)
-        return self._lanes.stop()
+        try:
+            return self._lanes.stop()
+        except Exception as error:
+            return Ledger(errors=[f"the end of the run: {type(error).__name__}: {error}"[:500]])
 
     def _described(self, item: pytest.Item, error: BaseException) -> str:
-        return self._redactor.clean(f"{item.nodeid}: {type(error).__name__}: {error}")[:500]
+        return self._redactor.clean(f"{item.nodeid.rpartition('/')[2]}: {type(error).__name__}: {error}")[
+            :500
+        ]

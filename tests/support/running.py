@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from conformance.reference.behaviour import Behaviour
@@ -95,18 +96,19 @@ def run_against(
     behaviour: Behaviour | None = None,
     change: Callable[[dict[str, Any]], object] = lambda tables: None,
     cwd: Path = ROOT,
+    variables: Mapping[str, str] = MappingProxyType({}),
     **server: Any,
 ) -> Outcome:
     """Runs the checks against a new reference server of a behaviour. The target file and the reports are
-    written to `folder`; `change` edits the tables of the target file in place, `server` are options of
-    new_server."""
+    written to `folder`; `change` edits the tables of the target file in place, `variables` are of the
+    environment, `server` are options of new_server."""
     reference, seeded = new_server(behaviour, **server)
     with served(reference, threads=True) as url:
         tables = target_tables(seeded, url)
         change(tables)
         target = write_target(folder / "target.toml", tables)
         words = (f"--target={target}", *shlex.split(options))
-        return run(*words, folder=folder / "reports", cwd=cwd)
+        return run(*words, folder=folder / "reports", cwd=cwd, **variables)
 
 
 @contextlib.contextmanager

@@ -79,11 +79,11 @@ def _table(rules: Iterable[Rule]) -> list[str]:
         text = textwrap.wrap(rule.statement, max(width - start, 40))
         lines.append(f"{rule.id:{longest}}  {rule.level:8}   {text[0]}")
         lines += [" " * start + line for line in text[1:]]
-    cases = sum(len(rule.operations) for rule in rules)
+    cells = sum(len(rule.operations) for rule in rules)
     return [
         *lines,
         "",
-        f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {cases} cases (a rule on an operation), "
+        f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {cells} cells (a rule on an operation), "
         f"catalogue {VERSION}",
     ]
 

@@ -121,7 +121,7 @@ class Finding(msgspec.Struct, dict=True):
 
     @property
     def weight(self) -> tuple[bool, int, bool]:
-        """Sort key of a case's findings: exercised first, then by severity, then by the rule's own checks."""
+        """Sort key of a cell's findings: exercised first, then by severity, then by the rule's own checks."""
         return self.exercised, self.verdict.severity, not self.aside
 
     def kept(self, text: Callable[[str], str]) -> Finding:

@@ -168,7 +168,7 @@ class Entry:
         return finding
 
 
-class Result(msgspec.Struct):
+class Cell(msgspec.Struct):
     """One rule on one operation: its verdict is that of the most severe of its findings.
 
     A rule that no check had occasion to judge is not run.
@@ -216,7 +216,7 @@ class CreatedRecord(msgspec.Struct, frozen=True):
 class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     """The record of a run, or of a part of it: judged, sent, created. Two ledgers add up to one."""
 
-    cells: list[Result] = []
+    cells: list[Cell] = []
     #: Side whose rules were judged.
     side: Side = Side.SERVER
     #: Exchanges that findings name, by number.
@@ -246,14 +246,14 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
 
     @classmethod
     def of_catalogue(cls, target: Target | None, side: Side = Side.SERVER) -> Ledger:
-        """A ledger with a case for each rule of a side on each operation; what the target file declares
+        """A ledger with a cell for each rule of a side on each operation; what the target file declares
         absent is not applicable."""
         ledger = cls(side=side)
         for rule in (RULES if side is Side.SERVER else CLIENT_RULES).values():
             for operation in rule.operations:
-                case = ledger.case(rule.id, operation)
+                cell = ledger.cell(rule.id, operation)
                 if target is not None and (reason := absent(rule, operation, target)):
-                    case.verdict, case.summary = Verdict.NOT_APPLICABLE, reason
+                    cell.verdict, cell.summary = Verdict.NOT_APPLICABLE, reason
         return ledger
 
     @classmethod
@@ -270,25 +270,25 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         return replace(self, cells=[], exchanges={})
 
     @cached_property
-    def _by_key(self) -> dict[tuple[str, str], Result]:
-        return {case.key: case for case in self.cells}
+    def _by_key(self) -> dict[tuple[str, str], Cell]:
+        return {cell.key: cell for cell in self.cells}
 
-    def case(self, rule: str, operation: str) -> Result:
-        """The case of a rule on an operation, added if missing."""
-        case = self._by_key.get((rule, operation))
-        if case is None:
-            case = self._by_key[rule, operation] = Result(rule, operation)
-            self.cells.append(case)
-        return case
+    def cell(self, rule: str, operation: str) -> Cell:
+        """The cell of a rule on an operation, added if missing."""
+        cell = self._by_key.get((rule, operation))
+        if cell is None:
+            cell = self._by_key[rule, operation] = Cell(rule, operation)
+            self.cells.append(cell)
+        return cell
 
     @property
     def findings(self) -> list[Finding]:
-        """Findings of all cases."""
-        return [finding for case in self.cells for finding in case.findings]
+        """Findings of all cells."""
+        return [finding for cell in self.cells for finding in cell.findings]
 
     def add(self, finding: Finding, text: Callable[[str], str] = clean) -> None:
         """Adds a finding, with its evidence bounded and `text` (`Redactor.clean`) applied to its texts."""
-        self.case(finding.rule, finding.operation).add(finding.kept(text))
+        self.cell(finding.rule, finding.operation).add(finding.kept(text))
 
     def measure(self, exchange: Exchange) -> None:
         """Adds an exchange to the latency of its operation."""
@@ -298,7 +298,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     def merge(self, other: Ledger) -> None:
         """Adds the ledger of another part of the run."""
         for theirs in other.cells:
-            mine = self.case(*theirs.key)
+            mine = self.cell(*theirs.key)
             if theirs.verdict is Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
                 mine.verdict, mine.summary = theirs.verdict, theirs.summary
             mine.known = mine.known or theirs.known
@@ -323,9 +323,9 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.missing |= missing
         self.missing = {name: said for name, said in self.missing.items() if name not in succeeded}
 
-    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Result]:
+    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
         """Cases with one of these verdicts, in catalogue order."""
         levels = set(levels)
         return [
-            case for case in self.cells if case.verdict in verdicts and ALL_RULES[case.rule].level in levels
+            cell for cell in self.cells if cell.verdict in verdicts and ALL_RULES[cell.rule].level in levels
         ]

@@ -106,7 +106,7 @@ def _names(config: pytest.Config) -> set[str]:
 class Options(Values):
     """The values of all options, and what pytest's own options say of the run.
 
-    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `scope`: the selected cases;
+    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `scope`: the selected cells;
     `given`: option -> text, for reports; `narrowed`: the narrowing options with their values; `folder`: the
     working directory.
     """

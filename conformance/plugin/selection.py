@@ -185,9 +185,9 @@ def properties(item: pytest.Item) -> list[tuple[str, object]]:
 
 @dataclass(frozen=True)
 class Scope:
-    """The cases selected for a run; None for all."""
+    """The cells selected for a run; None for all."""
 
-    cases: frozenset[tuple[str, str]] | None = None
+    cells: frozenset[tuple[str, str]] | None = None
     #: True if rules or sections were named; generated requests are then left out unless asked for.
     by_rule: bool = False
     #: True if an option asks for generated requests.
@@ -202,60 +202,60 @@ class Scope:
         *,
         generated: bool = False,
     ) -> Scope:
-        """The cases that match any value of each given option. Raises InputError."""
+        """The cells that match any value of each given option. Raises InputError."""
         if not (rules or operations or sections):
             return cls()
         from conformance.contract.operations import operations_named
         from conformance.contract.rules import RULES, rules_of_section
 
-        cases = {(rule.id, operation) for rule in RULES.values() for operation in rule.operations}
+        cells = {(rule.id, operation) for rule in RULES.values() for operation in rule.operations}
         if rules:
-            cases &= {case for text in rules for case in _of_rule(text)}
+            cells &= {cell for text in rules for cell in _of_rule(text)}
         if operations:
             names = {name for text in operations for name in operations_named(text)}
-            cases = {case for case in cases if case[1] in names}
+            cells = {cell for cell in cells if cell[1] in names}
         if sections:
             wanted = {rule for text in sections for rule in rules_of_section(text, RULES)}
-            cases = {case for case in cases if case[0] in wanted}
-        if not cases:
+            cells = {cell for cell in cells if cell[0] in wanted}
+        if not cells:
             raise InputError(
                 "--rule, --operation and --section: no rule meets all of them; `conformance rules` lists the "
                 "rules with their sections and operations."
             )
-        return cls(frozenset(cases), bool(rules or sections), generated)
+        return cls(frozenset(cells), bool(rules or sections), generated)
 
     def covers(self, rule: str, operation: str) -> bool:
-        """True if a case is selected."""
-        return self.cases is None or (rule, operation) in self.cases
+        """True if a cell is selected."""
+        return self.cells is None or (rule, operation) in self.cells
 
     def reports(self, rule: str, operation: str, broken: bool) -> bool:
         """True if a rule of every response is reported: of what others need, too, if it was answered 5xx."""
         if self.covers(rule, operation):
             return True
-        return broken and rule == CRASH and any(rule == CRASH for rule, _ in self.cases or ())
+        return broken and rule == CRASH and any(rule == CRASH for rule, _ in self.cells or ())
 
     def wants(self, function: Any, parameter: str) -> bool:
-        """True if a test judges a selected case: a check of its rule and operation; for a rule of every
+        """True if a test judges a selected cell: a check of its rule and operation; for a rule of every
         response, each check of the operation; generated requests to the operation,
         and, if they are asked for, those to several operations."""
-        if self.cases is None:
+        if self.cells is None:
             return True
         check = getattr(function, "conformance_check", None)
         if check is None:
             from conformance.contract.operations import OPERATIONS
 
-            operations = {operation for _, operation in self.cases}
+            operations = {operation for _, operation in self.cells}
             of_all = self.generated and parameter not in OPERATIONS
             return (self.generated or not self.by_rule) and (of_all or parameter in operations)
-        if any((rule.id, parameter) in self.cases for rule in check.rules_on(parameter)):
+        if any((rule.id, parameter) in self.cells for rule in check.rules_on(parameter)):
             return True
         from conformance.judge.invariants import INVARIANTS
 
-        return any(rule in INVARIANTS and operation == parameter for rule, operation in self.cases)
+        return any(rule in INVARIANTS and operation == parameter for rule, operation in self.cells)
 
 
 def _of_rule(text: str) -> list[tuple[str, str]]:
-    """The cases of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises InputError."""
+    """The cells of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises InputError."""
     from conformance.contract.operations import operations_named
     from conformance.contract.rules import RULES, rules_named
 
@@ -263,8 +263,8 @@ def _of_rule(text: str) -> list[tuple[str, str]]:
     found = rules_named(names, RULES, "--rule: ")
     covered = [(rule, operation) for rule in found for operation in RULES[rule].operations]
     operations = operations_named(where, "--rule: ") if at else ()
-    cases = [case for case in covered if not at or case[1] in operations]
-    if not cases:
+    cells = [cell for cell in covered if not at or cell[1] in operations]
+    if not cells:
         known = ", ".join(dict.fromkeys(operation for _, operation in covered))
         raise InputError(f"--rule: {names} does not cover {where[:60]!r}; it covers {known}.")
-    return cases
+    return cells

@@ -173,7 +173,7 @@ class Worker:
         return self.explore(job.judged, job.parameter)
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
-        """Runs a check; returns its findings on selected cases, and its exchanges. Violations are
+        """Runs a check; returns its findings on selected cells, and its exchanges. Violations are
         confirmed."""
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
@@ -200,7 +200,7 @@ class Worker:
         return self._asked_for(presence.explained(self.run, found, ()))
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings on selected cases: a check may cite more rules."""
+        """The findings on selected cells: a check may cite more rules."""
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
 
     def interrupt(self) -> None:

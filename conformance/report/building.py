@@ -20,7 +20,7 @@ from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, 
 from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Cell, Ledger
 from conformance.report.document import (
     FORMAT,
     Document,
@@ -107,7 +107,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
     )
 
 
-def _counts(cells: Iterable[Result]) -> dict[str, dict[str, int]]:
+def _counts(cells: Iterable[Cell]) -> dict[str, dict[str, int]]:
     """Level -> verdict -> number of cells."""
     found = Counter((ALL_RULES[cell.rule].level, cell.verdict) for cell in cells)
     return {str(level): {str(verdict): found[level, verdict] for verdict in Verdict} for level in Level}

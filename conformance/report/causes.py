@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.findings import Finding, Verdict
-from conformance.judge.ledger import Ledger, Result, grouped
+from conformance.judge.ledger import Cell, Ledger, grouped
 from conformance.report.document import CauseRecord, CellKey
 
 Key = tuple[str, str]
@@ -24,8 +24,8 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     violated = {cell.key: cell for cell in ledger.cells if cell.verdict.is_violation}
     parents = {key: _parent(ledger, cell, violated) for key, cell in violated.items()}
     _gather(violated, parents)
-    broken: dict[tuple[str, bool], list[Result]] = {}
-    consequences: dict[tuple[str, bool], list[Result]] = {}
+    broken: dict[tuple[str, bool], list[Cell]] = {}
+    consequences: dict[tuple[str, bool], list[Cell]] = {}
     for key, cell in violated.items():
         rule = _root(key, parents)[0]
         cause = rule, bool(cell.known)
@@ -57,7 +57,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     )
 
 
-def _gather(violated: Mapping[Key, Result], parents: dict[Key, Key | None]) -> None:
+def _gather(violated: Mapping[Key, Cell], parents: dict[Key, Key | None]) -> None:
     """Extends a cause found on some operations to the others, where one mistake breaks different rules on
     different operations.
 
@@ -90,7 +90,7 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _behind(ledger: Ledger, finding: Finding, violated: Mapping[Key, Result]) -> Iterator[Key]:
+def _behind(ledger: Ledger, finding: Finding, violated: Mapping[Key, Cell]) -> Iterator[Key]:
     """The violated cells of the rule that a check names as the cause of its finding: those of the operations
     that its evidence shows. For a server error, the evidence must show one."""
     crashes = finding.cause == "http.no-server-error"
@@ -102,7 +102,7 @@ def _behind(ledger: Ledger, finding: Finding, violated: Mapping[Key, Result]) ->
             yield finding.cause, exchange.operation or ""
 
 
-def _parent(ledger: Ledger, cell: Result, violated: Mapping[Key, Result]) -> Key | None:
+def _parent(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Key | None:
     """The violated cell that explains this one; None if it is a cause itself."""
     finding = cell.decisive
     follows = (

@@ -41,7 +41,7 @@ def load(path: Path) -> Document:
 
 
 def worse(before: Document, after: Document) -> Changes:
-    """The cases that are broken now and were not, or that nothing judges any more."""
+    """The cells that are broken now and were not, or that nothing judges any more."""
     return _changed(before, after)[0]
 
 

@@ -18,7 +18,7 @@ from conformance._records import schema as records_schema
 from conformance.contract.rules import Level, Side
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import CreatedRecord, Result
+from conformance.judge.ledger import Cell, CreatedRecord
 
 #: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
 EXIT_STATUS = {
@@ -251,7 +251,7 @@ class Document(msgspec.Struct, frozen=True):
     counts: Annotated[Mapping[str, Mapping[str, int]], says("Level -> verdict -> number of cells.")]
     operations: Annotated[tuple[OperationRecord, ...], says("The operations of the contract, in its order.")]
     rules: Annotated[tuple[RuleRecord, ...], says("The catalogue as the run had it.")]
-    cells: Annotated[list[Result], says("One for each rule on each operation that it is about.")]
+    cells: Annotated[list[Cell], says("One for each rule on each operation that it is about.")]
     causes: Annotated[
         tuple[CauseRecord, ...],
         says("The violations by what caused them, the most severe first; every violated cell is in one."),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Result
+from conformance.judge.ledger import Cell
 from conformance.report.document import Document
 
 #: Maximum size of the exchanges of a results document, in bytes of JSON.
@@ -23,7 +23,7 @@ PAGE_BODY, BRIEF_BODY = 4096, 512
 
 
 def document_exchanges(
-    cells: Iterable[Result], exchanges: Mapping[int, ExchangeRecord]
+    cells: Iterable[Cell], exchanges: Mapping[int, ExchangeRecord]
 ) -> dict[int, ExchangeRecord]:
     """The exchanges of findings up to DOCUMENT_EXCHANGES, in the order sent."""
     chosen: dict[int, ExchangeRecord] = {}
@@ -62,7 +62,7 @@ def page_exchanges(document: Document) -> dict[int, ExchangeRecord]:
     return chosen
 
 
-def _ranked(cells: Iterable[Result]) -> Iterator[tuple[Verdict, int]]:
+def _ranked(cells: Iterable[Cell]) -> Iterator[tuple[Verdict, int]]:
     """The exchanges of findings, each once, with the most severe verdict it proves.
 
     Ordered by severity, decisive exchanges first.

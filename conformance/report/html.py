@@ -24,7 +24,7 @@ from conformance._text import clean, count, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Result, grouped
+from conformance.judge.ledger import Cell, grouped
 from conformance.report import commands, facts, plots
 from conformance.report.beside import beside, wrong_exchange
 from conformance.report.document import Document, RuleRecord
@@ -217,7 +217,7 @@ def _pointers(lines: Iterable[str]) -> Iterator[str]:
 # ---------------------------------------------------------------------- rules
 
 
-def _matrix(document: Document) -> dict[str, list[tuple[RuleRecord, list[Result | None]]]]:
+def _matrix(document: Document) -> dict[str, list[tuple[RuleRecord, list[Cell | None]]]]:
     """Area -> its rules, each with its cells by operation."""
     cells = {cell.key: cell for cell in document.cells}
     names = [operation.id for operation in document.operations]
@@ -257,7 +257,7 @@ def _chapters(document: Document, evidence: PageExchanges) -> list[dict[str, Any
     ]
 
 
-def _said(cell: Result) -> str:
+def _said(cell: Cell) -> str:
     """The conclusion on a cell in words; empty if it held."""
     finding = cell.decisive
     if cell.verdict.is_violation:
@@ -267,12 +267,12 @@ def _said(cell: Result) -> str:
     return f"{cell.summary}. {finding.remedy}" if finding.remedy else cell.summary
 
 
-def _proof(cell: Result, evidence: PageExchanges) -> int:
+def _proof(cell: Cell, evidence: PageExchanges) -> int:
     """The first exchange of a cell that the page has; 0 without one."""
     numbers = (number for finding in cell.findings for number in finding.exchanges)
     return next((number for number in numbers if number in evidence.exchanges), 0)
 
 
-def _tally(cells: Iterable[Result]) -> str:
+def _tally(cells: Iterable[Cell]) -> str:
     counted = Counter(cell.verdict for cell in cells)
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])

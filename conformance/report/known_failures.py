@@ -27,7 +27,7 @@ from conformance._text import clean, one_line
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import HELD, VIOLATIONS, Verdict
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Cell, Ledger
 from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 
 #: The rule of operations that do not exist.
@@ -126,12 +126,12 @@ class KnownFailures:
         return f"the rule holds now on {'every operation' if entry.operation == '*' else entry.operation}"
 
 
-def _cells(entry: KnownFailureRecord, ledger: Ledger) -> list[Result]:
+def _cells(entry: KnownFailureRecord, ledger: Ledger) -> list[Cell]:
     """The cells that an entry covers."""
     if entry.rule == MISSING:
         return []
     operations = RULES[entry.rule].operations if entry.operation == "*" else (entry.operation,)
-    return [ledger.case(entry.rule, operation) for operation in operations]
+    return [ledger.cell(entry.rule, operation) for operation in operations]
 
 
 def _exists(operation: str, ledger: Ledger) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from conformance._text import count, listed, one_line, visible
 from conformance.contract.needs import NEEDS, first
 from conformance.judge.findings import VIOLATIONS, Finding, Verdict
-from conformance.judge.ledger import Result, grouped
+from conformance.judge.ledger import Cell, grouped
 from conformance.report.beside import wrong_exchange
 from conformance.report.commands import reproduction
 from conformance.report.document import CauseRecord, Document, MissingRecord, OperationRecord, RuleRecord
@@ -123,8 +123,8 @@ class Cause:
 
     record: CauseRecord
     rule: RuleRecord
-    cells: tuple[Result, ...]
-    failing: tuple[Result, ...]
+    cells: tuple[Cell, ...]
+    failing: tuple[Cell, ...]
     anchor: str
 
     @property
@@ -316,7 +316,7 @@ def _inconclusive(document: Document) -> Iterator[Item]:
         )
 
 
-def _unjudged(document: Document) -> Iterator[Result]:
+def _unjudged(document: Document) -> Iterator[Cell]:
     """Cells that should have been judged, and do not follow from a violation."""
     levels = {rule.id: rule.level for rule in document.rules}
     following = {cell.key for cause in document.causes for cell in cause.consequences}
@@ -352,7 +352,7 @@ def _operations(document: Document) -> Iterator[Item]:
 # ---------------------------------------------------------------------- observations
 
 
-def choices(cells: Iterable[Result]) -> dict[tuple[str, str, str], str]:
+def choices(cells: Iterable[Cell]) -> dict[tuple[str, str, str], str]:
     """The answer to each open question, as rule, operation and question, in the order of the catalogue."""
     answers: dict[tuple[str, str, str], set[str]] = {}
     for cell in cells:

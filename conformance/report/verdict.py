@@ -11,7 +11,7 @@ from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Cell, Ledger
 from conformance.report.causes import causes
 from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailuresRecord, VerdictRecord
 from conformance.report.known_failures import KnownFailures
@@ -89,25 +89,25 @@ class Decision:
         return gating(self.fail_on)
 
     @cached_property
-    def known(self) -> list[Result]:
+    def known(self) -> list[Cell]:
         """The violated cells that the list of known failures excuses, of any level."""
         return [cell for cell in self.ledger.cells if cell.known]
 
     @cached_property
-    def violations(self) -> list[Result]:
+    def violations(self) -> list[Cell]:
         """The cells that fail the run: violated and not known."""
         cells = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
         return [cell for cell in cells if not cell.known]
 
     @cached_property
-    def unjudged(self) -> list[Result]:
+    def unjudged(self) -> list[Cell]:
         """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed,
         unless excused by a known missing operation."""
         missing = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
         cells = self.ledger.with_verdict(*missing, levels=self.gating)
         return [cell for cell in cells if not self.excuses(cell)]
 
-    def excuses(self, cell: Result) -> bool:
+    def excuses(self, cell: Cell) -> bool:
         """True if a cell was not judged only because of operations that are known to be missing."""
         known = self.ledger.known_missing
         if cell.verdict is Verdict.NOT_RUN:
@@ -280,5 +280,5 @@ class Decision:
         return notes
 
 
-def _rules(cells: list[Result]) -> str:
+def _rules(cells: list[Cell]) -> str:
     return count(len({cell.rule for cell in cells}), "rule")

@@ -24,7 +24,7 @@ _LETTERS = re.compile(rb"[\x80-\xff]+")
 
 
 def results(document: Document) -> Iterator[str]:
-    """The document as JSON, in pieces of at most one case or exchange, since the whole takes megabytes."""
+    """The document as JSON, in pieces of at most one cell or exchange, since the whole takes megabytes."""
     for at, name in enumerate(document.__struct_fields__):
         value = getattr(document, name)
         yield f'{"," if at else "{"}"{name}":'

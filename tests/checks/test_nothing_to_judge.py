@@ -13,7 +13,7 @@ from conformance.checks.showing import FUNDED
 from conformance.contract.operations import OPERATIONS, response_rules
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
-from conformance.judge.ledger import Ledger, Result
+from conformance.judge.ledger import Cell, Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import run_on
@@ -64,7 +64,7 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[tuple[str, str], Result]:
+def cells() -> dict[tuple[str, str], Cell]:
     """Cells of these rules on a server without any such values."""
     with hurried():
         run = run_on(NothingThere())
@@ -74,20 +74,20 @@ def cases() -> dict[tuple[str, str], Result]:
                 results.add(finding)
     judged = {cell for cell, tally in run.invariants.tallies.items() if tally.judged}
     assert not judged & set(CELLS)
-    return {case.key: case for case in results.cells}
+    return {cell.key: cell for cell in results.cells}
 
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)
 def test_a_rule_without_values_does_not_pass(
-    cases: dict[tuple[str, str], Result], rule: str, operation: str
+    cells: dict[tuple[str, str], Cell], rule: str, operation: str
 ) -> None:
-    case = cases[rule, operation]
-    assert case.verdict is not Verdict.PASSED
-    assert case.summary
+    cell = cells[rule, operation]
+    assert cell.verdict is not Verdict.PASSED
+    assert cell.summary
     if operation == "getAccountBalances":
-        assert (case.verdict, case.findings[0].remedy) == (Verdict.INCONCLUSIVE, FUNDED)
+        assert (cell.verdict, cell.findings[0].remedy) == (Verdict.INCONCLUSIVE, FUNDED)
     if rule == "format.iban":
-        assert case.verdict is Verdict.NOT_APPLICABLE
+        assert cell.verdict is Verdict.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_absent_optional_values_are_not_applicable(
         for check, name in plan({rule}, {operation}):
             for finding in run_check(check, name, run)[0]:
                 results.add(finding)
-    assert results.case(rule, operation).verdict is Verdict.NOT_APPLICABLE
+    assert results.cell(rule, operation).verdict is Verdict.NOT_APPLICABLE
 
 
 def wallets(*items: dict[str, Any]) -> dict[str, Any]:

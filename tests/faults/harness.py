@@ -188,7 +188,7 @@ def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> 
 
 def _passive(run: RunContext, outcome: Outcome) -> None:
     for entry in run.invariants.tallies.values():
-        known = outcome.ledger.case(entry.rule, entry.operation).findings
+        known = outcome.ledger.cell(entry.rule, entry.operation).findings
         if entry.broken and not any(finding.check == entry.check for finding in known):
             outcome.ledger.add(entry.finding())
 

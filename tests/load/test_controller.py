@@ -53,7 +53,7 @@ def test_an_id_that_two_workers_were_given_is_a_violation(
     controller = LoadController(Settings(target, str(tmp_path)), find)
     reported(controller, "one", first, 1)
     reported(controller, "two", second, 2)
-    case = controller.ledger.case("format.id-unique", "createVirtualAccount")
+    case = controller.ledger.cell("format.id-unique", "createVirtualAccount")
     assert case.verdict is (Verdict.FAILED if same else Verdict.NOT_RUN)
     if same:
         assert set(case.decisive.exchanges) == {account.number, first.number, second.number}

@@ -56,16 +56,16 @@ def test_without_options_everything_is_selected() -> None:
 def test_cases_meet_every_kind_of_option(
     options: dict[str, list[str]], rules: set[str], operations: set[str]
 ) -> None:
-    cases = Scope.parse(**options).cases  # type: ignore[arg-type]
-    assert cases is not None
-    assert {rule for rule, _ in cases} == rules
-    assert {operation for _, operation in cases} <= operations
+    cells = Scope.parse(**options).cells  # type: ignore[arg-type]
+    assert cells is not None
+    assert {rule for rule, _ in cells} == rules
+    assert {operation for _, operation in cells} <= operations
 
 
 def test_a_section_takes_its_parts_along() -> None:
-    cases = Scope.parse(sections=["4.0"]).cases
-    assert cases is not None
-    assert {rule for rule, _ in cases} == {
+    cells = Scope.parse(sections=["4.0"]).cells
+    assert cells is not None
+    assert {rule for rule, _ in cells} == {
         rule.id
         for rule in RULES.values()
         if any(section == "4.0" or section.startswith("4.0.") for section in rule.section)

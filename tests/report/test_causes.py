@@ -153,7 +153,7 @@ def test_every_violation_is_in_exactly_one_cause(run: tuple[Ledger, dict[str, An
             *((cause.rule, operation) for operation in cause.operations),
             *(case.key for case in cause.consequences),
         ]
-        if results.case(*key).verdict.is_violation
+        if results.cell(*key).verdict.is_violation
     ]
     assert sorted(grouped) == sorted(cell.key for cell in results.cells if cell.verdict.is_violation)
     assert all(cause.operations for cause in found)

@@ -62,9 +62,9 @@ def test_exit_status_with_a_list(
 def test_a_listed_failure_stays_visible(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry())
     assert "known failure" in decide(results, Level.REQUIRED, known).record.sentence
-    assert (results.case(*WALK).verdict, results.case(*WALK).known) == (Verdict.FAILED, "mended soon")
+    assert (results.cell(*WALK).verdict, results.cell(*WALK).known) == (Verdict.FAILED, "mended soon")
     decide(results, Level.REQUIRED, load(tmp_path, ""))
-    assert not results.case(*WALK).known
+    assert not results.cell(*WALK).known
 
 
 def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ def test_only_what_was_run_to_its_end_everywhere_is_stale(
 ) -> None:
     results = whole_run({WALK: verdict})
     results.narrowed = ["-k something"]
-    assert results.case("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
+    assert results.cell("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
     assert len(load(tmp_path, listed).apply(results).stale) == stale
 
 
 def test_an_expired_entry_is_told(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry(expires="2026-11-20"))
     assert "expired" in known.apply(results).stale[0].why
-    assert not results.case(*WALK).known
+    assert not results.cell(*WALK).known
 
 
 def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_entries_survive_when_the_list_is_written_anew_but_stale_ones(tmp_path: 
 def lacking(operation: str = "createWallet") -> Ledger:
     """Returns the ledger of a run on a server without an operation that two cells depend on."""
     results = whole_run({("create.echo", operation): Verdict.INCONCLUSIVE, WALK: Verdict.INCONCLUSIVE})
-    for cell in (results.case("create.echo", operation), results.case(*WALK)):
+    for cell in (results.cell("create.echo", operation), results.cell(*WALK)):
         for found in cell.findings:
             found.lacks = operation
     results.missing[operation] = "404 without error type and code"

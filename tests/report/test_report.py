@@ -46,7 +46,7 @@ def test_the_finding_of_the_rules_own_check_is_shown_first() -> None:
     """It takes the fewest steps to follow and to repeat."""
 
     run, results, checks = run_on(KeysIgnored()), whole_run(), load_checks()
-    case = results.case("idempotency.replay", "createAccount")
+    case = results.cell("idempotency.replay", "createAccount")
     case.findings.clear()
     for name in ("test_conflict", "test_replay"):
         findings, _ = run_check(checks[f"test_idempotency.{name}"], case.operation, run)
@@ -177,7 +177,7 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     )
     results = whole_run()
     for case in (WALK, ("http.success-status", "createAccount")):
-        results.case(*case).findings.clear()
+        results.cell(*case).findings.clear()
     results.merge(Ledger.from_json(ledger.to_json()))
     made = document(results, options={"target": text}, interrupted=text)
     for name, make in FORMATS.items():

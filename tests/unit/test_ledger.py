@@ -99,11 +99,11 @@ def test_parts_add_up_in_any_order(seed: int) -> None:
     for other in parts:
         ledger.merge(other)
     assert (ledger.sent, ledger.waits, ledger.waited) == (15, 5, 2.5)
-    assert len(ledger.case(REQUIRED, "listWallets").findings) == 5
-    [passive] = ledger.case("format.id", "listWallets").findings
+    assert len(ledger.cell(REQUIRED, "listWallets").findings) == 5
+    [passive] = ledger.cell("format.id", "listWallets").findings
     assert (passive.probes, passive.violations, passive.verdict) == (50, 9, "failed")
     assert sorted(passive.exchanges) == [1, 3, 5]
     told = "format.id on listWallets: expected an id; got 7 (9 of 50 responses)"
-    assert passive.summary == ledger.case("format.id", "listWallets").summary == told
+    assert passive.summary == ledger.cell("format.id", "listWallets").summary == told
     assert ledger.latency["createAccount"].exchanges == 5
     assert ledger.missing == {"createPayout": "404"}, "what has succeeded is there"

@@ -24,11 +24,10 @@ from conformance.judge.comparison import (
     show,
     shown,
 )
-from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in
-from conformance.world.samples import digits, marker
+from conformance.world.samples import Body, digits, marker
 
 #: Rule of what is sent on create.
 RULE = "create.server-owned"
@@ -48,12 +47,6 @@ def _money(currency: str) -> dict[str, str]:
         **amounts,
         "updated_at": _PAST,
     }
-
-
-def _later(operation: str) -> tuple[str, str]:
-    """Operation that reads or lists a created resource, and the path parameter of its id; "" for none."""
-    traits = TRAITS[operation]
-    return (traits.read_by, f"{traits.creates}_id") if traits.read_by else (traits.listed_by, "")
 
 
 def owned_fields(operation: str, parent: str) -> dict[str, Any]:
@@ -117,32 +110,31 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
     return {**common, "status": "completed"}
 
 
-@check("create.server-owned")
+@dataclass(frozen=True)
+class Look:
+    """A later read of a created resource: the answer, and the resource in it; empty where it is not shown."""
+
+    answer: Exchange
+    resource: Mapping[str, Any]
+
+
+@check(RULE)
 def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
     """Server-owned fields are sent with a valid body, all at once and, if that is refused, one by one:
     refused or ignored. A resource created all the same has the stated initial state, in the answer and in a
     later read."""
-    operation = ctx.operation.id
-    fixture = created_in(ctx.run, operation)
-    created = ctx.accept(fixture.call(operation), "the same without server-owned fields")
-    without = Shown(created, _look(ctx, fixture, created))
-    owned = owned_fields(operation, _other_parent(ctx))
-    answer = _create(ctx, owned, without, "all server-owned fields")
+    fixture = created_in(ctx.run, ctx.operation.id)
+    created = ctx.accept(fixture.call(ctx.operation.id), "the same without server-owned fields")
+    usual = created, _look(ctx, fixture, created)
+    owned = owned_fields(ctx.operation.id, _other_parent(ctx))
+    answer = _create(ctx, owned, *usual, "all server-owned fields")
     if answer.refused and not answer.throttled:
         for name, value in owned.items():
-            _create(ctx, {name: value}, without, f"a {name} of the client's own")
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The answer to a create, and a later read or list of the resource."""
-
-    created: Exchange
-    later: Exchange | None
+            _create(ctx, {name: value}, *usual, f"a {name} of the client's own")
 
 
 def _other_parent(ctx: CheckContext) -> str:
-    """The id of another existing parent of the same kind."""
+    """Returns the id of another existing parent of the same kind."""
     run = ctx.run
     match PARENTS[ctx.operation.id]:
         case "customer_id":
@@ -156,26 +148,37 @@ def _other_parent(ctx: CheckContext) -> str:
     return next(other for other in others if other != path)
 
 
-def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
-    """Sends a valid body with server-owned fields and judges the outcome; deviations that `without` shows too
-    are not caused by them."""
+def _create(
+    ctx: CheckContext, owned: Mapping[str, Any], usual: Exchange, then: Look | None, what: str
+) -> Exchange:
+    """Sends a valid body with server-owned fields and judges the outcome; deviations that the `usual` answer
+    and the look at it `then` show too are not caused by them."""
     operation = ctx.operation.id
     fixture = created_in(ctx.run, operation)
     body = fixture.body(operation)
     answer = ctx.send(call(operation, fixture.ids(operation), {**body, **owned}), what)
-    if not ctx.usable(RULE, answer):
-        return answer
     if not answer.succeeded:
         ctx.expect(RULE, *outcomes.refused_or_ignored(what, answer))
         return answer
     expected = initial_state(operation, body)
     for name, value in owned.items():
-        usual = without.created.get(name)
-        if name in expected and alike(operation, name, usual, expected[name]):
+        if name in expected and alike(operation, name, usual.get(name), expected[name]):
             ctx.member(RULE, what, answer, name, expected[name])
-        elif not alike(operation, name, usual, value):
+        elif not alike(operation, name, usual.get(name), value):
             judge_ignored(ctx, RULE, answer, name, value, what)
-    _judge_later(ctx, fixture, answer, without, what)
+    if (look := _look(ctx, fixture, answer)) is not None:
+        _judge_look(ctx, look, then, answer, what)
+    if TRAITS[operation].creates == "account":
+        ids = fixture.ids("getAccountBalances") | {"account_id": identifier(answer)}
+        balances = ctx.shown(call("getAccountBalances", ids), f"the balances of {what}")
+        invented = [
+            each
+            for each in objects(balances.get("balances"))
+            if same_amount(each.get("available_balance"), _AMOUNT)
+        ]
+        got = show(invented) if invented else ""
+        sentence = f"{what}: no balance of the client's own"
+        ctx.expect(RULE, sentence, outcomes.unusable(balances) or got, balances, answer)
     return answer
 
 
@@ -188,113 +191,78 @@ def judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, val
     ctx.expect(rule, expected, shown(got) if obeyed and got is not MISSING else "", answer)
 
 
-def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange | None:
-    """Reads the created resource, or its list; None if no operation shows it."""
-    operation = ctx.operation.id
-    if not _later(operation)[0]:
+def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Look | None:
+    """Reads the created resource, or finds it in its list; None if no operation shows it."""
+    traits, own, purpose = ctx.operation.traits, created.get("id"), f"{created.purpose}, looked at again"
+    if traits.creates != "account" and traits.read_by:
+        ids = fixture.ids(traits.read_by) | {f"{traits.creates}_id": own}
+        answer = ctx.shown(call(traits.read_by, ids), purpose) if isinstance(own, str) else created
+        return Look(answer, document(answer) if answer.succeeded else {})
+    if not traits.listed_by:
         return None
-    read, parameter = _later(operation)
-    try:
-        ids = fixture.ids(operation) | ({parameter: identifier(created)} if parameter else {})
-    except Inconclusive:
-        return None
-    look = call(read, ids) if parameter else call(read, ids).with_query({"page": 1, "size": 100})
-    return ctx.shown(look, f"{created.purpose}, looked at again")
+    page = call(traits.listed_by, fixture.ids(traits.listed_by)).with_query({"page": 1, "size": 100})
+    answer = ctx.shown(page, purpose)
+    pages, known = answer.get("pages"), identifiers(answer.get("items")) or ()
+    if traits.creates == "account" and own not in known and isinstance(pages, int) and pages > 1:
+        # A new one is on the first page or the last.
+        answer = ctx.send(page.with_query({"page": pages, "size": 100}), "the last page of accounts")
+    items = (item for item in objects(answer.get("items")) if item.get("id") == own)
+    return Look(answer, next(items, {}))
 
 
-def _judge_later(
-    ctx: CheckContext, fixture: AccountFixture, created: Exchange, without: Shown, what: str
-) -> None:
-    """Judges a later read, as the answer to the create may hide what was stored."""
-    operation = ctx.operation.id
-    state = TRAITS[operation].initial
-    if TRAITS[operation].creates == "account":
-        _judge_listed(ctx, _account_item(ctx, fixture, created), created, without, what)
-    later = _look(ctx, fixture, created)
-    if later is None or not ctx.usable(RULE, later):
+def _judge_look(ctx: CheckContext, look: Look, usual: Look | None, created: Exchange, what: str) -> None:
+    """Judges the initial state in a later read, as the answer to the create may hide what was stored; of an
+    element of a list, its status."""
+    answer, where = look.answer, f"{what}, looked at again"
+    state, before = ctx.operation.traits.initial, usual.resource if usual is not None else {}
+    listed = "items" in document(answer)
+    if not ctx.usable(RULE, answer):
         return
-    read, parameter = _later(operation)
-    if not later.succeeded:
-        if without.later is not None and without.later.succeeded:
-            ctx.accepted(RULE, f"{what}, read by {read}", later, created)
-    elif TRAITS[operation].creates == "account":
-        balances = objects(later.get("balances"))
-        invented = [each for each in balances if same_amount(each.get("available_balance"), _AMOUNT)]
-        got = show(invented) if invented else ""
-        ctx.expect(RULE, f"{what}: no balance of the client's own", got, later, created)
-    elif parameter:
-        usual = document(without.later) if without.later is not None else {}
-        judge_members(ctx, RULE, later, state, f"{what}, read again", but=MOVING, otherwise=usual)
-        for name in sorted(MOVING & state.keys()):
-            if not alike(read, name, usual.get(name), later.get(name)):
-                _judge_moving(ctx, later, name, state[name], f"{what}, read again")
-    else:
-        _judge_listed(ctx, later, created, without, what)
+    if not look.resource:
+        if before and not listed:
+            ctx.accepted(RULE, f"{what}, read by {answer.operation}", answer, created)
+        elif listed:
+            ctx.skip_judgement(RULE, "the list does not show what was created", answer)
+        return
+    for name in ["status"] if listed else sorted(state):
+        value, expected, known = look.resource.get(name), state[name], before.get(name, MISSING)
+        good = any(alike(answer.operation or "", name, value, each) for each in (expected, known))
+        if name in MOVING and not good and not _obeyed(ctx, name, value):
+            # A job may have moved it.
+            continue
+        if listed:
+            got = "" if good else show(value)
+            ctx.expect(RULE, f"{where}: {name} {show(expected)}", got, answer, created)
+        else:
+            ctx.member(RULE, where, answer, name, expected, known)
 
 
 #: Repetitions, with and without the field, that tell a violation from a background job.
 _TIMES = 2
 
 
-def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, what: str) -> None:
-    """Judges a member that background jobs may change: a violation must be reproducible."""
-    value = owned_fields(ctx.operation.id, "").get(name)
-    kept = alike(ctx.operation.id, name, look.get(name), expected)
-    if kept or (same(look.get(name), value) and _comes_of_it(ctx, name, value)):
-        ctx.member(RULE, what, look, name, expected)
-
-
-def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
-    """True if new resources show the sent value each time, and never without it."""
-    operation = ctx.operation.id
+def _comes_of(name: str, value: Any, make: Callable[[Body], Any]) -> bool:
+    """True if what is made with the value shows it each time, and what is made without it never does."""
     for _ in range(_TIMES):
-        for sent, wanted in (({name: value}, True), ({}, False)):
-            fixture = created_in(ctx.run, operation)
-            request = call(operation, fixture.ids(operation), {**fixture.body(operation), **sent})
-            created = ctx.send(request, f"one more, {'with' if sent else 'without'} {name}")
-            if not created.succeeded or same(_later_value(ctx, fixture, created, name), value) is not wanted:
+        for sent, shows in (({name: value}, True), ({}, False)):
+            made = make(sent)
+            if made is None or same(made, value) is not shows:
                 return False
     return True
 
 
-def _later_value(ctx: CheckContext, fixture: AccountFixture, created: Exchange, name: str) -> Any:
-    """A member of a created resource, as a read or its list shows it; MISSING if not shown."""
-    if ctx.operation.traits.creates == "account":
-        look: Exchange | None = _account_item(ctx, fixture, created)
-    else:
-        look = _look(ctx, fixture, created)
-    if look is None or look.get("items") is MISSING:
-        return MISSING if look is None else look.get(name)
-    items = [item for item in objects(look.get("items")) if item.get("id") == created.get("id")]
-    return items[0].get(name, MISSING) if items else MISSING
+def _obeyed(ctx: CheckContext, name: str, value: Any) -> bool:
+    """True if a value is the one that was sent, and new resources show that whenever it is sent."""
+    sent_value = owned_fields(ctx.operation.id, "").get(name)
 
+    def make(sent: Body) -> Any:
+        fixture = created_in(ctx.run, ctx.operation.id)
+        request = fixture.call(ctx.operation.id, {**fixture.body(ctx.operation.id), **sent})
+        created = ctx.send(request, f"one more, {'with' if sent else 'without'} {name}")
+        look = _look(ctx, fixture, created) if created.succeeded else None
+        return look.resource.get(name) if look is not None else None
 
-def _judge_listed(ctx: CheckContext, listing: Exchange, created: Exchange, without: Shown, what: str) -> None:
-    """Judges the status of a created resource in its list, if it is on that page."""
-    expected = TRAITS[ctx.operation.id].initial["status"]
-    usual = without.created.get("status")
-    among = [expected, usual] if isinstance(usual, str) else [expected]
-    sentence = f"{what}, listed: status {show(expected)}"
-    items = [item for item in objects(listing.get("items")) if item.get("id") == created.get("id")]
-    sent = owned_fields(ctx.operation.id, "")["status"]
-    status = items[0].get("status") if items else expected
-    if status not in among and (status != sent or not _comes_of_it(ctx, "status", sent)):
-        return  # a job may have moved it
-    if not items or not isinstance(status, str):
-        ctx.skip_judgement(RULE, "the list does not show what was created", listing)
-    else:
-        ctx.expect(RULE, sentence, "" if status in among else show(status), listing, created)
-
-
-def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange:
-    """The page of the customer's accounts where a new one most likely is: the first or the last."""
-    look = fixture.call("listAccounts").with_query({"page": 1, "size": 100})
-    first = ctx.send(look, "the first page of accounts")
-    pages = first.get("pages")
-    known = [item.get("id") for item in objects(first.get("items"))]
-    if created.get("id") in known or not isinstance(pages, int) or pages < 2:
-        return first
-    return ctx.send(look.with_query({"page": pages, "size": 100}), "the last page of accounts")
+    return same(value, sent_value) and _comes_of(name, sent_value, make)
 
 
 @check("beneficiary.update-server-owned")
@@ -356,11 +324,12 @@ def _judge_obeyed(
     """Judges that a PATCH did not set a member that background jobs may change: a violation must be
     reproducible on other beneficiaries, and never occur without the field."""
     fixture = ctx.account(fresh=True)
-    for _ in range(_TIMES if not same(seen.get(name), earlier.get(name)) else 0):
-        for sent, wanted in (({name: value}, True), ({}, False)):
-            person = Beneficiary(ctx, fixture)
-            answer = person.patch({**fixture.body("updateBeneficiary"), **sent}, "one more PATCH")
-            shown_then = person.read("the beneficiary after it") if seen.method == "GET" else answer
-            if not answer.succeeded or same(shown_then.get(name), value) is not wanted:
-                return
-    ctx.member(rule, what, seen, name, earlier.get(name))
+
+    def make(sent: Body) -> Any:
+        person = Beneficiary(ctx, fixture)
+        answer = person.patch({**fixture.body("updateBeneficiary"), **sent}, "one more PATCH")
+        then = person.read("the beneficiary after it") if seen.method == "GET" else answer
+        return then.get(name) if answer.succeeded else None
+
+    if same(seen.get(name), earlier.get(name)) or _comes_of(name, value, make):
+        ctx.member(rule, what, seen, name, earlier.get(name))

@@ -12,9 +12,8 @@ from conformance.reference.seams.validation import FIELDS
 
 from .catalogue import Faulty, fault, faults, refuse, seam
 from .completeness import ELEMENTS
-from .formats import document
+from .places import document, other
 from .races import pause
-from .resources import other
 
 
 class KeepsOneDocument(Faulty):

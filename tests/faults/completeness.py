@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
@@ -11,9 +11,9 @@ from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, seam
-from .crashes import Finishes, succeeded, third, without_the_last
-from .lists import LONG_LISTS, item
-from .resources import other, paid
+from .lists import LONG_LISTS
+from .places import Finishes, another, item, other, succeeded, third, without_the_last
+from .resources import paid
 from .texts import rows_of_lists
 from .walks import IN_ACCOUNTS, Filtered, counted, joined
 
@@ -188,17 +188,6 @@ def _known_by_query(self: Any, ctx: Context) -> Any:
     return document
 
 
-class Items(Faulty):
-    """Changes elements by `shown`."""
-
-    def shown(self, ctx: Context, item: dict[str, Any], record: Record) -> Mapping[str, Any]:
-        return item
-
-    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        item = dict(super().item(ctx, kind, record))
-        return self.shown(ctx, item, record) if self.here(ctx) else item
-
-
 FILTERED = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
 
@@ -251,7 +240,7 @@ faults["list.complete"] |= {
         },
     ),
     "This member of an item is not what the create answered.": item(
-        lambda self, document: {**document, self.value: other(self.value, document[self.value])},
+        another,
         each=lambda operation: [
             name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
         ],
@@ -272,27 +261,21 @@ faults["list.complete"] |= {
         lambda self, ctx, _: self.usual() * (2 if ctx.beneficiary["status"] == "disabled" else 1),
         operations=("listPayoutDestinations",),
     ),
-    "From the second page on created is a second later.": seam(
-        "shown",
+    "From the second page on created is a second later.": item(
         lambda self, ctx, item, record: (
             {**item, "created": self.timestamp_text(ctx, record["created"] + 1_000_000)}
             if ctx.listing.page > 1
             else item
         ),
-        base=Items,
     ),
-    "With a filter the elements have no text of their own.": seam(
-        "shown",
+    "With a filter the elements have no text of their own.": item(
         lambda self, ctx, item, record: (
             {**item, "label": item["label"] and "Filtered"} if ctx.listing.conditions else item
         ),
-        base=Items,
         operations=FILTERED,
     ),
-    "A destination in the list has a member of the beneficiary, or of all.": seam(
-        "shown",
+    "A destination in the list has a member of the beneficiary, or of all.": item(
         lambda self, ctx, item, record: {**item, self.value[0]: self.value[1](ctx)},
-        base=Items,
         operations=("listPayoutDestinations",),
         each={
             "country": ("country", lambda ctx: ctx.beneficiary["country_code"]),

@@ -21,53 +21,13 @@ from conformance.world.corpora.ids import INHERITED, SHORT
 from .authentication import KEYED_BY_MEMBERS
 from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 from .harness import NO_ANSWER
+from .places import answer, succeeded
 
 BODY_OPERATIONS = OPERATION_SETS["body"]
 
 LISTS = OPERATION_SETS["list"]
 
 POSTS = OPERATION_SETS["post"]
-
-
-def succeeded(response: Response) -> bool:
-    """Returns True for a 2xx answer."""
-    return 200 <= response.status < 300
-
-
-class Finishes(Faulty):
-    """Changes each answer by `finished` as the last step."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return response
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        return self.finished(ctx, response) if self.here(ctx) else response
-
-
-answer = hook(Finishes, "finished")
-
-
-class ByTurns(Finishes):
-    """Three processes that answer in turn, one of them differently: every third answer of the operation is
-    changed by `otherwise`."""
-
-    def otherwise(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return document
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        if not succeeded(response):
-            return response
-        self.state["turn"] = turn = self.state.get("turn", 0) + 1
-        return response.with_document(self.otherwise(ctx, response.document)) if turn % 3 == 0 else response
-
-
-third = hook(ByTurns, "otherwise")
-
-
-def without_the_last(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
-    """Removes the last element from a page that counts it."""
-    return {**document, "items": document["items"][:-1]}
 
 
 def _text(ctx: Context) -> str:

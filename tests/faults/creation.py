@@ -15,8 +15,9 @@ from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import fault, faults, seam
 from .kinds import MONEY, OTHERS
+from .places import document, other
 from .races import NotAtomic, pause
-from .resources import echoed, other, showing
+from .resources import echoed
 from .texts import LOSSES, rows_of_creates, rows_of_losses
 
 
@@ -145,7 +146,7 @@ def _text(operation: str) -> str:
 
 faults["create.echo"] |= {
     **rows_of_creates(),
-    "This member of the answer is not what was sent.": showing(
+    "This member of the answer is not what was sent.": document(
         lambda self, ctx, document: (
             {**document, self.value: other(self.value, document[self.value])}
             if self.value in ctx.body
@@ -157,7 +158,7 @@ faults["create.echo"] |= {
             if name not in ("beneficiary_id", "payout_destination_id", "amount")
         ],
     ),
-    "This member of the address is not what was sent.": showing(
+    "This member of the address is not what was sent.": document(
         lambda self, ctx, document: changed_address(
             document,
             lambda address: {
@@ -167,7 +168,7 @@ faults["create.echo"] |= {
         operations=("createBeneficiary",),
         each=ADDRESS,
     ),
-    "This parent's id in the answer is another one.": showing(
+    "This parent's id in the answer is another one.": document(
         lambda self, ctx, document: {
             **document,
             self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
@@ -178,11 +179,11 @@ faults["create.echo"] |= {
             if name == "account_id" or (field.prefix and name != "id")
         ],
     ),
-    "The account's id is shown without its prefix.": showing(
+    "The account's id is shown without its prefix.": document(
         lambda self, ctx, document: {**document, "account_id": document["account_id"].partition("_")[2]},
         operations=[name for name in OPERATION_SETS["create"] if "account_id" in RESOURCES[ANSWERS[name]]],
     ),
-    "This member of a large payment's answer is another one.": showing(
+    "This member of a large payment's answer is another one.": document(
         lambda self, ctx, document: (
             {**document, self.value: other(self.value, document[self.value])}
             if Decimal(document["amount"]) > 1000
@@ -191,7 +192,7 @@ faults["create.echo"] |= {
         operations=tuple(_OF_PAYMENTS),
         each=_OF_PAYMENTS.__getitem__,
     ),
-    "A payment in yen is shown as one in dollars.": showing(
+    "A payment in yen is shown as one in dollars.": document(
         lambda self, ctx, document: (
             {**document, "currency": "USD"} if document["currency"] == "JPY" else document
         ),

@@ -10,12 +10,13 @@ from typing import Any
 
 from conformance.contract.fields import Field
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Record
+from conformance.reference.context import Context
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
 
-from .catalogue import Faulty, fault, faults, hook, of, seam
+from .catalogue import Faulty, fault, faults, of, seam
+from .places import EMBEDDING, Balances, Document, balance, document, embedded, lacking
 
 
 def references(operation: str) -> list[str]:
@@ -32,54 +33,6 @@ def members(operation: str) -> list[str]:
     """Returns the members of the operation's answer, or of its list items."""
     kind = ANSWERS[operation]
     return list(ITEM_FIELDS[kind]) if operation.startswith("list") else list(RESOURCES[kind])
-
-
-class Document(Faulty):
-    """Changes the resources of an answer, or the items of a list, by `changed`."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return document
-
-    def applies(self, document: Mapping[str, Any]) -> bool:
-        """Returns True for a resource that is changed."""
-        return True
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        document = dict(super().shape(ctx, kind, document))
-        if self.here(ctx) and kind == ANSWERS[self.operation] and self.applies(document):
-            return self.changed(ctx, document)
-        return document
-
-
-document = hook(Document, "changed")
-
-
-class Embedded(Document):
-    """Changes the payout destinations in a beneficiary."""
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        if self.here(ctx) and kind == "payout_destination":
-            return self.changed(ctx, dict(document))
-        return document
-
-
-embedded = hook(Embedded, "changed")
-
-EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
-
-
-class Balances(Faulty):
-    """Changes balances by `changed`, and shows one if there is none."""
-
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        return element
-
-    def balances(self, ctx: Context, record: Record) -> list[Any]:
-        made = super().balances(ctx, record)
-        return [self.changed(ctx, dict(element)) for element in made] if self.here(ctx) else made
-
-
-balance = hook(Balances, "changed")
 
 
 class Sets(Document):
@@ -176,7 +129,7 @@ class EndsBeforeLineFeed(Faulty):
 faults["format.fields"] |= {
     "A code may have a line feed behind it, which is shown.": of(EndsBeforeLineFeed, each=_coded),
     "A documented member is missing.": document(
-        lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
+        lacking,
         each=_never_null,
     ),
     "A documented member is of another type.": of(SetsAlways, each=_types),
@@ -214,7 +167,7 @@ faults["format.fields"] |= {
         each=ADDRESS,
     ),
     "A documented member of an embedded payout destination is missing.": embedded(
-        lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
+        lacking,
         operations=EMBEDDING,
         each=("id", "object", "country", "type", "currency", "status", "is_default", "created"),
     ),

@@ -11,8 +11,9 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
 from .catalogue import fault, faults, refusal, refuse, seam
-from .crashes import POSTS, Finishes, answer, succeeded
+from .crashes import POSTS
 from .harness import NO_ANSWER
+from .places import Finishes, answer, succeeded
 
 
 def _holding(literal: str) -> Callable[[Response], Response]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
@@ -10,24 +10,11 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.lists import FILTERS, ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault, faults, hook, seam
+from .catalogue import Faulty, fault, faults, seam
+from .places import Envelope, Items, envelope, item, lacking, number, on_pages
 
 #: Lists that can have more than ten elements; an account has one wallet for each known pair.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
-
-
-class Envelope(Faulty):
-    """Changes the envelope of a list by `enveloped`."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return document
-
-    def list_document(self, ctx: Context) -> Any:
-        document = super().list_document(ctx)
-        return self.enveloped(ctx, document) if self.here(ctx) else document
-
-
-envelope = hook(Envelope, "enveloped")
 
 
 class Fetches(Faulty):
@@ -57,7 +44,7 @@ VALUES: dict[str, Any] = {
 
 @fault(
     "list.envelope",
-    seam="enveloped",
+    seam="changed",
     base=Envelope,
     each=[f"{name} {how}" for name in MEMBERS for how in VALUES],
 )
@@ -69,7 +56,7 @@ def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
 
 faults["list.envelope"] |= {
     "A member of the envelope is missing.": envelope(
-        lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
+        lacking,
         each=("items", *MEMBERS),
     ),
     "items is no array.": envelope(
@@ -107,20 +94,6 @@ def _item_members(operation: str) -> list[str]:
     return [name for name in ITEM_FIELDS[KINDS[operation]] if name not in optional]
 
 
-class Items(Faulty):
-    """Changes list items by `shown`."""
-
-    def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
-        return document
-
-    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        document = dict(super().item(ctx, kind, record))
-        return self.shown(document) if self.here(ctx) else document
-
-
-item = hook(Items, "shown")
-
-
 def _typed(operation: str) -> list[str]:
     # Ids, constants, statuses and timestamps are covered by the format rules.
     plain = {"name", "label", "currency", "network", "country", "payout_method", "is_default"}
@@ -129,11 +102,11 @@ def _typed(operation: str) -> list[str]:
 
 @fault(
     "list.item-fields",
-    seam="shown",
+    seam="changed",
     base=Items,
     each=lambda operation: [f"{name} {how}" for name in _typed(operation) for how in ("null", "number")],
 )
-def _(self: Any, document: dict[str, Any]) -> Any:
+def _(self: Any, ctx: Context, document: dict[str, Any], *_: Any) -> Any:
     """A documented member of an item is of another type."""
     name, how = self.value.split()
     return {**document, name: None if how == "null" else 12345}
@@ -156,38 +129,13 @@ faults["list.wallet-items"] |= {
     ),
 }
 
-#: Kind -> pages that are wrong.
-PAGES: dict[str, Callable[[Listing], bool]] = {
-    "the second page": lambda listing: listing.page > 1,
-    "pages of 100": lambda listing: listing.size == 100,
-    "filtered pages": lambda listing: bool(listing.conditions),
-}
-
-
-def _pages(operation: str) -> dict[str, Any]:
-    return {name: of for name, of in PAGES.items() if name != "filtered pages" or operation != "listAccounts"}
-
-
-class SomePages(Faulty):
-    """Changes the elements of some pages by `shown`."""
-
-    def shown(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        return item
-
-    def items(self, ctx: Context, listing: Listing) -> list[Mapping[str, Any]]:
-        items = super().items(ctx, listing)
-        return [self.shown(item) for item in items] if self.here(ctx) and self.value(listing) else items
-
-
-on_pages = hook(SomePages, "shown", each=_pages)
-
 faults["list.item-fields"] |= {
     "A documented member of an item is missing.": item(
-        lambda self, document: {name: value for name, value in document.items() if name != self.value},
+        lacking,
         each=_item_members,
     ),
     "An optional member of an item is neither a text nor null.": item(
-        lambda self, document: {**document, self.value: 12345},
+        number,
         operations=("listPayoutDestinations",),
         each=("label", "network"),
     ),
@@ -195,7 +143,7 @@ faults["list.item-fields"] |= {
         "items", lambda self, ctx, listing: [record["id"] for record in listing.records]
     ),
     "The elements of some pages lack their created.": on_pages(
-        lambda self, item: {name: value for name, value in item.items() if name != "created"}
+        lambda self, ctx, item: {name: value for name, value in item.items() if name != "created"}
     ),
 }
 
@@ -216,7 +164,7 @@ ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
 
 @fault(
     "list.echo",
-    seam="enveloped",
+    seam="changed",
     base=Envelope,
     each=[name for name in ECHOES if name != "page at most pages"],
 )

@@ -11,7 +11,8 @@ from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
-from .lists import LONG_LISTS, Fetches, envelope
+from .lists import LONG_LISTS, Fetches
+from .places import envelope
 
 
 def _named_last(self: Any, given: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -14,61 +13,13 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
-from .catalogue import Faulty, fault, faults, hook, refuse, seam
-from .crashes import Finishes, succeeded, third
+from .catalogue import Faulty, fault, faults, refuse, seam
+from .places import Document, Finishes, another, document, other, succeeded, third
 
 
 def echoed(operation: str) -> list[str]:
     """Returns the body fields that the resource shows."""
     return [field.name for field in FIELDS[operation] if field.name in RESOURCES[ANSWERS[operation]]]
-
-
-def other(name: str, value: Any) -> Any:
-    """Returns another valid value of a member."""
-    known = {
-        "beneficiary_type": ("individual", "business"),
-        "type": ("bank_account", "wallet"),
-        "account_type": ("checking", "savings"),
-        "country": ("US", "DE"),
-        "country_code": ("US", "DE"),
-        "currency": ("USD", "EUR"),
-        "status": ("active", "inactive"),
-        "payout_method": ("ach", "wire"),
-    }
-    if name in known:
-        return next(choice for choice in known[name] if choice != value)
-    if name in ("created", "updated", "initiated_at"):
-        return value[:3] + ("0" if value[3] != "0" else "1") + value[4:]
-    if name.endswith("_at"):
-        return "2020-01-01T00:00:00Z"
-    match value:
-        case None:
-            return "made up"
-        case bool():
-            return not value
-        case dict():
-            return {
-                key: other("", member) if isinstance(member, str) else member for key, member in value.items()
-            }
-        case list():
-            return value[:-1] if value else value
-        case str() if value.replace(".", "").isdigit():
-            return value[:-1] + ("1" if value[-1] != "1" else "2")
-    return f"{value}x"
-
-
-class Shows(Faulty):
-    """Changes the resources of the operation by `shown`."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return document
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        document = dict(super().shape(ctx, kind, document))
-        return self.shown(ctx, document) if self.here(ctx) and kind == KINDS[self.operation] else document
-
-
-showing = hook(Shows, "shown")
 
 
 def free_texts(operation: str) -> list[str]:
@@ -106,7 +57,7 @@ def _(self: Any, ctx: Context) -> Any:
     return self.resource(ctx, kind, ctx.store.select(kind, ctx.account["id"])[0])
 
 
-@fault("read.equals-create", seam="shown", base=Shows)
+@fault("read.equals-create", seam="changed", base=Document)
 def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """Optional texts are read as null."""
     if ctx.operation == "getVirtualAccount":
@@ -265,27 +216,27 @@ def paid(ctx: Context, member: str, record: Record) -> bool:
 
 
 faults["read.equals-create"] |= {
-    "This member is read as another than the create answered.": showing(
-        lambda self, ctx, document: {**document, self.value: other(self.value, document[self.value])},
+    "This member is read as another than the create answered.": document(
+        another,
         each=lambda operation: [
             name
             for name in RESOURCES[ANSWERS[operation]]
             if name not in ("id", "object", "payout_destinations", *MOVING)
         ],
     ),
-    "A long text is read cut.": showing(
+    "A long text is read cut.": document(
         lambda self, ctx, document: {**document, self.value: str(document[self.value])[:200]},
         each=lambda operation: {
             "getBeneficiary": ["note"],
             "getVirtualAccount": ["label"],
         }.get(operation, ()),
     ),
-    "This member of the address is read as another than the create answered.": showing(
+    "This member of the address is read as another than the create answered.": document(
         lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
         operations=("getBeneficiary",),
         each=ADDRESS,
     ),
-    "A member of bank_details is read as another than the create answered, or not at all.": showing(
+    "A member of bank_details is read as another than the create answered, or not at all.": document(
         lambda self, ctx, document: {
             **document,
             "bank_details": {
@@ -313,7 +264,7 @@ faults["read.equals-create"] |= {
         each=("USD", "EUR"),
     ),
     "Each third read shows another text.": third(_other_text),
-    "This member of a beneficiary changes with the first payout to it.": showing(
+    "This member of a beneficiary changes with the first payout to it.": document(
         lambda self, ctx, document: (
             {**document, self.value: other(self.value, document[self.value])}
             if paid(ctx, "beneficiary_id", document)

@@ -14,7 +14,7 @@ from conformance.reference.seams.validation import FIELDS
 from .authentication import first_organization
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
 from .completeness import ELEMENTS
-from .crashes import Finishes, answer, succeeded
+from .places import Finishes, answer, succeeded
 from .spellings import ReadsAtOtherPaths, open_reads
 
 

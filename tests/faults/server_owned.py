@@ -14,9 +14,9 @@ from tests.specification import ANSWERS, RESOURCES
 
 from .catalogue import SHOWN_LATER, Faulty, fault, faults, refusal, refuse, seam
 from .crashes import paid_to, paid_to_wallet
-from .formats import document
 from .kinds import OTHERS
-from .resources import EMPTY_BALANCE, Shows, showing
+from .places import Document, document
+from .resources import EMPTY_BALANCE
 
 #: Operation -> members with a value that a new resource does not have.
 INITIAL: dict[str, list[tuple[str, Any]]] = {
@@ -39,8 +39,8 @@ INITIAL["createPayout"] += [
 
 @fault(
     "create.initial-state",
-    seam="shown",
-    base=Shows,
+    seam="changed",
+    base=Document,
     each=lambda operation: {
         f"{name} {value if isinstance(value, str) else type(value).__name__}": (name, value)
         for name, value in INITIAL[operation]
@@ -52,7 +52,7 @@ def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     return document if name in ctx.body and name != "status" else {**document, name: copy.deepcopy(value)}
 
 
-@fault("create.initial-state", seam="shown", base=Shows, operations=("createBeneficiary",))
+@fault("create.initial-state", seam="changed", base=Document, operations=("createBeneficiary",))
 def _(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     """A new beneficiary has a payout destination."""
     assert ctx.account is not None
@@ -141,12 +141,12 @@ OWNED_BY_SERVER = {
 }
 
 faults["create.server-owned"] |= {
-    "A member that only the server may set is taken from the body.": showing(
+    "A member that only the server may set is taken from the body.": document(
         lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
         operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
         each=lambda operation: OWNED[KINDS[operation]],
     ),
-    "A new payin has the status that the body says.": showing(
+    "A new payin has the status that the body says.": document(
         lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
         operations=("createPayin",),
         also=("format.enum",),
@@ -222,7 +222,7 @@ def _(self: Any, ctx: Context, record: Record) -> Any:
 
 
 faults["create.initial-state"] |= {
-    "A new payin is not pending, which is the only status listed.": showing(
+    "A new payin is not pending, which is the only status listed.": document(
         lambda self, ctx, document: {**document, "status": "completed"},
         operations=("createPayin",),
         also=("format.enum",),
@@ -230,7 +230,7 @@ faults["create.initial-state"] |= {
     "A payout of some amounts is approved as soon as it is made.": seam(
         "initial_state", _approved, operations=("createPayout",), each=UNAPPROVED
     ),
-    "A large payout names its provider as soon as it is made.": showing(
+    "A large payout names its provider as soon as it is made.": document(
         lambda self, ctx, document: (
             {**document, "provider": "bank"} if Decimal(document["amount"]) > 1000 else document
         ),

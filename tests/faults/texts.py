@@ -14,7 +14,7 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 
 from .catalogue import Row, seam
-from .lists import item
+from .places import item
 from .resources import free_texts
 
 Change = Callable[[str], str | None]
@@ -268,7 +268,7 @@ _NOT_OF_WALLETS = (
 )
 
 
-def _shown(self: Any, element: dict[str, Any]) -> dict[str, Any]:
+def _shown(self: Any, ctx: Context, element: dict[str, Any], *_: Any) -> dict[str, Any]:
     """Shows an element with a changed name or label."""
     name = "name" if "name" in element else "label"
     text = element.get(name)

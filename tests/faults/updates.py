@@ -13,10 +13,8 @@ from tests.specification import ADDRESS
 
 from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary, paid
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
-from .crashes import succeeded, third
 from .creation import changed_address
-from .formats import document
-from .resources import other, showing
+from .places import document, other, succeeded, third
 from .texts import rows_of_losses, rows_of_updates
 
 
@@ -353,7 +351,7 @@ def _(self: Any, ctx: Context) -> None:
 
 
 faults["beneficiary.update-server-owned"] |= {
-    "A PATCH takes a member that only the server may set.": showing(
+    "A PATCH takes a member that only the server may set.": document(
         lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
         each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
     ),

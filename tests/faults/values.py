@@ -12,19 +12,8 @@ from conformance.reference.context import Context
 from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 
 from .catalogue import fault, faults, of, seam
-from .formats import (
-    EMBEDDING,
-    Balances,
-    EndsBeforeLineFeed,
-    Sets,
-    balance,
-    document,
-    embedded,
-    enumerations,
-    members,
-)
-from .lists import on_pages
-from .resources import showing
+from .formats import EndsBeforeLineFeed, Sets, enumerations, members
+from .places import EMBEDDING, Balances, balance, document, embedded, on_pages
 
 #: Kind -> change of a timestamp.
 TIMES: dict[str, Callable[[str], Any]] = {
@@ -86,7 +75,7 @@ faults["format.timestamp"] |= {
         each=("created", "updated"),
     ),
     "The elements of some pages show created with an offset.": on_pages(
-        lambda self, item: {**item, "created": item["created"][:-1] + "+00:00"},
+        lambda self, ctx, item: {**item, "created": item["created"][:-1] + "+00:00"},
         operations=OPERATION_SETS["list"],
     ),
 }
@@ -304,24 +293,24 @@ def shifted(text: str, **by: float) -> str:
 
 
 faults["format.timestamp-current"] |= {
-    "created is the time at which the process started.": showing(
+    "created is the time at which the process started.": document(
         lambda self, ctx, document: {**document, "created": STARTED}, operations=CREATES
     ),
-    "created is local time that calls itself UTC.": showing(
+    "created is local time that calls itself UTC.": document(
         lambda self, ctx, document: {**document, "created": shifted(document["created"], hours=self.value)},
         operations=CREATES,
         each=(2, -5),
     ),
-    "updated lies some time before created.": showing(
+    "updated lies some time before created.": document(
         lambda self, ctx, document: {**document, "updated": shifted(document["created"], **self.value)},
         operations=UPDATED,
         each={"years": {"days": -800}, "two seconds": {"seconds": -2}},
     ),
-    "updated is local time, hours ahead, that calls itself UTC.": showing(
+    "updated is local time, hours ahead, that calls itself UTC.": document(
         lambda self, ctx, document: {**document, "updated": shifted(document["updated"], hours=2)},
         operations=UPDATED,
     ),
-    "initiated_at is local time that calls itself UTC.": showing(
+    "initiated_at is local time that calls itself UTC.": document(
         lambda self, ctx, document: {
             **document,
             "initiated_at": shifted(document["initiated_at"], hours=self.value),
@@ -329,7 +318,7 @@ faults["format.timestamp-current"] |= {
         operations=("createPayout",),
         each=(2, -5),
     ),
-    "initiated_at is the time at which the process started.": showing(
+    "initiated_at is the time at which the process started.": document(
         lambda self, ctx, document: {**document, "initiated_at": STARTED}, operations=("createPayout",)
     ),
     "updated_at of a balance is the beginning of the epoch.": balance(

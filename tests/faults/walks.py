@@ -14,8 +14,8 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, Row, fault, faults, hook, refuse, seam
-from .crashes import third, without_the_last
 from .lists import LONG_LISTS, Fetches
+from .places import third, without_the_last
 
 #: Kind -> offset of a page.
 OFFSETS: dict[str, Callable[[Listing], int]] = {

@@ -11,7 +11,8 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 
 from .catalogue import Faulty, fault, faults, refusal, seam
-from .tenancy import RESEMBLING, foreign, unaccented
+from .lookups import RESEMBLING, unaccented
+from .tenancy import foreign
 
 WHERE = ("unknown", "sibling", "foreign")
 

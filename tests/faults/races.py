@@ -13,8 +13,8 @@ from conformance.reference.core_messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
+from .again import do_again
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
-from .replays import do_again
 
 #: Seconds between check and action: long enough for all other requests of a race to pass the check.
 PAUSE = 0.02

@@ -12,57 +12,12 @@ from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
-from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer, Balance
 from tests.variants.resources import FundsDemanded
 
+from .again import do_again, perform, seen
 from .catalogue import Faulty, fault, faults, seam
 from .payees import WHERE
-from .replays import do_again, seen
-
-
-def perform(behaviour: Faulty, ctx: Context) -> None:
-    """Performs a refused request as far as possible."""
-    from .authentication import first_organization
-
-    ctx.organization = ctx.organization or first_organization(ctx)
-    ctx.params, ctx.values, ctx.body = dict(ctx.params), {}, {}
-    for kind, name in (
-        ("customer", "customer_id"),
-        ("account", "account_id"),
-        ("beneficiary", "beneficiary_id"),
-    ):
-        if name in ctx.params:
-            setattr(ctx, kind, ctx.store.get(kind, ctx.params[name]))
-    if any(
-        name in ctx.params and getattr(ctx, name.removesuffix("_id")) is None
-        for name in ("account_id", "beneficiary_id")
-    ):
-        return
-    if ctx.operation != "disableBeneficiary":
-        try:
-            ctx.body = behaviour.parse_body(ctx)
-        except Refusal:
-            return
-        for field in FIELDS[ctx.operation]:
-            try:
-                behaviour.check_field(ctx, field)
-            except Refusal:
-                if ctx.operation == "updateBeneficiary":
-                    continue
-                ctx.values[field.name] = ctx.body.get(field.name) or _stopgap(field)
-    behaviour.act(ctx)
-
-
-def _stopgap(field: Any) -> Any:
-    return {
-        "amount": "1.00",
-        "country": "US",
-        "currency": "USD",
-        "boolean": False,
-        "object": {},
-    }.get(field.kind, "Made up")
-
 
 #: Kind -> refusals after which the request is performed anyway.
 REFUSALS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
@@ -16,19 +16,10 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 
+from .again import do_again, seen
 from .catalogue import Faulty, fault, faults, of, refuse, seam
 from .nonces import Processes
 from .tenancy import caller_is
-
-
-def do_again(behaviour: Faulty, ctx: Context) -> None:
-    """Performs the operation once more, without the checks that a second time would fail."""
-    ctx.values, ctx.body = {}, {}
-    behaviour.validate(ctx)
-    if ctx.operation == "createWallet":
-        behaviour.create(ctx)
-    else:
-        behaviour.act(ctx)
 
 
 @fault("idempotency.replay", also=("idempotency.replay-after-change", "idempotency.race"))
@@ -38,14 +29,6 @@ class PerformsAgain(Faulty):
     def replayed(self, ctx: Context, answer: Answer) -> Response | None:
         do_again(self, ctx)
         return self.render(ctx)
-
-
-#: Operations whose result shows only in their answer.
-UNSEEN = ("createBeneficiary", "createPayin")
-
-
-def seen(operations: Iterable[str]) -> list[str]:
-    return [operation for operation in operations if operation not in UNSEEN]
 
 
 @fault(
@@ -91,32 +74,22 @@ def _(self: Any, ctx: Context, response: Response) -> None:
     self.usual()
 
 
-def _changed(document: dict[str, Any], how: str) -> Any:
-    match how:
-        case "empty":
-            return {}
-        case "another id":
-            return {**document, "id": document["id"][:-1] + ("0" if document["id"][-1] != "0" else "1")}
-        case "created moved":
-            return {**document, "created": re.sub(r"T\d\d:", "T00:", document["created"])[:-2] + "7Z"}
-        case "id only":
-            return {"id": document["id"]}
-        case "wrapped":
-            return {"data": document}
-        case "a text":
-            return json.dumps(document)
-        case "last member missing":
-            return dict(list(document.items())[:-1])
-        case "a text emptied":
-            return {
-                name: ""
-                if isinstance(value, str)
-                and name not in ("id", "object", "status", "created", "updated", "currency")
-                and not name.endswith("_id")
-                else value
-                for name, value in document.items()
-            }
-    raise KeyError(how)
+#: Kind -> body in place of the original response's.
+OTHER_ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "empty": lambda document: {},
+    "another id": lambda document: {
+        **document,
+        "id": document["id"][:-1] + ("0" if document["id"][-1] != "0" else "1"),
+    },
+    "created moved": lambda document: {
+        **document,
+        "created": re.sub(r"T\d\d:", "T00:", document["created"])[:-2] + "7Z",
+    },
+    "id only": lambda document: {"id": document["id"]},
+    "wrapped": lambda document: {"data": document},
+    "a text": json.dumps,
+    "last member missing": lambda document: dict(list(document.items())[:-1]),
+}
 
 
 @fault("idempotency.replay", seam="on_other_body", operations=OPERATION_SETS["create"])
@@ -332,16 +305,8 @@ faults["idempotency.replay"] |= {
     ),
     "A repeated request is answered with another body.": seam(
         "replayed",
-        lambda self, ctx, answer: Response.of(answer.status, _changed(json.loads(answer.body), self.value)),
-        each=(
-            "empty",
-            "another id",
-            "created moved",
-            "id only",
-            "wrapped",
-            "a text",
-            "last member missing",
-        ),
+        lambda self, ctx, answer: Response.of(answer.status, self.value(json.loads(answer.body))),
+        each=OTHER_ANSWERS,
     ),
     "Each of two processes remembers the idempotency keys of its own requests only.": seam(
         "answer_scope",

@@ -36,6 +36,7 @@ def test_wheel_has_the_contract_and_the_guides_and_nothing_else(wheel: Path) -> 
     assert "Judge your own server" in page and not re.search(r"\]\((?!https?://)", page)
 
 
+@pytest.mark.slow
 def test_isolated_installation_judges_a_server(wheel: Path, tmp_path: Path) -> None:
     run([sys.executable, "-m", "venv", str(tmp_path / "venv")], tmp_path)
     bin = tmp_path / "venv" / "bin"

@@ -14,16 +14,7 @@ from conformance.checks.races import Rounds
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document, objects
-from conformance.judge.conservation import (
-    LOST,
-    MOST_DISTURBED,
-    SINGLE,
-    TOGETHER,
-    Suspicions,
-    Unsteady,
-    conserved,
-    taken,
-)
+from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, conserved, taken
 from conformance.judge.effects import sent_amount
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -31,7 +22,7 @@ from conformance.wire.pages import page_of
 from conformance.world.account import AccountFixture, Restyle, call, identifier
 from conformance.world.addresses import abroad
 from conformance.world.creations import created_in
-from conformance.world.payments import round_of_payouts
+from conformance.world.payments import PayoutRounds
 from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import Body
 
@@ -124,36 +115,34 @@ def _paid(
     return payee, person, paid, default
 
 
-@check("payout.race", "payout.insufficient-funds", "create.echo")
+@check("payout.race", "payout.insufficient-funds", "create.echo", waits=True)
 def test_payouts_at_once(ctx: CheckContext) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
     confirmed in further rounds. Each answer shows its own amount and note. Records which balances payouts
     change."""
     ctx.not_exercised("create.echo", "no payout was accepted")
-    suspicions, judged, unclear = Suspicions(), list[Exchange](), ""
     rounds = Rounds(ctx, 2 * LOST)
-    for _ in rounds:
-        turn = round_of_payouts(ctx.account(), ctx.send, rounds.race, suspicions.disturbed)
-        if refused := next((one for one in turn if one.refused and not one.throttled), None):
-            stop = refusal_of_valid(refused)
-            ctx.skip_judgement("payout.race", stop.reason, refused, stop=stop)
-            return
-        _judge_own(ctx, turn[SINGLE + 2 : -1])
-        if rounds.spoilt:
-            continue
-        if not judged and not unclear:
-            _observe_moves(ctx, turn)
-        try:
-            judged, unclear = suspicions.add(turn), ""
-        except Unsteady as stop:
-            judged, unclear = [], stop.reason
-        if not suspicions.turns and (judged or suspicions.disturbed == MOST_DISTURBED):
-            break
-    if unclear:
-        ctx.not_exercised("payout.race", unclear, UNDISTURBED)
-    elif judged:
+    with PayoutRounds(ctx.account(), ctx.run.pause) as payouts:
+        for number in rounds:
+            turn = payouts.turn(ctx.send, rounds.race)
+            if refused := next((one for one in turn if one.refused and not one.throttled), None):
+                stop = refusal_of_valid(refused)
+                ctx.skip_judgement("payout.race", stop.reason, refused, stop=stop)
+                return
+            _judge_own(ctx, turn[SINGLE + 2 : -1])
+            if rounds.spoilt:
+                continue
+            if number == 0:
+                _observe_moves(ctx, turn)
+            if payouts.take(turn):
+                break
+    if payouts.still:
+        ctx.not_applicable("payout.race", "a new payout leaves the balances as they are")
+    elif payouts.judged:
         what = f"{TOGETHER} payouts at once to take from the balance what they take one after the other"
-        ctx.expect("payout.race", what, conserved(judged), *judged)
+        ctx.expect("payout.race", what, conserved(payouts.judged), *payouts.judged)
+    else:
+        ctx.not_exercised("payout.race", payouts.unclear, UNDISTURBED)
 
 
 def _judge_own(ctx: CheckContext, payouts: list[Exchange]) -> None:

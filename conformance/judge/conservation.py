@@ -8,7 +8,6 @@ balances. Amounts missing only after the simultaneous ones, round after round, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations
 
@@ -26,9 +25,6 @@ ROUND = SINGLE + TOGETHER + 3
 #: Rounds with lost amounts that make a violation: refunds, a third of which are of simultaneous payouts, look
 #: like that in 1 of 243 runs.
 LOST = 5
-
-#: Rounds with other movements of the balance after which no more rounds follow.
-MOST_DISTURBED = 4
 
 
 class Unsteady(Exception):
@@ -52,6 +48,11 @@ def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Ite
         if shown[0] is not None and shown[1] is not None:
             moved = EXACT.multiply(EXACT.subtract(shown[1], shown[0]), Decimal(sign))
             yield member, EXACT.subtract(moved, sum(filter(None, sums), Decimal(0)))
+
+
+def unmoved(before: Exchange, after: Exchange) -> bool:
+    """True if two reads of an account show the same balances, or none."""
+    return (amounts(before.get("balances")) or {}) == (amounts(after.get("balances")) or {})
 
 
 def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
@@ -82,25 +83,3 @@ def conserved(exchanges: Sequence[Exchange]) -> str:
     if rounds < LOST or len(ways) > 1:
         return ""
     return f"the amounts of some of them only, in {rounds} of {len(found)} rounds"
-
-
-@dataclass
-class Suspicions:
-    """Rounds that lost amounts, kept until there are LOST of them or the balance moves in another way."""
-
-    turns: list[list[Exchange]] = field(default_factory=list)
-    #: Rounds in which the balance moved in another way.
-    disturbed: int = 0
-
-    def add(self, turn: list[Exchange]) -> list[Exchange]:
-        """Adds a round; returns the exchanges to judge. Raises Unsteady as `lost` does, and if balances
-        move in another way."""
-        found = lost(turn)
-        if found is None:
-            self.disturbed, self.turns = self.disturbed + 1, []
-            raise Unsteady("the balances do not show what payouts take")
-        if found[2]:
-            self.turns.append(turn)
-        judged = [exchange for each in self.turns or [turn] for exchange in each]
-        self.turns = self.turns if len(self.turns) < LOST else []
-        return judged

@@ -9,14 +9,14 @@ from typing import Any
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects, show
-from conformance.judge.conservation import MOST_DISTURBED, Suspicions, Unsteady, conserved
+from conformance.judge.conservation import conserved
 from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.habits import added, made_by
-from conformance.world.payments import round_of_payouts
+from conformance.world.payments import PayoutRounds
 
 __all__ = ["KINDS", "payouts_at_once"]
 
@@ -249,7 +249,7 @@ KINDS |= {
 # ---------------------------------------------------------------------- the funds of an account
 
 
-def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicions: Suspicions) -> None:
+def payouts_at_once(history: HistoryRecorder, payouts: PayoutRounds) -> None:
     """Judges that concurrent payouts take from the balance what sequential ones take, in further rounds after
     a suspicion. Nobody else may pay from the account meanwhile."""
 
@@ -257,14 +257,13 @@ def payouts_at_once(history: HistoryRecorder, fixture: AccountFixture, suspicion
         scripts = [[("payout", payout)] for payout in calls]
         return [answer for _, answer in history.perform(scripts, purpose, whole=True)]
 
-    for _ in range(ROUNDS if suspicions.disturbed < MOST_DISTURBED else 0):
-        turn = round_of_payouts(fixture, history.send, at_once, suspicions.disturbed)
-        try:
-            judged = suspicions.add(turn)
-        except Unsteady:
-            return
-        history.run.record |= {exchange.number: exchange for exchange in judged}
+    if payouts.done:
+        return
+    with payouts:
+        for _ in range(ROUNDS):
+            if payouts.take(payouts.turn(history.send, at_once)):
+                break
+    history.run.record |= {exchange.number: exchange for exchange in payouts.judged}
+    if payouts.judged:
         what = "payouts at once to take from the balance what they take one after the other"
-        good = history.expect("payout.race", "createPayout", what, conserved(judged), *judged)
-        if not suspicions.turns or not good:
-            return
+        history.expect("payout.race", "createPayout", what, conserved(payouts.judged), *payouts.judged)

@@ -19,7 +19,6 @@ import msgspec
 from conformance._text import clean
 from conformance.contract.traits import traits_of
 from conformance.fuzz.fixtures import pairs_are_free
-from conformance.judge.conservation import Suspicions
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
@@ -31,6 +30,7 @@ from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Exchange, call_from_plain
 from conformance.world.account import AccountFixture
 from conformance.world.made import MadeList
+from conformance.world.payments import PayoutRounds
 from conformance.world.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class LoadProcess:
         self.payer: AccountFixture | None = None
         #: Number of payouts in progress, and whether new ones are held.
         self.paying, self.held = 0, False
-        self.suspicions = Suspicions()
+        #: Rounds of payouts from it; None before the first.
+        self.payouts: PayoutRounds | None = None
         #: Accepted requests, and creates by number, each preceded by the creates of resources that it names.
         self.posts: deque[list[Exchange]] = deque(maxlen=POSTS)
         self.accepted: deque[list[Exchange]] = deque(maxlen=ACCEPTED)
@@ -111,7 +112,7 @@ class LoadProcess:
             with suppress(Inconclusive, NotApplicable):
                 fixture = run.account("payouts")
                 run.payee(fixture)
-                self.payer = fixture
+                self.payer, self.payouts = fixture, PayoutRounds(fixture, time.sleep)
         self.valid = valid
 
     def ready(self) -> None:

@@ -165,8 +165,8 @@ class Session(Driver):
             if times == 1:
                 answers = [self.send(request, "a payout")]
             else:
-                answers = self.run.client().race([request] * times, "a payout, sent more than once at a time")
-                self.run.sent_all(answers)
+                racer = self.run.client(), request, "a payout, sent more than once at a time"
+                answers = self.run.race([racer] * times)
         finally:
             self.process.paying -= 1
         if times > 1:
@@ -313,10 +313,10 @@ class Session(Driver):
 
     def race_for_funds(self, send: Concurrently = concurrently) -> None:
         """Sends payouts sequentially and concurrently, while those of users are held."""
-        if self.process.payer is not None:
+        if self.process.payouts is not None:
             history = HistoryRecorder(self.run, self.recorder, self.rng, send)
             with suppress(Throttled):
-                payouts_at_once(history, self.process.payer, self.process.suspicions)
+                payouts_at_once(history, self.process.payouts)
 
     race_for_a_key = partialmethod(race, "keys")
     race_for_a_nonce = partialmethod(race, "nonces")

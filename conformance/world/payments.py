@@ -7,16 +7,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.judge.conservation import MOST_DISTURBED, SINGLE, TOGETHER, Unsteady, taken
+from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, lost, taken, unmoved
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.cache import Key
-from conformance.world.habits import eventually, within
+from conformance.world.habits import PAUSES, within
 
 #: Account and currency -> beneficiary id, destination id and currency of payouts unlike the sample.
 _PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")
+
+#: Rounds with other movements of the balance after which no more rounds follow.
+MOST_DISTURBED = 4
+
+#: Seconds in which a balance moves that does so at once, with a margin.
+_AT_ONCE = 0.4
 
 #: Sends several requests at once for a purpose.
 SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
@@ -51,36 +57,137 @@ def paid(
     return make
 
 
-def round_of_payouts(
-    fixture: AccountFixture, send: Send, at_once: SendAtOnce, disturbed: int = 0
-) -> list[Exchange]:
-    """Sends sequential, then concurrent payouts, with reads of the balances before, between and after, each
-    repeated until it shows the payouts or time is up; returns all exchanges.
+class PayoutRounds:
+    """Rounds of payouts from one account, in which nothing else of the run pays, and what they show.
 
-    After `disturbed` rounds it first waits, with back-off, for earlier payouts to show and for those of other
-    lanes to end. Raises Inconclusive where the fixture's payee cannot be created."""
-    if disturbed:
-        time.sleep(within(fixture.run.cache) / 2 ** max(0, MOST_DISTURBED - 1 - disturbed))
-    look = fixture.call("getAccountBalances")
-    calls = [fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
-    before = send(look, "the balances before payouts")
-    single = [send(payout, "one payout after the other") for payout in calls[:SINGLE]]
-    between = _shown(fixture, send, look, before, single)
-    together = list(at_once(calls[SINGLE:], "payouts at once"))
-    return [before, *single, between, *together, _shown(fixture, send, look, between, together)]
+    `judged` are the exchanges to judge by `judge.conservation`: one round, or those that lost amounts, of
+    which there are LOST before they count. `unclear` is the reason why there are none; `still` is set where
+    a new payout leaves the balances as they are. Use it as a context, again for more rounds."""
 
+    def __init__(self, fixture: AccountFixture, pause: Callable[[float], None]) -> None:
+        self.judged: list[Exchange] = []
+        self.unclear = ""
+        self.still = False
+        self._fixture, self._pause = fixture, pause
+        self._look = fixture.call("getAccountBalances")
+        self._held = contextlib.ExitStack()
+        #: Longest time in seconds until the balances showed payouts; None before they have shown any.
+        self._lag: float | None = None
+        #: Rounds that lost amounts, and the number of those in which the balance moved in another way.
+        self._lossy: list[list[Exchange]] = []
+        self._disturbed = 0
+        #: The last read of the balances, with which the next round begins.
+        self._last: Exchange | None = None
 
-def _shown(
-    fixture: AccountFixture, send: Send, look: Call, before: Exchange, payouts: list[Exchange]
-) -> Exchange:
-    """Reads the balances until they show the payouts, or time is up; returns the last read."""
+    def __enter__(self) -> PayoutRounds:
+        # The payee is created before anybody waits.
+        self._fixture.call("createPayout")
+        self._hold()
+        return self
 
-    def whole(after: Exchange) -> bool:
+    def __exit__(self, *error: object) -> None:
+        self._held.close()
+
+    def _hold(self) -> None:
+        self._held.enter_context(self._fixture.run.payers.alone())
+        self._last = None
+
+    def _release(self, seconds: float) -> None:
+        self._held.close()
+        self._pause(seconds)
+
+    @property
+    def done(self) -> bool:
+        """True if there is no use in more rounds."""
+        return self.still or self._disturbed >= MOST_DISTURBED
+
+    def turn(self, send: Send, at_once: SendAtOnce) -> list[Exchange]:
+        """Sends sequential, then concurrent payouts, with reads of the balances before, between and after,
+        each repeated until it shows the payouts or time is up; returns all exchanges."""
+        self._send = send
+        calls = [self._fixture.call("createPayout") for _ in range(SINGLE + TOGETHER)]
+        # What comes late of an earlier round moves the balance in this one.
+        before = self._last or self._send(self._look, "the balances before payouts")
+        single = [self._send(payout, "one payout after the other") for payout in calls[:SINGLE]]
+        between = self._shown(before, single)
+        together = list(at_once(calls[SINGLE:], "payouts at once"))
+        self._last = self._shown(between, together)
+        return [before, *single, between, *together, self._last]
+
+    def take(self, turn: list[Exchange]) -> bool:
+        """Takes a round into account; returns True if no more are needed."""
+        if self._lag is None and unmoved(turn[0], turn[-1]):
+            return self._stays(turn[0])
         try:
-            return any(beyond >= 0 for _, beyond in taken(before, payouts, after))
-        except Unsteady:
-            return True
+            found = lost(turn)
+        except Unsteady as stop:
+            self.judged, self.unclear = [], stop.reason
+            return False
+        if found is None:
+            self.judged, self.unclear, self._lossy = [], "the balances do not show what payouts take", []
+            self._disturbed += 1
+            self._rest()
+            return self.done
+        if found[2]:
+            self._lossy.append(turn)
+        self.judged, self.unclear = [each for turn in self._lossy or [turn] for each in turn], ""
+        if len(self._lossy) >= LOST:
+            self._confirm()
+        return not self._lossy
 
-    kind = f"balances after {len(payouts)} payouts"
-    again = lambda: send(look, "the balances after payouts")  # noqa: E731
-    return eventually(fixture.run.cache, kind, again, whole, in_vain=1)
+    def _rest(self) -> None:
+        """Waits for earlier payouts to show; from the second time on also for those of other clients to end,
+        while others of the run may pay."""
+        longest = within(self._fixture.run.cache)
+        if self._disturbed > 1:
+            self._release(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
+            self._hold()
+        self._last = None
+        time.sleep(longest / 4 if self._lag is None else 2 * self._lag)
+
+    def _stays(self, before: Exchange) -> bool:
+        """Waits for a late read, while others may pay; True if it shows the balances as they were."""
+        self._release(within(self._fixture.run.cache))
+        after = self._send(self._look, "the balances some time after payouts")
+        self.still = unmoved(before, after)
+        if not self.still:
+            self._lag = within(self._fixture.run.cache)
+            self._hold()
+        return self.still
+
+    def _confirm(self) -> None:
+        """Waits for a late read; nothing is to be judged if it shows what seemed lost."""
+        time.sleep(within(self._fixture.run.cache))
+        after = self._send(self._look, "the balances some time after payouts at once")
+        if not unmoved(self._lossy[-1][-1], after):
+            self.judged, self.unclear = [], "the balances show payouts too late"
+        self._lossy = []
+
+    def _shown(self, before: Exchange, payouts: list[Exchange]) -> Exchange:
+        """Reads the balances until they show the payouts, or time is up; returns the last read."""
+        begun, pauses = time.monotonic(), iter(PAUSES)
+        while True:
+            after = self._send(self._look, "the balances after payouts")
+            passed, stays = time.monotonic() - begun, unmoved(before, after)
+            if _whole(before, payouts, after):
+                if not stays:
+                    self._lag = max(passed, self._lag or 0.0)
+                return after
+            longest = within(self._fixture.run.cache)
+            if self._lag is not None:
+                longest = min(longest, 2 * self._lag + _AT_ONCE)
+            elif stays:
+                longest = _AT_ONCE
+            if passed >= longest:
+                return after
+            # Not a pause, in which other checks run: they would wait for this one to end.
+            time.sleep(next(pauses, PAUSES[-1]))
+
+
+def _whole(before: Exchange, payouts: list[Exchange], after: Exchange) -> bool:
+    """True if a read shows all of the payouts, or if that cannot be told."""
+    try:
+        moved = list(taken(before, payouts, after))
+    except Unsteady:
+        return True
+    return any(beyond >= 0 for _, beyond in moved)

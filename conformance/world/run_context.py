@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -29,6 +30,7 @@ from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
 from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, found, within
 from conformance.world.made import MadeList
+from conformance.world.payers import Payers
 from conformance.world.samples import Samples
 
 #: Operation -> members of the target file that can remedy a refused sample.
@@ -49,6 +51,9 @@ _BANK = Key[int]("which bank details the server accepts")
 
 #: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
+
+#: Part of a path that moves money.
+_PAYING = re.compile("/pay(out|in)s")
 
 #: Statuses of a refusal of a body for an id that is not known yet.
 _UNKNOWN_IN_BODY = (400, 409, 422)
@@ -88,6 +93,8 @@ class RunContext:
         self.invariants = Invariants(target)
         named = target.primary
         self.made = MadeList({named.funded_account_id, named.beneficiary_id, named.payout_destination_id})
+        #: Whoever moves money; the transport of a test has no other processes.
+        self.payers = Payers("" if transport else target.base_url)
         self.clock = ServerClock()
         #: Reason why nothing more is sent, in one paragraph; empty while the server answers.
         self.lost = ""
@@ -110,7 +117,7 @@ class RunContext:
         common, but accounts and cache of its own."""
         other = RunContext(self.target, self._transport, budget=self.budget)
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
-        other._numbers, other.lost = self._numbers, self.lost
+        other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
         return other
 
     def include(self, other: RunContext) -> None:
@@ -234,7 +241,8 @@ class RunContext:
         """Sends calls simultaneously. Raises Inconclusive as `send` does."""
         self.answering()
         self.made.rest((call, client.organization.name) for client, call, _ in racers)
-        exchanges = [exchange for [exchange] in race([[racer] for racer in racers])]
+        with self._paying([call for _, call, _ in racers]):
+            exchanges = [exchange for [exchange] in race([[racer] for racer in racers])]
         self.sent_all(exchanges)
         return exchanges
 
@@ -242,9 +250,15 @@ class RunContext:
         """Sends a call once, whatever its answer. Raises Inconclusive as `send` does."""
         self.answering()
         self.made.rest([(call, client.organization.name)])
-        exchange = client.send(call, purpose)
+        with self._paying([call]):
+            exchange = client.send(call, purpose)
         self.sent_all([exchange])
         return exchange
+
+    def _paying(self, calls: Iterable[Call]) -> contextlib.AbstractContextManager[None]:
+        """The context in which calls are sent: shared by those that may move money."""
+        pays = any(call.method == "POST" and _PAYING.search(call.path) for call in calls)
+        return self.payers.share() if pays else contextlib.nullcontext()
 
     def _until(
         self, good: Callable[[Exchange], bool], first: Exchange, again: Callable[[], Exchange]

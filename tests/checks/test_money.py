@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,12 +22,16 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
 from conformance.world.account import call
+from conformance.world.habits import LONGEST
+from conformance.world.run_context import RunContext
 from conformance.world.samples import Amounts
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
+from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.jobs import BalancesSettle, OthersPay
 from tests.variants.payments import FeesTaken, ReservedOnApproval
+from tests.variants.replicas import BalancesUneven
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -128,15 +134,17 @@ class Deposits(Behaviour):
 
 #: Servers on which only payouts move the balance, and immediately; and others.
 PLAIN: list[type[Behaviour]] = [Behaviour, FeesTaken]
-MOVED: list[type[Behaviour]] = [OthersPay, BalancesSettle, ReservedOnApproval, Refunds, RefundsOften]
+MOVED: list[type[Behaviour]] = [OthersPay, BalancesSettle, Refunds, RefundsOften]
 
 
 def judged(behaviour: Behaviour) -> Finding:
     """Returns the finding of the check of payout.race."""
+    return judged_in(run_on(behaviour))
+
+
+def judged_in(run: RunContext) -> Finding:
     with hurried():
-        findings, _ = run_check(
-            load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run_on(behaviour)
-        )
+        findings, _ = run_check(load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run)
     (found,) = (one for one in findings if one.rule == "payout.race")
     return found
 
@@ -155,6 +163,43 @@ def test_a_balance_moved_by_others_is_inconclusive(behaviour: type[Behaviour]) -
 @pytest.mark.parametrize("behaviour", [RefundsSeldom, Deposits])
 def test_few_changes_by_others_are_no_violation(behaviour: type[Behaviour]) -> None:
     assert not judged(behaviour()).verdict.is_violation
+
+
+def test_balances_that_stay_offer_no_occasion_and_one_wait() -> None:
+    slept: list[float] = []
+    run = run_on(ReservedOnApproval())
+    run.pause = slept.append
+    assert judged_in(run).verdict is Verdict.NOT_APPLICABLE
+    assert slept == [LONGEST]
+
+
+class LastWriteStays(Behaviour):
+    """Simultaneous payouts overwrite what one another took."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if ctx.operation == "createPayout" else super().transaction(ctx)
+
+    def reserve_funds(self, ctx: Context) -> None:
+        account = self.parent(ctx)["id"]
+        before = ctx.store.balances(account)
+        threading.Event().wait(0.01)
+        for balance in before:
+            ctx.store.set_balance(account, balance)
+        super().reserve_funds(ctx)
+
+
+class BalancesBehind(BalancesUneven):
+    """Reads balances with a lag of a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._balance_delays = itertools.cycle([1_000_000])
+
+
+@pytest.mark.parametrize("lag", [(), (BalancesUneven,), (BalancesBehind,)])
+def test_lost_updates_are_found_however_late_reads_are(lag: tuple[type[Behaviour], ...]) -> None:
+    assert judged(compose(*lag, LastWriteStays)).verdict.is_violation
+    assert judged(compose(*lag)).verdict is Verdict.PASSED
 
 
 class OthersPayAtFirst(OthersPay):

@@ -1,0 +1,75 @@
+"""Who pays: requests that move money, and rounds of payouts during which no others may be sent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+#: Names of lock files: few, as the files stay.
+_NAMES = 16
+
+#: Seconds between attempts to lock a file. Not a lock that blocks, which would stop all users of a load run.
+_AGAIN = 0.002
+
+
+class Payers:
+    """A lock that requests which move money share, and rounds of payouts hold alone: among all threads and
+    processes of a user on one machine that judge a server. Without a server's address, or without locks of
+    files (Windows), nobody waits."""
+
+    def __init__(self, base_url: str = "") -> None:
+        user = getattr(os, "getuid", int)()
+        name = f"conformance-{user}-{zlib.crc32(base_url.encode()) % _NAMES}"
+        self._locks = base_url != "" and sys.platform != "win32"
+        self._paying = Path(tempfile.gettempdir()) / f"{name}.paying"
+        self._next = self._paying.with_suffix(".next")
+        self._local = threading.local()
+
+    @contextlib.contextmanager
+    def share(self) -> Iterator[None]:
+        """Moves money beside others; in rounds of this thread at once."""
+        if not self._locks or getattr(self._local, "alone", False):
+            yield
+            return
+        # Rounds that wait come first.
+        with self._locked(self._next, alone=False):
+            pass
+        with self._locked(self._paying, alone=False):
+            yield
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Moves money while nobody else does."""
+        if not self._locks:
+            yield
+            return
+        with self._locked(self._next, alone=True), self._locked(self._paying, alone=True):
+            self._local.alone = True
+            try:
+                yield
+            finally:
+                self._local.alone = False
+
+    @contextlib.contextmanager
+    def _locked(self, path: Path, *, alone: bool) -> Iterator[None]:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            if sys.platform != "win32":
+                while True:
+                    with contextlib.suppress(BlockingIOError):
+                        fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+                        break
+                    time.sleep(_AGAIN)
+            yield
+        finally:
+            os.close(descriptor)

@@ -205,11 +205,15 @@ def _places(pages: Sequence[Page], identifier: str) -> str:
 
 def pages_of_walk(what: str, page: Page, walk: Sequence[Page], size: int, *, growing: bool) -> Judgement:
     """A page's `pages` fits the elements that a walk shows or counts; in a `growing` list it may be more."""
-    known = pages_of(max(len(set(ids_of(walk))), walk[0].total or 0), size)
+    elements = max(len(set(ids_of(walk))), walk[0].total or 0)
+    known = pages_of(elements, size)
     expected = f"{what}: pages {known}" + (" or more" if growing else "")
     good = page.pages == known or (growing and page.pages is not None and page.pages > known)
-    got = _unless_missing(page, ["pages"], "" if good else f"pages {page.pages}")
-    return expected, got, *(each.exchange for each in (page, *walk))
+    got = "" if good else f"pages {page.pages}"
+    since = page.exchange.started - walk[-1].exchange.arrived
+    if not good and page.pages is not None and page.pages < known and since > 0:
+        got += f", of a total older than {since:.1f} s: the list showed {elements} elements then"
+    return expected, _unless_missing(page, ["pages"], got), *(each.exchange for each in (page, *walk))
 
 
 def full_pages(what: str, pages: Sequence[Page], size: int) -> Judgement:

@@ -122,23 +122,16 @@ def _header(exchange: ExchangeRecord, wanted: str) -> str | None:
 
 
 def _sent(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
-    lines = [f"{exchange.method} {exchange.target}"]
-    if exchange.organization != other.organization:
-        lines.append(f"as {exchange.organization}")
-    return [
-        *lines,
-        *_headers(exchange.request_headers, other.request_headers),
-        *body_lines(exchange.request_body),
-    ]
+    organization = [f"as {exchange.organization}"] if exchange.organization != other.organization else []
+    headers = _headers(exchange.request_headers, other.request_headers)
+    first = f"{exchange.method} {exchange.target}"
+    return [first, *organization, *headers, *body_lines(exchange.request_body)]
 
 
 def _received(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
     status = f"no answer: {exchange.error or 'unknown'}" if exchange.status is None else str(exchange.status)
-    return [
-        status,
-        *_headers(exchange.response_headers, other.response_headers),
-        *body_lines(exchange.response_body),
-    ]
+    headers = _headers(exchange.response_headers, other.response_headers)
+    return [status, *headers, *body_lines(exchange.response_body)]
 
 
 def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> list[str]:
@@ -153,30 +146,29 @@ def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]])
 # ---------------------------------------------------------------------- rows
 
 
-def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, Any]]:
+def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, str]]:
     left, right = ([visible(line)[:LENGTH] for line in lines[: 4 * ROWS]] for lines in (left, right))
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
-    for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
-        if tag == "equal":
-            yield from _equal(left[begin:end], last=end == len(left))
-        else:
+    shown = 0
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        if folded := group[0][1] - shown:
+            yield _row("same", "", "", f"{count(folded, 'line')} alike")
+        for tag, begin, end, other_begin, other_end in group:
             for mine, theirs in zip_longest(left[begin:end], right[other_begin:other_end]):
-                kind = "right" if mine is None else "left" if theirs is None else "other"
+                kind = (
+                    "same"
+                    if tag == "equal"
+                    else "right"
+                    if mine is None
+                    else "left"
+                    if theirs is None
+                    else "other"
+                )
                 yield _row(kind, mine or "", theirs or "")
-
-
-def _equal(lines: list[str], *, last: bool) -> Iterator[dict[str, Any]]:
-    head = CONTEXT
-    tail = 0 if last else CONTEXT
-    if len(lines) <= head + tail + 1:
-        head, tail = len(lines), 0
-    for line in lines[:head]:
-        yield _row("same", line, line)
-    if folded := len(lines) - head - tail:
+        shown = group[-1][2]
+    if folded := len(left) - shown:
         yield _row("same", "", "", f"{count(folded, 'line')} alike")
-    for line in lines[len(lines) - tail :]:
-        yield _row("same", line, line)
 
 
-def _row(kind: str, left: str, right: str, folded: str = "") -> dict[str, Any]:
+def _row(kind: str, left: str, right: str, folded: str = "") -> dict[str, str]:
     return {"kind": kind, "sign": SIGNS[kind], "left": left, "right": right, "folded": folded}

@@ -175,15 +175,7 @@ class KnownFailureRecord(msgspec.Struct, frozen=True):
     operation: Annotated[str, says("An operationId, or * for every operation.")]
     reason: Annotated[str, says("Why it stands, as the user says.")]
     expires: Annotated[str | None, says("The last day on which the entry counts.")]
-
-
-class StaleRecord(msgspec.Struct, frozen=True):
-    """An entry to delete, and why."""
-
-    line: Annotated[Count, says("Where the entry starts in the file.")]
-    rule: Annotated[str, says("Its rule.")]
-    operation: Annotated[str, says("Its operation.")]
-    why: Annotated[str, says("Why it should be deleted.")]
+    stale: Annotated[str, says("Why the entry should be deleted; empty if it should not.")] = ""
 
 
 class KnownFailuresRecord(msgspec.Struct, frozen=True):
@@ -191,7 +183,6 @@ class KnownFailuresRecord(msgspec.Struct, frozen=True):
 
     source: Annotated[str, says("The file.")]
     entries: Annotated[tuple[KnownFailureRecord, ...], says("Its entries.")]
-    stale: Annotated[tuple[StaleRecord, ...], says("Entries to delete.")]
 
 
 class CellKey(msgspec.Struct, frozen=True):

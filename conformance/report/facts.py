@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
+
 from conformance._text import count, duration, listed, milliseconds
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
-from conformance.report.document import Document, OrganizationRecord, TargetRecord
+from conformance.report.document import Document, TargetRecord
 
 #: Verdicts in the order of tables, each with its sign.
 SIGNS = {
@@ -128,23 +132,21 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
 def _target(target: TargetRecord | None) -> list[tuple[str, str]]:
     if target is None:
         return []
-    features = {name: value for name, value in target.features.items() if value is not None}
+    facts = [
+        (f"{name} organization".capitalize(), _listed(msgspec.structs.asdict(organization)))
+        for name, organization in (("primary", target.primary), ("secondary", target.secondary))
+        if organization
+    ]
+    limits = {name: f"{value:g}" for name, value in target.limits.items() if value}
     return [
-        ("Primary organization", _organization(target.primary)),
-        ("Secondary organization", _organization(target.secondary)),
-        ("Declared features", ", ".join(f"{name}: {value}".lower() for name, value in features.items())),
+        *facts,
+        ("Declared features", _listed(target.features)),
         ("Several statuses", target.array_style),
-        ("Limits", ", ".join(f"{name} {value:g}" for name, value in target.limits.items() if value)),
+        ("Limits", _listed(limits)),
     ]
 
 
-def _organization(organization: OrganizationRecord | None) -> str:
-    if organization is None:
-        return "none"
-    named = {
-        "api key": organization.api_key,
-        "customer": organization.customer_id,
-        "other customer": organization.other_customer_id,
-        "funded account": organization.funded_account_id,
-    }
-    return ", ".join(f"{name} {value}" for name, value in named.items() if value)
+def _listed(values: Mapping[str, object]) -> str:
+    """Names with their values, but those that are None."""
+    named = {name.replace("_", " "): value for name, value in values.items() if value is not None}
+    return ", ".join(f"{name} {value}" for name, value in named.items())

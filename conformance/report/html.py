@@ -20,7 +20,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from conformance._text import clean, count, one_line, visible
+from conformance._text import clean, count, milliseconds, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
@@ -77,6 +77,7 @@ def _environment() -> Environment:
         "slug": lambda text: str(text).replace(" ", "-"),
         "line": one_line,
         "clean": clean,
+        "milliseconds": milliseconds,
         "counted": lambda things, noun: count(len(things), noun),
     }
     return environment
@@ -132,8 +133,6 @@ def _values(document: Document) -> dict[str, Any]:
         "again": commands.again(document.run.options, document.run.seed),
         "course": plots.course(document.moments),
         "course_size": plots.COURSE,
-        "latency_size": plots.LATENCY,
-        "latencies": [plots.row(row) for row in document.latency],
         "created": Counter(made.operation or "on undocumented paths" for made in document.created),
     }
 

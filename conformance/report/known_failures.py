@@ -28,7 +28,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import HELD, VIOLATIONS, Verdict
 from conformance.judge.ledger import Cell, Ledger
-from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
+from conformance.report.document import KnownFailureRecord, KnownFailuresRecord
 
 #: The rule of operations that do not exist.
 MISSING = "operation.missing"
@@ -88,17 +88,16 @@ class KnownFailures:
         ledger.known_missing.clear()
         for cell in ledger.cells:
             cell.known = ""
-        stale = []
+        entries = []
         for entry in self.entries:
-            if why := self._stale(entry, ledger):
-                stale.append(StaleRecord(entry.line, entry.rule, entry.operation, why))
-            elif entry.rule == MISSING and entry.operation in ledger.missing:
-                ledger.known_missing[entry.operation] = clean(entry.reason)
-            for cell in () if why else _cells(entry, ledger):
+            stale, reason = self._stale(entry, ledger), clean(entry.reason)
+            entries.append(replace(entry, stale=stale, reason=reason))
+            if not stale and entry.operation in ledger.missing and entry.rule == MISSING:
+                ledger.known_missing[entry.operation] = reason
+            for cell in () if stale else _cells(entry, ledger):
                 if cell.verdict.is_violation:
-                    cell.known = cell.known or clean(entry.reason)
-        entries = tuple(replace(entry, reason=clean(entry.reason)) for entry in self.entries)
-        return KnownFailuresRecord(clean(self.source), entries, tuple(stale))
+                    cell.known = cell.known or reason
+        return KnownFailuresRecord(clean(self.source), tuple(entries))
 
     def reason(self, rule: str, operation: str) -> str:
         """The reason listed for a violation; empty if it is not listed, or the entry has expired."""

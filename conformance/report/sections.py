@@ -90,7 +90,7 @@ def sections(document: Document) -> list[Section]:
             "Known failures",
             "unsure",
             _violations(document, [cause for cause in causes if cause.known]),
-            brief=("known",),
+            brief=("reason",),
         ),
         Section(
             "inconclusive",
@@ -174,7 +174,7 @@ def _violations(document: Document, causes: Iterable[Cause]) -> tuple[Item, ...]
 def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
     finding = cause.first
     if cause.known:
-        yield Fact("known", one_line(cause.known))
+        yield Fact("reason", one_line(cause.known))
     yield from _expected(document, finding, CONFIRMED[finding.confirmed])
     if finding.remedy:
         yield Fact("remedy", one_line(finding.remedy, 600))
@@ -280,11 +280,12 @@ def _wait(record: MissingRecord) -> str:
 
 def _stale(document: Document) -> Iterator[Item]:
     if known := document.known_failures:
-        for stale in known.stale:
-            yield Item(
-                f"{known.source}, line {stale.line}: delete the entry for {stale.rule} on {stale.operation}, "
-                f"from [[failure]] to the next one: {stale.why}"
-            )
+        for entry in known.entries:
+            if entry.stale:
+                yield Item(
+                    f"{known.source}, line {entry.line}: delete the entry for {entry.rule} on "
+                    f"{entry.operation}, from [[failure]] to the next one: {entry.stale}"
+                )
 
 
 # ---------------------------------------------------------------------- inconclusive

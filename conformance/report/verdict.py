@@ -173,15 +173,16 @@ class Decision:
         return f"{where}{cells}{origin} ({listed(roots, 4)})"
 
     def _outdated(self) -> _Verdict | None:
-        stale = self.known_failures.stale if self.known_failures else ()
+        entries = self.known_failures.entries if self.known_failures else ()
+        stale = [entry for entry in entries if entry.stale]
         if not stale:
             return None
         lines = listed([str(entry.line) for entry in stale], 10)
-        entries = "entry that starts on line" if len(stale) == 1 else "entries that start on lines"
+        noun = "entry that starts on line" if len(stale) == 1 else "entries that start on lines"
         return (
             "outdated",
             "known failures outdated",
-            f"The list of known failures is out of date: delete the {entries} {lines}.",
+            f"The list of known failures is out of date: delete the {noun} {lines}.",
         )
 
     def _incomplete(self) -> _Verdict | None:

@@ -4,9 +4,8 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -24,30 +23,13 @@ _LETTERS = re.compile(rb"[\x80-\xff]+")
 
 
 def results(document: Document) -> Iterator[str]:
-    """The document as JSON, in pieces of at most one cell or exchange, since the whole takes megabytes."""
+    """The document as JSON, a member a piece, since the whole takes megabytes."""
     for at, name in enumerate(document.__struct_fields__):
-        value = getattr(document, name)
-        yield f'{"," if at else "{"}"{name}":'
-        if isinstance(value, Mapping):
-            yield from _bracketed("{}", ({key: one} for key, one in value.items()))
-        elif isinstance(value, list | tuple):
-            yield from _bracketed("[]", ([one] for one in value))
-        else:
-            yield _ascii(msgspec.json.encode(value))
+        text = msgspec.json.encode(getattr(document, name))
+        # ASCII is safe with any reader, whatever a server sent.
+        ascii_text = _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text)
+        yield f'{"," if at else "{"}"{name}":{ascii_text.decode()}'
     yield "}\n"
-
-
-def _bracketed(brackets: str, values: Iterable[Any]) -> Iterator[str]:
-    """Joins the encodings of one-member objects, or arrays, to one of all members."""
-    yield brackets[0]
-    for at, value in enumerate(values):
-        yield ("," if at else "") + _ascii(msgspec.json.encode(value)[1:-1])
-    yield brackets[1]
-
-
-def _ascii(text: bytes) -> str:
-    # ASCII is safe with any reader, whatever a server sent.
-    return _LETTERS.sub(lambda letters: json.dumps(letters[0].decode())[1:-1].encode(), text).decode()
 
 
 #: File -> the function that renders it, whole or in pieces.

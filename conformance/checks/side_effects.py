@@ -66,7 +66,7 @@ class SideEffects(Watch):
         expected = f"no effect of {what}"
         if recurring is not None and recurring.effect:
             proof = recurring.after.looks[-1], *recurring.sent[-1:], recurring.before.looks[-1]
-            self.ctx.expect(rule, expected, recurring.effect.found, *proof)
+            self.ctx.expect(rule, expected, recurring.effect.text, *proof)
         else:
             self.ctx.expect(rule, expected, "", *turn.after.looks, *turn.before.looks, *sent)
 

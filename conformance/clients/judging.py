@@ -164,8 +164,7 @@ class ClientJudge:
         numbers = self._keep([*([seen.request.number] if seen else []), *said.others]) if shows else ()
         if said.got:
             self.remedies.setdefault((said.rule, operation), said.remedy)
-            entry.judged, entry.broken = entry.judged + 1, entry.broken + 1
-            entry.violations.append(Violation(CLIENT_RULES[said.rule].client, said.got, numbers))
+            entry.add_violation(Violation(CLIENT_RULES[said.rule].client, said.got, numbers))
             return
         entry.judged += 1
         entry.proof += numbers

@@ -141,7 +141,7 @@ class Fuzzer:
             return
         self.examples.keep(*turn.after.looks)
         # A doubtful effect may be that of others.
-        got = "" if turn.effect.doubtful else turn.effect.found
+        got = "" if turn.effect.doubtful else turn.effect.text
         if got:
             self.fixtures.renew()
         expected, proof = f"no effect of a refusal of {what}", (turn.after.looks[-1], refusal)

@@ -44,9 +44,9 @@ def taken(before: Exchange, payouts: Sequence[Exchange], after: Exchange) -> Ite
     currency = str(payouts[0].call.document.get("currency"))
     looks = [amounts(look.get("balances")) or {} for look in (before, after)]
     for member, sign in TRAITS["createPayout"].moves_money.items():
-        shown = [look.get((currency, member)) for look in looks]
-        if shown[0] is not None and shown[1] is not None:
-            moved = EXACT.multiply(EXACT.subtract(shown[1], shown[0]), Decimal(sign))
+        values = [look.get((currency, member)) for look in looks]
+        if values[0] is not None and values[1] is not None:
+            moved = EXACT.multiply(EXACT.subtract(values[1], values[0]), Decimal(sign))
             yield member, EXACT.subtract(moved, sum(filter(None, sums), Decimal(0)))
 
 
@@ -77,9 +77,9 @@ def lost(turn: Sequence[Exchange]) -> tuple[str, Decimal, Decimal] | None:
 
 def conserved(exchanges: Sequence[Exchange]) -> str:
     """In rounds of payouts no simultaneous ones are lost, or too few to exclude other causes."""
-    found = [lost(exchanges[at : at + ROUND]) for at in range(0, len(exchanges), ROUND)]
-    ways = {each and each[:2] for each in found}
-    rounds = sum(bool(each and each[2]) for each in found)
+    losses = [lost(exchanges[at : at + ROUND]) for at in range(0, len(exchanges), ROUND)]
+    ways = {each and each[:2] for each in losses}
+    rounds = sum(bool(each and each[2]) for each in losses)
     if rounds < LOST or len(ways) > 1:
         return ""
-    return f"the amounts of some of them only, in {rounds} of {len(found)} rounds"
+    return f"the amounts of some of them only, in {rounds} of {len(losses)} rounds"

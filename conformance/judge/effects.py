@@ -47,18 +47,18 @@ _MARK = re.compile(r"cf[b-t]{16}")
 
 @dataclass(frozen=True)
 class Effect:
-    """Changes between two reads, described in `found`, which is empty without any.
+    """Changes between two reads, described in `text`, which is empty without any.
 
     A doubtful one may have another cause; `signature` is what its repetition must show again, or the money
     moved.
     """
 
-    found: str = ""
+    text: str = ""
     doubtful: bool = False
     signature: Any = None
 
     def __bool__(self) -> bool:
-        return bool(self.found)
+        return bool(self.text)
 
 
 # ---------------------------------------------------------------------- resources
@@ -76,15 +76,15 @@ def in_list(
     members that jobs do not change."""
     new = [identifier for identifier in after if identifier not in before and identifier not in known]
     changed = [
-        (identifier, found[0])
+        (identifier, changes[0])
         for identifier in before
         if identifier in after
-        and (found := differences(operation, after[identifier], before[identifier], but=_PASSED_ON))
+        and (changes := differences(operation, after[identifier], before[identifier], but=_PASSED_ON))
     ]
-    shown = [f"{len(new)} more in the list"] if new else []
+    parts = [f"{len(new)} more in the list"] if new else []
     for _, (name, got, expected) in changed[:2]:
-        shown.append(f"{name} {show(expected)} of an element is now {show(got)}"[:160])
-    return Effect("; ".join(shown))
+        parts.append(f"{name} {show(expected)} of an element is now {show(got)}"[:160])
+    return Effect("; ".join(parts))
 
 
 def in_resource(
@@ -104,16 +104,16 @@ def in_resource(
     ]
     names = {name for name, _, _ in changed}
     moved_by_job = bool(names & {"status", "verified"})
-    told = [
+    telling = [
         (name, got, expected)
         for name, got, expected in changed
         if name not in MOVING
         or (name == "status" and got == "disabled")
         or (name == "updated" and not moved_by_job)
     ]
-    shown = [f"{name} {show(expected)} is now {show(got)}"[:160] for name, got, expected in told]
-    doubtful = len(told) == 1 and told[0][0] in ("status", "updated")
-    return Effect("; ".join(shown), doubtful, told[0][0] if doubtful else None)
+    parts = [f"{name} {show(expected)} is now {show(got)}"[:160] for name, got, expected in telling]
+    doubtful = len(telling) == 1 and telling[0][0] in ("status", "updated")
+    return Effect("; ".join(parts), doubtful, telling[0][0] if doubtful else None)
 
 
 def named_beneficiaries(exchange: Exchange) -> list[str]:
@@ -126,12 +126,12 @@ def named_beneficiaries(exchange: Exchange) -> list[str]:
 
 def marks(calls: Iterable[Call]) -> set[str]:
     """Markers and account names in requests."""
-    found: set[str] = set()
+    words: set[str] = set()
     for call in calls:
-        found.update(_MARK.findall((call.body or b"").decode("utf-8", "replace")))
+        words.update(_MARK.findall((call.body or b"").decode("utf-8", "replace")))
         name = sent_document(call).get("name")
-        found |= {name} if isinstance(name, str) and len(name) > 20 else set()
-    return found
+        words |= {name} if isinstance(name, str) and len(name) > 20 else set()
+    return words
 
 
 def marked(item: Mapping[str, Any]) -> bool:
@@ -148,8 +148,8 @@ def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]
         return Effect(f"{len(named)} more of the same name in listAccounts")
     names = Counter(str(item.get("name"))[:255] for item in objects(fresh))
     unmarked = Counter({name: count for name, count in names.items() if not _MARK.search(name)})
-    found = f"{unmarked.total()} more in listAccounts, named {show(next(iter(unmarked)))}" if unmarked else ""
-    return Effect(found, bool(found), unmarked or None)
+    text = f"{unmarked.total()} more in listAccounts, named {show(next(iter(unmarked)))}" if unmarked else ""
+    return Effect(text, bool(text), unmarked or None)
 
 
 # ---------------------------------------------------------------------- money
@@ -159,7 +159,7 @@ def amounts(balances: Any) -> Money | None:
     """Amounts of an account's balances; None if they are not an array of objects."""
     if not isinstance(balances, list):
         return None
-    found: Money = {}
+    money: Money = {}
     for balance in balances:
         if not isinstance(balance, dict):
             return None
@@ -167,18 +167,18 @@ def amounts(balances: Any) -> Money | None:
             with contextlib.suppress(InvalidOperation):
                 amount = Decimal(str(balance.get(member)))
                 if amount.is_finite():
-                    found[str(balance.get("currency")), member] = amount
-    return found
+                    money[str(balance.get("currency")), member] = amount
+    return money
 
 
 def in_balances(operation: str, before: Money, after: Money) -> Effect:
     """Movements of money like the operation's; always doubtful, since other clients move money too."""
     moved = movement(operation, before, after)
-    shown = [
+    parts = [
         f"{member} {before.get((currency, member), 0)} {currency} is now {after[currency, member]}"
         for (currency, member) in list(moved)[:_SHOWN]
     ]
-    return Effect("; ".join(shown), bool(shown), moved or None)
+    return Effect("; ".join(parts), bool(parts), moved or None)
 
 
 def movement(operation: str, before: Money, after: Money) -> Money:
@@ -210,5 +210,5 @@ def asked_amount(call: Call) -> Decimal | None:
         return None
     text = "".join(str(unicodedata.digit(sign, sign)) for sign in str(value)).translate(_NO_SEPARATORS)
     text = text.replace(",", "") if "." in text else text.replace(",", ".")
-    found = _DIGITS.search(text)
-    return Decimal(found[0]) or None if found else None
+    match = _DIGITS.search(text)
+    return Decimal(match[0]) or None if match else None

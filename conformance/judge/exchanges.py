@@ -95,12 +95,12 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
 
 
 def _body(body: bytes, redacted: Callable[[str], str], length: int) -> BodyRecord:
-    kept = body[:length]
-    cut = len(body) > len(kept)
+    start = body[:length]
+    cut = len(body) > len(start)
     try:
-        return BodyRecord(len(body), cut, redacted(kept.decode("utf-8", "strict" if not cut else "ignore")))
+        return BodyRecord(len(body), cut, redacted(start.decode("utf-8", "strict" if not cut else "ignore")))
     except UnicodeDecodeError:
         # Base64 would hide a secret from redaction.
-        if redacted(kept.decode("latin-1")) != kept.decode("latin-1"):
-            return BodyRecord(len(body), True, redacted(kept.decode("utf-8", "replace")))
-        return BodyRecord(len(body), cut, base64=base64.b64encode(kept).decode())
+        if redacted(start.decode("latin-1")) != start.decode("latin-1"):
+            return BodyRecord(len(body), True, redacted(start.decode("utf-8", "replace")))
+        return BodyRecord(len(body), cut, base64=base64.b64encode(start).decode())

@@ -134,7 +134,7 @@ class Finding(msgspec.Struct, dict=True):
             remedy=text(self.remedy),
             exchanges=list(dict.fromkeys(self.exchanges))[: EVIDENCE.get(self.verdict, OTHER_EVIDENCE)],
             observations={text(question): text(answer) for question, answer in self.observations.items()},
-            further=[text(one_line(told)) for told in self.further[:FURTHER]],
+            further=[text(one_line(each)) for each in self.further[:FURTHER]],
         )
 
     def merged(self, other: Finding) -> Finding:
@@ -156,9 +156,9 @@ class Finding(msgspec.Struct, dict=True):
     @property
     def sentence(self) -> str:
         """The violation in one sentence; a rule of every response with its numbers."""
-        told = f"{self.rule} on {self.operation}: expected {self.expected}; got {self.got}"
+        sentence = f"{self.rule} on {self.operation}: expected {self.expected}; got {self.got}"
         often = f" ({self.violations} of {self.probes} responses)" if self.check == EVERY_RESPONSE else ""
-        return told + often
+        return sentence + often
 
 
 class Inconclusive(Exception):

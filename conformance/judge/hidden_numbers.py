@@ -49,9 +49,9 @@ class HiddenNumbers:
             value = body.get(name)
             if isinstance(value, str) and len(value.lstrip("0")) >= _SHORTEST and value.isascii():
                 self._numbers.setdefault(account, {})[squeezed(value)] = name, exchange.number
-        shown = {name: value for name, value in body.items() if name not in hidden}
+        visible = {name: value for name, value in body.items() if name not in hidden}
         self._texts.setdefault(account, set()).update(
-            squeezed(text[:_REMEMBERED]) for text in all_texts(shown) if len(text) >= _SHORTEST
+            squeezed(text[:_REMEMBERED]) for text in all_texts(visible) if len(text) >= _SHORTEST
         )
 
     def known(self, exchange: Exchange) -> bool:
@@ -70,9 +70,9 @@ class HiddenNumbers:
         plain, accounts = squeezed(text), self._near(exchange)
         texts = {other for account in accounts for other in self._texts.get(account, ())}
         for account in accounts:
-            for value, found in self._numbers.get(account, {}).items():
+            for value, origin in self._numbers.get(account, {}).items():
                 if value in plain and not any(value in other for other in texts):
-                    return found
+                    return origin
         return "", 0
 
     def shown_in_part(self, exchange: Exchange, text: str) -> tuple[str, int]:

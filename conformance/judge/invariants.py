@@ -54,9 +54,6 @@ INVARIANTS = (
     "wallet.addresses",
 )
 
-#: Maximum number of different violations kept of one rule on one operation.
-TOLD = 11
-
 #: Minimum number of requests of an operation to judge its rate of lost ones.
 ENOUGH = 100
 
@@ -124,16 +121,16 @@ class Invariants:
         if operation is None or operation not in RULES[rule].operations:
             return
         tally = self._tally(rule, operation)
-        tally.judged += 1
         if not broken:
+            tally.judged += 1
             return
-        tally.broken += 1
         self.broken.add((rule, operation))
-        if len(tally.violations) < TOLD and all(broken != told.got for told in tally.violations):
-            what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
-            witnesses = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
-            sentence = what + (expected or RULES[rule].statement)
-            tally.violations.append(Violation(sentence, broken, witnesses))
+        if any(broken == violation.got for violation in tally.violations):
+            tally.judged, tally.broken = tally.judged + 1, tally.broken + 1
+            return
+        what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
+        numbers = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
+        tally.add_violation(Violation(what + (expected or RULES[rule].statement), broken, numbers))
 
     # ------------------------------------------------------------------ judging
 
@@ -228,7 +225,7 @@ class Invariants:
         for problem in problems:
             self._judge(problem.rule, exchange, f"{problem.pointer or 'the body'}: {problem.message}")
         self._judge("tenancy.isolation", exchange, self.isolation.foreign(exchange), NOTHING_OF_OTHERS)
-        found = str(exchange.get("id")) in self._ids
+        known = str(exchange.get("id")) in self._ids
         self._unique(exchange)
         key = exchange.call.idempotency_key
         # An idempotent replay shows the timestamps of the original.
@@ -237,7 +234,7 @@ class Invariants:
         if key is not None:
             self._keys.add((exchange.organization, key.lower()))
         self._judge("format.timestamp-current", exchange, untimely(exchange))
-        if TRAITS[operation].creates and not found and not problems and not was_changed(exchange):
+        if TRAITS[operation].creates and not known and not problems and not was_changed(exchange):
             self._judge("create.initial-state", exchange, _not_initial(exchange))
 
     def _error_shape(self, exchange: Exchange) -> None:
@@ -289,8 +286,8 @@ class Invariants:
         string = signing.signature_string(exchange.method, target, timestamp, nonce, exchange.request_body)
         right = signing.signature(secret, string)
         # An echo of a sent signature that holds the right one reveals nothing.
-        shown = right not in sent.lower() and right.encode() in exchange.response_body.lower()
-        broken = "a refusal that shows the signature that would have been right" if shown else ""
+        reveals = right not in sent.lower() and right.encode() in exchange.response_body.lower()
+        broken = "a refusal that shows the signature that would have been right" if reveals else ""
         self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")
 
 
@@ -309,7 +306,7 @@ def _not_initial(exchange: Exchange) -> str:
     operation = str(exchange.operation)
     if not sent_document(exchange.call).keys() <= {field.name for field in request_fields(operation)}:
         return ""
-    for name, value in TRAITS[operation].initial.items():
-        if not same(shown := exchange.get(name), value):
-            return f"{name} {show(shown)}"
+    for name, initial in TRAITS[operation].initial.items():
+        if not same(value := exchange.get(name), initial):
+            return f"{name} {show(value)}"
     return ""

@@ -44,10 +44,10 @@ class Isolation:
         call = exchange.call
         key = (exchange.organization, (call.idempotency_key or "").lower())
         elsewhere = key[1] and self._targets.setdefault(key, call.target) != call.target
-        found = match(exchange.method, unquote(call.path))
-        if found is None or elsewhere:
+        route = match(exchange.method, unquote(call.path))
+        if route is None or elsewhere:
             return ""
-        ids = found[1]
+        ids = route[1]
         asked = f"{unquote(call.target)} {sent_document(call)}"
         for name, value in _named(exchange.document):
             if value not in asked and (whose := self._another(name, value, exchange.organization, ids)):

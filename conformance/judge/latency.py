@@ -63,9 +63,9 @@ class Latency(msgspec.Struct):
         """Upper edge of the class that contains a quantile; None without answers."""
         if self.max is None:
             return None
-        wanted, seen = math.ceil(share * sum(self.histogram)), 0
+        wanted, number = math.ceil(share * sum(self.histogram)), 0
         for number, edge in zip(self.histogram, (*EDGES, math.inf), strict=True):
-            seen += number
-            if seen >= wanted:
+            number += number
+            if number >= wanted:
                 return min(edge, self.max)
         return self.max

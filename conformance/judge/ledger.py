@@ -44,10 +44,10 @@ KEPT_PROOF = 8
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     """Groups values by key, both in order of appearance."""
-    found: dict[K, list[V]] = {}
+    groups: dict[K, list[V]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -99,18 +99,21 @@ class Entry:
         if isinstance(got, Unclear):
             self.gaps.append(Gap(got.reason, got.cause, got.remedy, numbers[:1]))
             return False
-        self.judged += 1
         if not got:
+            self.judged += 1
             self.proof += numbers if len(self.proof) < KEPT_PROOF else ()
             return True
-        self.broken += 1
-        if len(self.violations) < KEPT_VIOLATIONS:
-            bare = any(
-                answer.refused and not answer.names_error and got == answer.described()
-                for answer in exchanges
-            )
-            self.violations.append(Violation(expected, got, numbers, cause, bare))
+        bare = any(
+            answer.refused and not answer.names_error and got == answer.described() for answer in exchanges
+        )
+        self.add_violation(Violation(expected, got, numbers, cause, bare))
         return False
+
+    def add_violation(self, violation: Violation) -> None:
+        """Counts a violation; the first ones are kept."""
+        self.judged, self.broken = self.judged + 1, self.broken + 1
+        if len(self.violations) < KEPT_VIOLATIONS:
+            self.violations.append(violation)
 
     def finding(self, stop: Inconclusive | NotApplicable | None = None, sent: Sequence[int] = ()) -> Finding:
         """The conclusion; `stop` is the exception that ended the check, `sent` are its exchanges' numbers."""

@@ -183,5 +183,5 @@ def tells(item: Mapping[str, Any], name: str, value: str) -> bool:
 
 def _digits(text: Any) -> int:
     """Number of decimal places of a timestamp in UTC; -1 for anything else."""
-    found = _SHOWN_DATE.fullmatch(text) if isinstance(text, str) else None
-    return len(found[1] or "") if found else -1
+    match = _SHOWN_DATE.fullmatch(text) if isinstance(text, str) else None
+    return len(match[1] or "") if match else -1

@@ -50,12 +50,12 @@ def untimely(exchange: Exchange) -> str:
         for name in _SET:
             if abs(_ahead(exchange.get(name), now)) > margin:
                 return _told(name, exchange.get(name), now)
-    updated, shown = timestamps.parse(exchange.get("updated")), exchange.get("updated")
-    if _ahead(shown, now) > margin:
-        return _told("updated", shown, now)
-    if updated is None or updated >= created or same_instant(shown, exchange.get("created")):
+    updated, value = timestamps.parse(exchange.get("updated")), exchange.get("updated")
+    if _ahead(value, now) > margin:
+        return _told("updated", value, now)
+    if updated is None or updated >= created or same_instant(value, exchange.get("created")):
         return ""
-    return f"updated {show(shown)}, before created {show(exchange.get('created'))}"
+    return f"updated {show(value)}, before created {show(exchange.get('created'))}"
 
 
 def _ahead(stamp: object, now: float) -> float:
@@ -71,5 +71,5 @@ def _told(name: str, value: object, now: float) -> str:
 
 def _clock(exchange: Exchange) -> tuple[float, float]:
     """The server's clock at its answer, in Unix seconds, and the margin to apply."""
-    told = http_date(exchange.header("date"))
-    return (exchange.arrived, MARGIN + _UNTOLD) if told is None else (told, MARGIN)
+    date = http_date(exchange.header("date"))
+    return (exchange.arrived, MARGIN + _UNTOLD) if date is None else (date, MARGIN)

@@ -68,39 +68,39 @@ def _read(stream: Iterable[bytes]) -> tuple[bytes, bool]:
 
 def unpacked(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """Decodes a body's content codings; tells whether it was cut. Returns it unchanged if that fails."""
-    found = body
+    data = body
     for coding in reversed([name.strip().lower() for name in encoding.split(",")]):
         if coding in ("", "identity"):
             continue
         for form in _CODINGS.get(coding, ()):
-            whole, longer = _inflated(found, form)
+            whole, longer = _inflated(data, form)
             if whole is not None:
-                found = whole
+                data = whole
                 break
         else:
             return body, False
         if longer:
-            return found, True
-    return found, False
+            return data, True
+    return data, False
 
 
 def _inflated(body: bytes, form: int) -> tuple[bytes | None, bool]:
     unpacking = zlib.decompressobj(form)
     try:
-        found = unpacking.decompress(body, MAX_BODY)
+        data = unpacking.decompress(body, MAX_BODY)
     except zlib.error:
         return None, False
     if unpacking.unconsumed_tail:
-        return found, True
-    return (found, False) if unpacking.eof else (None, False)
+        return data, True
+    return (data, False) if unpacking.eof else (None, False)
 
 
 def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    kept = headers[:MAX_HEADERS]
-    kept += [pair for pair in headers[MAX_HEADERS:] if pair[0].lower() in _READ][:MAX_HEADERS]
-    if all(len(name) <= MAX_HEADER >= len(value) for name, value in kept):
-        return kept
-    return [(name[:MAX_HEADER], value[:MAX_HEADER]) for name, value in kept]
+    first = headers[:MAX_HEADERS]
+    first += [pair for pair in headers[MAX_HEADERS:] if pair[0].lower() in _READ][:MAX_HEADERS]
+    if all(len(name) <= MAX_HEADER >= len(value) for name, value in first):
+        return first
+    return [(name[:MAX_HEADER], value[:MAX_HEADER]) for name, value in first]
 
 
 class LongAnswers:

@@ -231,13 +231,13 @@ class Exchange:
         """Drops the parsed body; `document` parses it again."""
         self._read = None
 
-    def trim(self, kept: int) -> None:
+    def trim(self, length: int) -> None:
         """Truncates the answer, and the request body unless the server failed at it, to `kept` bytes."""
-        if len(self.response_body) > kept:
-            self.response_body = self.response_body[:kept]
+        if len(self.response_body) > length:
+            self.response_body = self.response_body[:length]
             self.truncated, self._read = True, (MISSING,)
-        if len(self.request_body) > kept and (self.succeeded or self.refused):
-            self.request_body = self.request_body[:kept]
+        if len(self.request_body) > length and (self.succeeded or self.refused):
+            self.request_body = self.request_body[:length]
             self.call = self.call.but(body=self.request_body)
 
     @property
@@ -324,12 +324,12 @@ class Exchange:
     def explained(self) -> str:
         """Describes the answer like `described`, a refusal with the server's message or the start of its
         body."""
-        described, told = self.described(), ""
+        described, words = self.described(), ""
         if self.refused:
             message = self.get("error", "message")
             start = self.response_body[:LONGEST_MESSAGE].decode("utf-8", "replace")
-            told = one_line(message if isinstance(message, str) else start, LONGEST_MESSAGE)
-        return writable(f"{described}: {told}" if told else described)
+            words = one_line(message if isinstance(message, str) else start, LONGEST_MESSAGE)
+        return writable(f"{described}: {words}" if words else described)
 
 
 def _header(headers: list[tuple[str, str]], name: str) -> str | None:

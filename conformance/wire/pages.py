@@ -165,7 +165,7 @@ def walk(
     """
     filters = list(filters)
     done = Walk(size)
-    seen: set[str] = set()
+    known: set[str] = set()
     number = 0
 
     def read(number: int) -> Exchange:
@@ -186,11 +186,11 @@ def walk(
             gone = exchange.refused and (beyond or number > pages_now(number))
             done.broken = None if gone else exchange
             return done
-        fresh = set(page.ids) - seen
+        fresh = set(page.ids) - known
         if (beyond or total is None) and number > 1 and not fresh:
             return done
         done.pages.append(page)
-        seen |= fresh
+        known |= fresh
         last = 0 if done.total is None else pages_of(done.total, size)
         if not page.items or (number >= last and (len(page.items) < size or not beyond_last)):
             return done

@@ -351,8 +351,8 @@ class Transport(httpx.BaseTransport):
         return context
 
 
-def _seconds(given: float | None) -> float:
-    return 3600.0 if given is None else given
+def _seconds(timeout: float | None) -> float:
+    return 3600.0 if timeout is None else timeout
 
 
 def _usable(idle: deque[_Connection], most: float) -> _Connection | None:

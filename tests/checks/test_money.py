@@ -84,7 +84,7 @@ def test_an_original_is_no_conflict_where_an_amount_comes_again(monkeypatch: pyt
 
 
 def test_refused_payouts_are_known_among_what_others_pay() -> None:
-    finding = found(PaysInvalidKeys(), "test_idempotency.test_invalid_key")
+    finding = found(PaysInvalidKeys(), "test_idempotency_keys.test_invalid_key")
     assert finding.verdict is Verdict.FAILED
     assert "no effect of" in finding.expected
 

@@ -49,21 +49,21 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
         return [Reason("auth.timestamp-window", f"the timestamp {auth.timestamp[:40]}")]
     if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp.removeprefix("+")):
         return [Reason("auth.timestamp-integer", f"the timestamp {auth.timestamp[:40]}")]
-    found: list[Reason] = []
+    reasons: list[Reason] = []
     offset = _offset(auth, now)
     if offset is not None and abs(offset) > WINDOW:
         what = f"a timestamp {offset:+.0f} s off"
-        found.append(Reason("auth.timestamp-window", what, (401,), TYPE, "timestamp_too_old"))
+        reasons.append(Reason("auth.timestamp-window", what, (401,), TYPE, "timestamp_too_old"))
     if auth.nonce in nonces:
-        found.append(Reason("auth.nonce-replay", "a nonce used before", (401,), TYPE, "nonce_replay"))
+        reasons.append(Reason("auth.nonce-replay", "a nonce used before", (401,), TYPE, "nonce_replay"))
     for rule, what in _differences(call, target, known[0]):
         if call.operation in RULES[rule].operations:
-            found.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
+            reasons.append(Reason(rule, what, (401,), TYPE, "invalid_signature"))
     if call.headers or (call.body and call.content_type != "application/json"):
         # A server may judge media type and transfer coding before authentication, and a bearer token beside a
         # signature is open (auth.bearer-beside).
-        return [Reason(reason.rule, reason.what) for reason in found]
-    return found
+        return [Reason(reason.rule, reason.what) for reason in reasons]
+    return reasons
 
 
 def open_form(call: Call, now: float | None) -> bool:

@@ -28,11 +28,11 @@ def refusals(operation: str, key: str | None) -> list[Reason]:
     # HTTP drops spaces and tabs around a value.
     if accepted_by(key) or not key.strip(" \t") or _OPEN.fullmatch(key.strip(" \t")):
         return []
-    shown = repr(key) if len(key) <= 40 else f"of {len(key)} characters"
+    text = repr(key) if len(key) <= 40 else f"of {len(key)} characters"
     return [
         Reason(
             "idempotency.key-invalid",
-            f"the Idempotency-Key {shown}",
+            f"the Idempotency-Key {text}",
             type="validation_error",
             code="invalid_idempotency_key",
         )

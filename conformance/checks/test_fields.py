@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
@@ -38,11 +39,17 @@ _STANDING_IN = "1"
 @field_table("fields.required", lambda field: field.required)
 def test_required_field_missing(at: DefectiveBodies, fields: Fields, where: str) -> Cases:
     """A valid body without one required field is refused, each field in turn, in each kind of body that the
-    server accepts, and so is an empty object; nothing is created."""
+    server accepts, and so is an empty object, also with all texts in the query; nothing is created."""
     rule = "fields.required"
     for field in fields:
         name = f"{where or 'a body'} without {field.name}"
         yield at.defective(rule, name, at.without(field.name))
+    if not where:
+        # Some frameworks read query and body as one.
+        texts = [(key, value) for key, value in at.valid().items() if isinstance(value, str)]
+        yield at.case(
+            rule, "an empty object, with its texts in the query", body=b"{}", query=urlencode(texts)
+        )
     names = {field.name for field in fields}
     if not where and (at.valid().keys() != names or len(names) > 1):
         yield at.defective(rule, "an empty object", {})

@@ -124,11 +124,15 @@ def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> N
 
 @check("beneficiary.update-no-body", SURVIVES)
 def test_update_without_a_body(ctx: CheckContext) -> None:
-    """Records whether a PATCH without a body is accepted or refused."""
+    """Records whether a PATCH without a body is accepted or refused; so is an empty one that is declared as
+    JSON."""
     fixture, name = ctx.account(fresh=True), "a PATCH without a body"
     engine = Engine(ctx, lambda: fixture)
     answer = engine.perform(engine.case(SURVIVES, name, body=None))
     _observe(ctx, "beneficiary.update-no-body", name, answer)
+    declared = f"{name}, declared as application/json"
+    answer = engine.perform(engine.case(SURVIVES, declared, body=b""))
+    _observe(ctx, "beneficiary.update-no-body", declared, answer)
 
 
 @table(SURVIVES, operations=("disableBeneficiary", *OPERATION_SETS["read"]), at=hostile)

@@ -54,7 +54,8 @@ FORMATS = (
 @check("create.echo")
 def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
     """Resources are created with all fields, with the required ones only, with other values and with text
-    that is easily corrupted: each answer shows every field as sent, and the ids of its parents."""
+    that is easily corrupted: each answer shows every field as sent, and the ids of its parents; what a query
+    says beside the body does not replace it."""
     operation = ctx.operation.id
     for made in creations(ctx.run, operation):
         what = f"created with {made.kind}"
@@ -62,6 +63,14 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
         judge_members(ctx, "create.echo", made.exchange, shown, what, otherwise=normalized(made.body))
         parent = PARENTS[operation]
         ctx.member("create.echo", what, made.exchange, parent, made.fixture.ids(operation)[parent])
+    usual, text = ctx.valid(), ctx.operation.traits.free_text
+    # Answers to payins show no description.
+    name, other = (text, "conformance") if text in sent(operation, usual.document) else ("amount", "7.13")
+    if name in usual.document:
+        what = f"created with another {name} in the query than in the body"
+        answer = ctx.send(usual.with_query({name: other}), what)
+        if answer.succeeded:
+            ctx.member("create.echo", what, answer, name, usual.document[name])
 
 
 @check("create.text-exact", "create.echo")

@@ -54,6 +54,9 @@ _DIGITS = "0123456789"
 #: The row of the operation's own sample, which every operation has.
 SAMPLE = "sample"
 
+#: Currencies of virtual accounts beside the usual ones: a server may render each by a template of its own.
+CURRENCIES = ("CHF", "JPY", "MXN", "SEK")
+
 
 def _marked(text: str) -> Callable[[Body], str]:
     return lambda _: f"{text} {marker()}"
@@ -345,6 +348,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "another currency": _other_currencies("createVirtualAccount", address=address("state")),
         "a label with letters and signs": [{"label": _WITH_SIGNS, "currency": "GBP"}, {"label": _WITH_SIGNS}],
         "the longest label": [{"label": _longest("label")}, {}],
+        **{f"the currency {currency}": [{"currency": currency}] for currency in CURRENCIES},
     },
     "createWallet": {
         "another pair (2)": lambda fixture: fixture.run.samples.wallets()[1:2],

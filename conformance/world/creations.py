@@ -18,7 +18,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
-from conformance.world.bodies import bodies
+from conformance.world.bodies import CURRENCIES, bodies
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
 from conformance.world.samples import BUSINESS, Body, changed
@@ -64,6 +64,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "a label with letters and signs",
         # A second one in the sample's currency.
         "the longest label",
+        *(f"the currency {currency}" for currency in CURRENCIES),
     ),
     "createWallet": (
         "another pair (2)",

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.fields import Field, request_fields
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.lists import parse_query
 from conformance.reference.seams.validation import FIELDS
 from conformance.reference.store import Answer
 from conformance.world.corpora.wrong_values import FORMED
@@ -235,5 +237,29 @@ faults["fields.address-types"] |= {
             else self.usual()
         ),
         each=lambda operation: {f"{name} {kind.__name__}": (name, kind) for name, kind in TURNS[operation]},
+    ),
+}
+
+
+def _of_the_query(ctx: Context) -> dict[str, Any]:
+    """Returns the parameters of a query, the last of each name."""
+    return {name: texts[-1] for name, texts in parse_query(ctx.query).items()}
+
+
+_FLAT = [
+    name
+    for name in OPERATION_SETS["create"]
+    if not any(field.required and field.members for field in FIELDS[name])
+]
+faults["fields.required"] |= {
+    "Query and body are read as one.": seam(
+        "parse_body", lambda self, ctx: {**_of_the_query(ctx), **self.usual()}, operations=_FLAT
+    ),
+}
+faults["create.echo"] |= {
+    "The query replaces what stands in the body.": seam(
+        "parse_body",
+        lambda self, ctx: {**self.usual(), **_of_the_query(ctx)},
+        operations=OPERATION_SETS["create"],
     ),
 }

@@ -54,6 +54,8 @@ def _depth(text: str) -> int:
 #: Kind -> requests with a body that crash.
 BODY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "empty body": lambda ctx: not ctx.request.body,
+    "empty body declared as JSON": lambda ctx: not ctx.request.body and b"content-type" in ctx.headers,
+    "thousands of arrays": lambda ctx: ctx.request.body.startswith(b"[" * 5000),
     "malformed JSON": lambda ctx: bool(ctx.request.body) and _utf8(ctx.request.body) and _malformed(ctx),
     "invalid UTF-8": lambda ctx: not _utf8(ctx.request.body),
     "NUL": lambda ctx: "\\u0000" in _text(ctx),
@@ -160,6 +162,8 @@ QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "size 0": lambda ctx: bool(re.search(rb"size=0(&|$)", ctx.query)),
     "negative size": lambda ctx: b"size=-" in ctx.query,
     "large size": lambda ctx: bool(re.search(rb"size=(\d{4,}|10[1-9])", ctx.query)),
+    "size infinite": lambda ctx: b"size=Infinity" in ctx.query,
+    "page beyond a double": lambda ctx: b"page=1e309" in ctx.query,
     "size no integer": lambda ctx: bool(re.search(rb"size=[^&]*[a-z]", ctx.query)),
     "empty page": lambda ctx: bool(re.search(rb"(page|size)=(&|$)", ctx.query)),
     "size twice": lambda ctx: ctx.query.count(b"size=") > 1,

@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.reference.context import Context
+from conformance.world.bodies import CURRENCIES
 from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 
 from .catalogue import fault, faults, of, seam
@@ -242,6 +243,12 @@ faults["format.bank-details"] |= {
     "bank_details, or a member of it, is of another type.": document(
         lambda self, ctx, document: {**document, "bank_details": self.value(document["bank_details"])},
         each=DETAILS,
+    ),
+    "bank_details is an empty array in this currency.": document(
+        lambda self, ctx, document: (
+            {**document, "bank_details": []} if document["currency"] == self.value else document
+        ),
+        each=CURRENCIES,
     ),
 }
 

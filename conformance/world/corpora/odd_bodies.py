@@ -128,6 +128,7 @@ class Derived:
         yield Value(self.with_member(b'"\\udc00"', b"1"), "a name that is an unpaired surrogate")
         yield Value(self.with_member(b'"__proto__"', b'{"constructor":null}'), "the name __proto__")
         yield Value(self.with_member(b'"x"', b"1e400"), "the number 1e400")
+        yield Value(b"[" * 5000 + b"]" * 5000, "nothing but 5000 nested arrays")
         deep = b"[" * 10_000 + b"]" * 10_000
         yield Value(self.with_member(b'"x"', deep), "nesting 10000 deep")
         deep = b'{"a":' * 10_000 + b"1" + b"}" * 10_000

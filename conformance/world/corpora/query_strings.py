@@ -14,6 +14,7 @@ QUERIES = (
     Value("page=-99999999999999999999", "below 64 bits", checked=True),
     Value("page=9223372036854775807&size=100", "an offset beyond 64 bits", checked=True),
     Value("size=NaN", "no number, and a float to many parsers", checked=True),
+    Value("size=Infinity", "a number to tests for NaN", checked=True),
     Value(
         "page=1&page=2&size=1&size=2&sort=x&order=x&limit=x&offset=x&cursor=x&fields=x&expand=x",
         "parameters twice, and what other lists take",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 import select
 import socket
 import ssl
@@ -23,6 +22,7 @@ import httpx
 
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
+from conformance.wire.requests import written
 
 #: Request extension: use a new connection.
 FRESH = "fresh_connection"
@@ -43,10 +43,6 @@ MAX_HEAD = 100 * 1024
 #: Buffer size of a read, in bytes.
 _READ = 64 * 1024
 
-# Grammar of requests (RFC 9110, 5.5 and 9.1; RFC 9112, 3.2).
-_TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
-_TARGET = re.compile(rb"[\x21-\x7e]+")
-_VALUE = re.compile(rb"(?:[^\x00\s]+(?:[ \t]+[^\x00\s]+)*)?")
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -274,7 +270,7 @@ class Transport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request; returns its response with the body unread. Raises httpx's transport errors."""
-        data = _written(request)
+        data = written(request)
         timeout: Mapping[str, float | None] = request.extensions.get("timeout", {})
         seconds = _seconds(timeout.get("read"))
         end = time.monotonic() + seconds
@@ -366,39 +362,3 @@ def _usable(idle: deque[_Connection], most: float) -> _Connection | None:
         if connection.answers < most and not connection.stale:
             return connection
         connection.close()
-
-
-def _written(request: httpx.Request) -> bytes:
-    """Serializes a request. Raises httpx.LocalProtocolError if it is not valid HTTP."""
-    method, target, body = request.method.encode(), wire_target(request), request.content
-    if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
-        raise httpx.LocalProtocolError("illegal method or request target")
-    lines = [b"%s %s HTTP/1.1\r\n" % (method, target)]
-    hosts, chunked = 0, False
-    for name, value in request.headers.raw:
-        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise httpx.LocalProtocolError(f"illegal header {name!r}")
-        lines.append(b"%s: %s\r\n" % (name, value))
-        lower = name.lower()
-        if lower == b"host":
-            hosts += 1
-        elif lower == b"content-length" and value != b"%d" % len(body):
-            raise httpx.LocalProtocolError("a Content-Length that is not that of the body")
-        elif lower == b"transfer-encoding":
-            if value.lower() != b"chunked":
-                raise httpx.LocalProtocolError("Only Transfer-Encoding: chunked is supported")
-            chunked = True
-    if hosts != 1:
-        raise httpx.LocalProtocolError("not one Host header")
-    lines.append(b"\r\n")
-    if chunked:
-        lines += [b"%x\r\n%s\r\n" % (len(body), body)] * bool(body) + [b"0\r\n\r\n"]
-    else:
-        lines.append(body)
-    return b"".join(lines)
-
-
-def wire_target(request: httpx.Request) -> bytes:
-    """Request target on the wire."""
-    target: bytes = request.extensions.get("target", request.url.raw_path)
-    return target

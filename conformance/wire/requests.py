@@ -1,0 +1,50 @@
+"""Requests as bytes (RFC 9110 and 9112)."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+
+# Grammar of requests (RFC 9110, 5.5 and 9.1; RFC 9112, 3.2).
+_TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(rb"[\x21-\x7e]+")
+_VALUE = re.compile(rb"(?:[^\x00\s]+(?:[ \t]+[^\x00\s]+)*)?")
+
+
+def written(request: httpx.Request) -> bytes:
+    """Serializes a request. Raises httpx.LocalProtocolError if it is not valid HTTP."""
+    method, target, body = request.method.encode(), wire_target(request), request.content
+    if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
+        raise httpx.LocalProtocolError("illegal method or request target")
+    lines = [b"%s %s HTTP/1.1\r\n" % (method, target)]
+    hosts, chunked = 0, False
+    for name, value in request.headers.raw:
+        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise httpx.LocalProtocolError(f"illegal header {name!r}")
+        lines.append(b"%s: %s\r\n" % (name, value))
+        lower = name.lower()
+        if lower == b"host":
+            hosts += 1
+        elif lower == b"content-length" and value != b"%d" % len(body):
+            raise httpx.LocalProtocolError("a Content-Length that is not that of the body")
+        elif lower == b"transfer-encoding":
+            if value.lower() != b"chunked":
+                raise httpx.LocalProtocolError("Only Transfer-Encoding: chunked is supported")
+            chunked = True
+    if hosts != 1:
+        raise httpx.LocalProtocolError("not one Host header")
+    lines.append(b"\r\n")
+    if not chunked:
+        lines.append(body)
+        return b"".join(lines)
+    if body:
+        lines.append(b"%x\r\n%s\r\n" % (len(body), body))
+    lines.append(b"0\r\n\r\n")
+    return b"".join(lines)
+
+
+def wire_target(request: httpx.Request) -> bytes:
+    """Request target on the wire."""
+    target: bytes = request.extensions.get("target", request.url.raw_path)
+    return target

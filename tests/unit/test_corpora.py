@@ -47,28 +47,6 @@ def test_the_corpora_are_found() -> None:
     assert {"amounts.REFUSED", "dates.DATES", "headers.NONCES", "texts.SERVER_OWNED[id]"} <= CORPORA.keys()
 
 
-@each_corpus
-def test_each_value_stands_once(corpus: tuple[Value, ...]) -> None:
-    sent = [repr(value) for value in values(corpus)]
-    assert sorted(sent) == sorted(set(sent))
-
-
-def test_groups_of_one_corpus_are_disjoint() -> None:
-    sent = [repr(value) for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN))]
-    assert sorted(sent) == sorted(set(sent))
-
-
-@each_corpus
-def test_each_reason_is_a_phrase(corpus: tuple[Value, ...]) -> None:
-    for entry in corpus:
-        assert len(entry.reason) > 2 and not entry.reason.endswith("."), entry
-
-
-def test_checked_values_are_selected() -> None:
-    corpus = (Value(1, "drawn"), Value(2, "checked", checked=True))
-    assert (values(corpus), values(corpus, checked=True)) == ((1, 2), (2,))
-
-
 def test_amounts_are_respelled_with_their_defects() -> None:
     respelled = {
         value: made
@@ -91,12 +69,6 @@ def test_emails_keep_the_limits_of_their_parts(count: int) -> None:
     assert all(1 <= len(label) <= 63 for label in domain.split("."))
 
 
-def test_an_email_with_a_long_name_breaks_one_limit_only() -> None:
-    local, _, domain = corpus.email_with_long_name().partition("@")
-    assert len(local) == 65
-    assert domain == "example.com"
-
-
 def test_long_ibans_have_valid_check_digits() -> None:
     iban = corpus.iban(35)
     digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
@@ -116,29 +88,6 @@ def test_no_normal_form_and_no_trimming_changes_a_text_that_is_kept(text: str) -
     assert len(made) <= (100 if text in values(KEPT) else 255)
 
 
-@pytest.mark.parametrize("operation", OPERATION_SETS["body"])
-def test_each_place_of_a_body_gets_each_text_once(operation: str) -> None:
-    turns = text_turns.Pending(operation).turns()
-    had = [had for turn in turns for had in turn.items()]
-    places = text_turns.places(operation)
-    assert sorted(had) == sorted((place, text) for place in places for text in text_turns.TEXTS)
-
-
-def test_a_text_that_was_sent_is_not_pending() -> None:
-    pending = text_turns.Pending("createWallet")
-    for text in text_turns.TEXTS[1:]:
-        pending.had({"label": text_turns.filled(text)})
-    assert [*pending.turns()] == [{("label", ""): text_turns.TEXTS[0]}]
-
-
-def test_fewer_and_fewer_places_of_a_body_have_texts() -> None:
-    body = {"title": "Ms", "first_name": "Ada", "note": "x", "address": {"city": "Rome", "region": "RM"}}
-    texts = dict.fromkeys(text_turns.places("createBeneficiary"), "n/a")
-    tries = text_turns.with_texts("createBeneficiary", body, texts)
-    counts = [to_json(each).count(b"n/a") for each in tries]
-    assert counts == [5, 3, 1]
-
-
 # ---------------------------------------------------------------------- samples
 
 
@@ -151,17 +100,6 @@ def test_unusual_amounts_are_a_little_more_and_differ(base: str, least: int, mos
     assert len(set(made)) == least
     assert all(Decimal(base) < Decimal(amount) < most for amount in made)
     assert not any(amount.endswith(("0", "5", "98", "99")) for amount in made)
-
-
-def test_unusual_amounts_come_in_an_order_of_their_own() -> None:
-    first, second = Amounts(), Amounts()
-    steps = {Decimal(first.next("50.00")) - Decimal(second.next("50.00")) for _ in range(20)}
-    assert len(steps) > 1
-
-
-@pytest.mark.parametrize("amount", ["1e3", "", "-1.00", "0", "9" * 20])
-def test_amounts_that_are_not_plain_are_unchanged(amount: str) -> None:
-    assert Amounts().next(amount) == amount
 
 
 # ---------------------------------------------------------------------- hostile input

@@ -62,12 +62,6 @@ def test_every_declared_package_is_used() -> None:
     assert declared() - distributions(imported()) - NAMED_ONLY == set()
 
 
-def test_metadata_is_complete() -> None:
-    minors = {text.rpartition(" ")[2] for text in PROJECT["classifiers"] if ":: 3." in text}
-    assert {"3.11", "3.12", "3.13"} <= minors
-    assert PROJECT["authors"] and PROJECT["keywords"] and PROJECT["description"]
-
-
 # ---------------------------------------------------------------------- versions
 
 PINS = {
@@ -143,7 +137,3 @@ def test_sbom_names_licences_that_allow_any_use() -> None:
         for licence in entry["licenses"]:
             named = licence.get("expression") or licence["license"].get("id") or licence["license"]["name"]
             assert allowed.search(named), (name, named)
-
-
-def test_sbom_tells_nothing_of_the_machine_that_made_it() -> None:
-    assert not re.search(r"file:|/root|/home|/tmp", json.dumps(SBOM))

@@ -90,15 +90,22 @@ def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
         assert not broken
 
 
-#: Modes of whole runs, narrowed to some checks for speed.
-WHOLE = {
+#: Modes of whole runs that are narrowed to some checks for speed; those of the others are slow.
+NARROWED = {
     "dies": ["--rule", "auth.header-case"],
     "a killed worker": ["--rule", "auth.header-case"],
     "disk full": ["--rule", "auth.header-case@listWallets"],
 }
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_a_run_ends_as_it_should(name: str, tmp_path: Path) -> None:
-    outcome = run(MODES[name], tmp_path, "-m", "not fuzz", *WHOLE[name], scale=Scale(after=30))
+@pytest.mark.parametrize("name", NARROWED)
+def test_a_narrowed_run_ends_as_it_should(name: str, tmp_path: Path) -> None:
+    outcome = run(MODES[name], tmp_path, "-m", "not fuzz", *NARROWED[name], scale=Scale(after=30))
+    assert outcome.problems == [], outcome.output[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [at(mode) for mode in MODES.values()])
+def test_a_run_ends_as_it_should(mode: Mode, tmp_path: Path) -> None:
+    outcome = run(mode, tmp_path, "-m", "not fuzz")
     assert outcome.problems == [], outcome.output[-3000:]

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,23 @@ def test_a_target_that_cannot_be_used_ends_with_exit_status_4(tmp_path: Path) ->
     done = executed(words, tmp_path)
     assert done.returncode == 4
     assert "there is no such target file" in done.stderr
+
+
+#: Conforming servers that stress load most: rate-limited, busy, with replication lag, slow, pre-populated.
+CONFORMING = (
+    "reference", "rate limited", "limited behind authentication", "busy", "slow", "one at a time",
+    "others pay", "late", "lists in turn", "reads in turn", "furnished later",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*FAULTS, *CONFORMING])
+def test_two_minutes_of_load_find_rare_faults_and_blame_no_conforming_server(
+    name: str, tmp_path: Path
+) -> None:
+    users = ("--users", "50", "--spawn-rate", "50", "--headless", "--run-time", "120s")
+    with server(name, tmp_path) as target, load_run(target, tmp_path / "reports", *users) as run:
+        run.process.wait(180)
+    patterns = FAULTS[name].RULES if name in FAULTS else ()
+    of_the_fault = [rule for rule in run.broken if any(fnmatch(rule, pattern) for pattern in patterns)]
+    assert bool(of_the_fault) is (name in FAULTS) and (of_the_fault or not run.broken), run.broken

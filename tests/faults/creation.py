@@ -14,6 +14,7 @@ from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import fault, faults, seam
+from .fields import of_the_query
 from .kinds import MONEY, OTHERS
 from .places import document, other
 from .races import NotAtomic, pause
@@ -146,6 +147,11 @@ def _text(operation: str) -> str:
 
 faults["create.echo"] |= {
     **rows_of_creates(),
+    "The query replaces what stands in the body.": seam(
+        "parse_body",
+        lambda self, ctx: {**self.usual(), **of_the_query(ctx)},
+        operations=OPERATION_SETS["create"],
+    ),
     "This member of the answer is not what was sent.": document(
         lambda self, ctx, document: (
             {**document, self.value: other(self.value, document[self.value])}

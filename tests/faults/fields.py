@@ -241,7 +241,7 @@ faults["fields.address-types"] |= {
 }
 
 
-def _of_the_query(ctx: Context) -> dict[str, Any]:
+def of_the_query(ctx: Context) -> dict[str, Any]:
     """Returns the parameters of a query, the last of each name."""
     return {name: texts[-1] for name, texts in parse_query(ctx.query).items()}
 
@@ -253,13 +253,6 @@ _FLAT = [
 ]
 faults["fields.required"] |= {
     "Query and body are read as one.": seam(
-        "parse_body", lambda self, ctx: {**_of_the_query(ctx), **self.usual()}, operations=_FLAT
-    ),
-}
-faults["create.echo"] |= {
-    "The query replaces what stands in the body.": seam(
-        "parse_body",
-        lambda self, ctx: {**self.usual(), **_of_the_query(ctx)},
-        operations=OPERATION_SETS["create"],
+        "parse_body", lambda self, ctx: {**of_the_query(ctx), **self.usual()}, operations=_FLAT
     ),
 }

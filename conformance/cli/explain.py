@@ -9,19 +9,16 @@ import argparse
 import inspect
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from conformance._files import InputError
 from conformance.checks import load_checks
-from conformance.checks.check import Check, run_check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import run_check
 from conformance.cli.rules import described
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, Level, Rule, Side, rules_named
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS, Invariants
-from conformance.judge.outcomes import Got
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import transcript
@@ -112,61 +109,29 @@ SHOWN = 3
 _TELLING = "test_secrets."
 
 
-class _Watched(CheckContext):
-    """Records the exchanges of the first passing judgement, or observation, of one rule."""
-
-    watched = ""
-    seen: tuple[Exchange, ...] = ()
-
-    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
-        good = super().expect(rule, expected, got, *exchanges, cause=cause)
-        if good and rule == self.watched:
-            self.seen = self.seen or exchanges
-        return good
-
-    def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
-        super().observe(rule, question, answer, *exchanges)
-        if rule == self.watched:
-            self.seen = self.seen or exchanges
-
-
 def decisive(run: RunContext, rule: str, operation: str) -> list[Exchange]:
     """The exchanges that decide about a rule in the first check that judges it; empty if none does."""
     for check in sorted(load_checks().values(), key=lambda check: not check.name.startswith(_TELLING)):
-        if operation not in check.operations or check.deep:
+        if (
+            operation not in check.operations
+            or check.deep
+            or (rule not in check.rules and rule not in INVARIANTS)
+        ):
             continue
+        findings, numbers = run_check(check, operation, run)
         if rule in INVARIANTS:
-            found = _of_every_response(run, check, rule, operation)
+            sent = [run.record[number] for number in reversed(numbers) if number in run.record]
+            shown = [exchange for exchange in sent if _judged(run, exchange, rule, operation)][:1]
         else:
-            found = _judged(run, check, rule, operation) if rule in check.rules else []
-        if found:
-            return found
+            proof = [number for finding in findings if finding.rule == rule for number in finding.exchanges]
+            shown = [run.record[number] for number in proof if number in run.record][:SHOWN]
+        if shown:
+            return shown
     return []
 
 
-def _judged(run: RunContext, check: Check, rule: str, operation: str) -> list[Exchange]:
-    ctx: Any = _Watched(run, OPERATIONS[operation], check.rules_on(operation), check.name)
-    ctx.watched = rule
-    stop = None
-    try:
-        check.function(ctx)
-    except (Inconclusive, NotApplicable) as end:
-        stop = end
-    if ctx.seen:
-        return list(ctx.seen[:SHOWN])
-    numbers = [
-        number for finding in ctx.findings(stop) if finding.rule == rule for number in finding.exchanges
-    ]
-    return [run.record[number] for number in numbers if number in run.record][:1]
-
-
-def _of_every_response(run: RunContext, check: Check, rule: str, operation: str) -> list[Exchange]:
-    _, numbers = run_check(check, operation, run)
-    for number in reversed(numbers):
-        exchange = run.record.get(number)
-        if exchange is not None and exchange.operation == operation:
-            alone = Invariants(run.target)
-            alone.inspect(exchange)
-            if alone.tallies.get((rule, operation)):
-                return [exchange]
-    return []
+def _judged(run: RunContext, exchange: Exchange, rule: str, operation: str) -> bool:
+    """True if a rule of every response judges this exchange."""
+    alone = Invariants(run.target)
+    alone.inspect(exchange)
+    return (rule, operation) in alone.tallies

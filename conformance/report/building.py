@@ -14,7 +14,6 @@ import msgspec
 from conformance import __version__
 from conformance._files import shortest
 from conformance._text import clean, mapped
-from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Side
 from conformance.contract.traits import traits_of
@@ -26,7 +25,6 @@ from conformance.report.document import (
     Document,
     MissingRecord,
     OperationRecord,
-    OrganizationRecord,
     RuleRecord,
     RunRecord,
     SuiteRecord,
@@ -97,7 +95,6 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
             MissingRecord(
                 operation,
                 clean(ledger.missing[operation]),
-                tuple(waiting(operation)),
                 clean(ledger.known_missing.get(operation, "")),
             )
             for operation in OPERATIONS
@@ -128,7 +125,6 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
         embedded=run.embedded,
         interrupted=redactor.clean(run.interrupted),
         selection=redactor.clean(ledger.selection),
-        narrowed=list(map(redactor.clean, ledger.narrowed)),
         workers=run.workers,
         requests=ledger.sent,
         retries=ledger.waits,
@@ -147,23 +143,22 @@ def _time(seconds: float) -> str:
 
 
 def _target(target: Target) -> TargetRecord:
-    redactor = Redactor(target)
-
-    def organization(given: Organization) -> OrganizationRecord:
-        return OrganizationRecord(
-            abbreviated(given.api_key), given.customer_id, given.other_customer_id, given.funded_account_id
-        )
-
+    clean = Redactor(target).clean
     return TargetRecord(
-        base_url=redactor.clean(target.base_url),
-        primary=organization(target.primary),
-        secondary=organization(target.secondary) if target.secondary else None,
+        base_url=clean(target.base_url),
+        primary=_organization(target.primary),
+        secondary=_organization(target.secondary) if target.secondary else None,
         features=asdict(target.features),
         array_style=target.array_style,
-        requests_per_second=target.limits.requests_per_second,
-        samples=mapped(target.samples, redactor.clean),
+        samples=mapped(target.samples, clean),
         limits=asdict(target.limits),
     )
+
+
+def _organization(organization: Organization) -> dict[str, str | None]:
+    shown = ("customer_id", "other_customer_id", "funded_account_id")
+    values = {name: getattr(organization, name) for name in shown}
+    return {"api_key": abbreviated(organization.api_key), **values}
 
 
 def _records(parts: Iterable[object], kind: type[R]) -> tuple[R, ...]:

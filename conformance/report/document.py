@@ -46,8 +46,7 @@ class SuiteRecord(msgspec.Struct, frozen=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """The course of the run. `selection` has the options that narrowed it, `interrupted` the reason why it
-    ended early, `folder` its reports as seen from where it was started."""
+    """The course of the run."""
 
     started: Annotated[Time, says("When it began.")]
     ended: Annotated[Time, says("When it ended.")]
@@ -64,18 +63,8 @@ class RunRecord(msgspec.Struct, frozen=True):
         says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
     ] = 0
     waited: Annotated[Seconds, says("How long that took, of all workers together.")] = 0.0
-    narrowed: Annotated[list[str], says("The options that narrowed it, each with its value.")] = []
-    folder: Annotated[
-        str,
-        says(
-            "Where the reports were written, as seen from where the run was started; empty where that is not "
-            "known."
-        ),
-    ] = ""
-    label: Annotated[
-        str,
-        says("A word in the names and labels of all that the run created; several where runs were merged."),
-    ] = ""
+    folder: Annotated[str, says("Where the reports were written, from where the run was started.")] = ""
+    label: Annotated[str, says("A word in the names and labels of all that the run created.")] = ""
     created: Annotated[Count, says("Resources created, payouts included.")] = 0
     payouts: Annotated[Count, says("Payouts made.")] = 0
     effort: Annotated[
@@ -90,26 +79,20 @@ class RunRecord(msgspec.Struct, frozen=True):
     )
 
 
-class OrganizationRecord(msgspec.Struct, frozen=True):
-    """An organization of the target; its API key is abbreviated."""
-
-    api_key: Annotated[str, says("Its API key, abbreviated.")]
-    customer_id: Annotated[str, says("The customer that the suite works for.")]
-    other_customer_id: Annotated[str | None, says("Another customer of the same organization.")]
-    funded_account_id: Annotated[str | None, says("An account that payouts may draw on.")]
-
-
 class TargetRecord(msgspec.Struct, frozen=True):
     """The server that was judged."""
 
     base_url: Annotated[str, says("Everything before /v1.")]
-    primary: Annotated[OrganizationRecord, says("The organization under test.")]
-    secondary: Annotated[OrganizationRecord | None, says("Another organization, if there is one.")]
+    primary: Annotated[
+        Mapping[str, str | None], says("The organization under test, its API key abbreviated, no secret.")
+    ]
+    secondary: Annotated[
+        Mapping[str, str | None] | None, says("Another organization likewise, if there is one.")
+    ]
     features: Annotated[
         Mapping[str, bool | None], says("What the target file declares; null where it says nothing.")
     ]
     array_style: Annotated[str, says("How several statuses are sent: repeat, comma or brackets.")]
-    requests_per_second: Annotated[float, says("The most that were sent; 0: as fast as the server answers.")]
     samples: Annotated[Mapping[str, Any], says("What the target file lays over the suite's sample requests.")]
     limits: Annotated[
         Mapping[str, float | None],
@@ -118,8 +101,7 @@ class TargetRecord(msgspec.Struct, frozen=True):
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
-    """The verdict of the run: `title` is a few words, `sentence` the whole, `failures` how many cells fail
-    it."""
+    """The verdict of the run."""
 
     name: Annotated[
         str,
@@ -178,13 +160,6 @@ class KnownFailureRecord(msgspec.Struct, frozen=True):
     stale: Annotated[str, says("Why the entry should be deleted; empty if it should not.")] = ""
 
 
-class KnownFailuresRecord(msgspec.Struct, frozen=True):
-    """The list of known failures."""
-
-    source: Annotated[str, says("The file.")]
-    entries: Annotated[tuple[KnownFailureRecord, ...], says("Its entries.")]
-
-
 class CellKey(msgspec.Struct, frozen=True):
     """Names a cell."""
 
@@ -209,12 +184,10 @@ class CauseRecord(msgspec.Struct, frozen=True):
 
 
 class MissingRecord(msgspec.Struct, frozen=True):
-    """An operation that does not exist: how a valid request was answered, and which operations need it.
-    `known` is why a list of known failures has it; empty where none does."""
+    """An operation that does not exist."""
 
     operation: Annotated[str, says("Its operationId.")]
     answered: Annotated[str, says("How the valid request was answered.")]
-    waiting: Annotated[tuple[str, ...], says("The operations that need what it makes.")]
     known: Annotated[str, says("Why the list of known failures has it; empty where it does not.")] = ""
 
 
@@ -248,7 +221,7 @@ class Document(msgspec.Struct, frozen=True):
         says("The violations by what caused them, the most severe first; every violated cell is in one."),
     ]
     known_failures: Annotated[
-        KnownFailuresRecord | None, says("The list of known failures; null where the run had none.")
+        tuple[KnownFailureRecord, ...], says("The entries of the list of known failures, as they stand.")
     ]
     latency: Annotated[
         tuple[Latency, ...],

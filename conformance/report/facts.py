@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
-from conformance._text import count, duration, listed, milliseconds
+from conformance._text import count, duration, milliseconds
 from conformance.contract.rules import Level, Side
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
@@ -124,8 +122,6 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
         *_target(document.target),
         ("Created and left behind", created(document)),
     ]
-    if known := document.known_failures:
-        facts.append(("Known failures", f"{known.source}: {listed([entry.rule for entry in known.entries])}"))
     return [(name, value) for name, value in facts if value]
 
 
@@ -133,7 +129,7 @@ def _target(target: TargetRecord | None) -> list[tuple[str, str]]:
     if target is None:
         return []
     facts = [
-        (f"{name} organization".capitalize(), _listed(msgspec.structs.asdict(organization)))
+        (f"{name} organization".capitalize(), _listed(organization))
         for name, organization in (("primary", target.primary), ("secondary", target.secondary))
         if organization
     ]

@@ -28,7 +28,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import HELD, VIOLATIONS, Verdict
 from conformance.judge.ledger import Cell, Ledger
-from conformance.report.document import KnownFailureRecord, KnownFailuresRecord
+from conformance.report.document import KnownFailureRecord
 
 #: The rule of operations that do not exist.
 MISSING = "operation.missing"
@@ -78,9 +78,9 @@ class KnownFailures:
                 )
         return cls([*entries.values()], str(path))
 
-    def apply(self, ledger: Ledger) -> KnownFailuresRecord:
-        """Marks the violations and missing operations that are listed; returns the list with its stale
-        entries.
+    def apply(self, ledger: Ledger) -> tuple[KnownFailureRecord, ...]:
+        """Marks the violations and missing operations that are listed; returns the entries, stale ones with
+        the reason.
 
         An entry is stale if it has expired, if its rule held on every operation it covers, or if the
         operation exists now. Cells that were not run, or are inconclusive, make no entry stale.
@@ -88,27 +88,24 @@ class KnownFailures:
         ledger.known_missing.clear()
         for cell in ledger.cells:
             cell.known = ""
-        entries = []
-        for entry in self.entries:
-            stale, reason = self._stale(entry, ledger), clean(entry.reason)
-            entries.append(replace(entry, stale=stale, reason=reason))
-            if not stale and entry.operation in ledger.missing and entry.rule == MISSING:
-                ledger.known_missing[entry.operation] = reason
-            for cell in () if stale else _cells(entry, ledger):
+        entries = [
+            replace(entry, reason=clean(entry.reason), stale=self._stale(entry, ledger))
+            for entry in self.entries
+        ]
+        for entry in entries:
+            if not entry.stale and entry.operation in ledger.missing and entry.rule == MISSING:
+                ledger.known_missing[entry.operation] = entry.reason
+            for cell in () if entry.stale else _cells(entry, ledger):
                 if cell.verdict.is_violation:
-                    cell.known = cell.known or reason
-        return KnownFailuresRecord(clean(self.source), tuple(entries))
+                    cell.known = cell.known or entry.reason
+        return tuple(entries)
 
     def reason(self, rule: str, operation: str) -> str:
         """The reason listed for a violation; empty if it is not listed, or the entry has expired."""
-        return next(
-            (
-                entry.reason
-                for entry in self.entries
-                if entry.rule == rule and entry.operation in (operation, "*") and not self._expired(entry)
-            ),
-            "",
-        )
+        for entry in self.entries:
+            if entry.rule == rule and entry.operation in (operation, "*") and not self._expired(entry):
+                return entry.reason
+        return ""
 
     def _expired(self, entry: KnownFailureRecord) -> bool:
         return entry.expires is not None and entry.expires < self.today().isoformat()
@@ -183,8 +180,9 @@ def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) 
     for entry in known.entries if known else ():
         if known and not known._stale(entry, ledger):
             lines += _table(entry.rule, entry.operation, entry.reason, entry.expires)
-    for operation in [name for name in ledger.missing if name not in ledger.known_missing]:
-        lines += _table(MISSING, operation, _UNREASONED)
+    for operation in ledger.missing:
+        if operation not in ledger.known_missing:
+            lines += _table(MISSING, operation, _UNREASONED)
     for cell in ledger.with_verdict(*VIOLATIONS):
         if not cell.known:
             lines += _table(cell.rule, cell.operation, _UNREASONED, got=cell.decisive.got)

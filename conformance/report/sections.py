@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance._text import count, listed, one_line, visible
-from conformance.contract.needs import NEEDS, first
-from conformance.judge.findings import VIOLATIONS, Finding, Verdict
+from conformance.contract.needs import first, waiting
+from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Cell, grouped
 from conformance.report.beside import wrong_exchange
 from conformance.report.commands import reproduction
-from conformance.report.document import CauseRecord, Document, MissingRecord, OperationRecord, RuleRecord
+from conformance.report.document import CauseRecord, Document, OperationRecord, RuleRecord
 from conformance.report.verdict import gating
 
 #: Number of further checks of a cause that a short report names.
@@ -99,7 +99,6 @@ def sections(document: Document) -> list[Section]:
             tuple(_inconclusive(document)),
             "Neither passed nor failed; a required rule that is inconclusive makes the run incomplete.",
         ),
-        Section("operations", "Operations", "", tuple(_operations(document))),
     )
     return [section for section in every if section.items]
 
@@ -264,28 +263,23 @@ def _errors(document: Document) -> Iterator[Item]:
 
 
 def _missing(document: Document) -> Iterator[Item]:
-    missing = document.missing
-    for record in missing:
-        last = record is missing[-1]
-        step = (Fact("next", first([each.operation for each in missing])),) if last else ()
-        yield Item(f"{record.operation}: {record.answered}{_wait(record)}", step)
-
-
-def _wait(record: MissingRecord) -> str:
-    """A clause on a missing operation: how many operations need it, and the reason if known."""
-    number = len(record.waiting)
-    waiting = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
-    return f"{waiting}; known: {record.known}" if record.known else waiting
+    missing = [record.operation for record in document.missing]
+    for record in document.missing:
+        number = len(waiting(record.operation))
+        needed = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
+        known = f"; known: {record.known}" if record.known else ""
+        step = (Fact("next", first(missing)),) if record is document.missing[-1] else ()
+        yield Item(f"{record.operation}: {record.answered}{needed}{known}", step)
 
 
 def _stale(document: Document) -> Iterator[Item]:
-    if known := document.known_failures:
-        for entry in known.entries:
-            if entry.stale:
-                yield Item(
-                    f"{known.source}, line {entry.line}: delete the entry for {entry.rule} on "
-                    f"{entry.operation}, from [[failure]] to the next one: {entry.stale}"
-                )
+    source = document.run.options.get("known-failures", "the list")
+    for entry in document.known_failures:
+        if entry.stale:
+            yield Item(
+                f"{source}, line {entry.line}: delete the entry for {entry.rule} on {entry.operation}, from "
+                f"[[failure]] to the next one: {entry.stale}"
+            )
 
 
 # ---------------------------------------------------------------------- inconclusive
@@ -326,28 +320,6 @@ def _unjudged(document: Document) -> Iterator[Cell]:
         unjudged = cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.NOT_RUN and not left_out)
         if unjudged and cell.key not in following:
             yield cell
-
-
-# ---------------------------------------------------------------------- operations
-
-
-def _operations(document: Document) -> Iterator[Item]:
-    """The numbers of cells of each operation by verdict, where an operation is not implemented."""
-    lacking = {record.operation for record in document.missing}
-    if not lacking:
-        return
-    cells = grouped((cell.operation, cell) for cell in document.cells)
-    for operation in document.operations:
-        verdicts = Counter("known" if cell.known else str(cell.verdict) for cell in cells[operation.id])
-        needed = [name for name in NEEDS.get(operation.id, ()) if name in lacking]
-        names = [*map(str, (Verdict.PASSED, *VIOLATIONS)), "known", str(Verdict.INCONCLUSIVE)]
-        text = ", ".join(f"{verdicts[name]} {name}" for name in names if verdicts[name])
-        if operation.id in lacking:
-            text = "not implemented"
-        elif needed:
-            text = f"waits for {listed(needed)}"
-        if text:
-            yield Item(f"{operation.id:<26}{text}")
 
 
 # ---------------------------------------------------------------------- observations

@@ -13,7 +13,7 @@ from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import Cell, Ledger
 from conformance.report.causes import causes
-from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailuresRecord, VerdictRecord
+from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailureRecord, VerdictRecord
 from conformance.report.known_failures import KnownFailures
 
 
@@ -36,7 +36,7 @@ def decide(
     Precedence: internal errors, interruption, violations. A lost server is no interruption: the run is judged
     by what was seen, and is incomplete at best.
     """
-    entries = known.apply(ledger) if known else None
+    entries = known.apply(ledger) if known else ()
     return Decision(ledger, fail_on, causes(ledger), entries, interrupted, embedded, others_failed)
 
 
@@ -51,7 +51,7 @@ class Decision:
     ledger: Ledger
     fail_on: Level
     causes: tuple[CauseRecord, ...]
-    known_failures: KnownFailuresRecord | None
+    known_failures: tuple[KnownFailureRecord, ...]
     interrupted: str
     embedded: bool
     others_failed: bool = False
@@ -173,8 +173,7 @@ class Decision:
         return f"{where}{cells}{origin} ({listed(roots, 4)})"
 
     def _outdated(self) -> _Verdict | None:
-        entries = self.known_failures.entries if self.known_failures else ()
-        stale = [entry for entry in entries if entry.stale]
+        stale = [entry for entry in self.known_failures if entry.stale]
         if not stale:
             return None
         lines = listed([str(entry.line) for entry in stale], 10)

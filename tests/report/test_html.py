@@ -75,7 +75,7 @@ def test_known_failures_stale_entries_and_errors_have_sections() -> None:
     shown = page(verdicts={WALK: Verdict.FAILED}, known=known, errors=["test_a[b]: KeyError: 'c'"])
     sections = {part.get("aria-labelledby"): text(part) for part in shown.cssselect("section")}
     assert "reason mended <soon>" in sections["known"]
-    assert "known.toml, line 9: delete the entry for list.echo on listWallets" in sections["stale"]
+    assert "the list, line 9: delete the entry for list.echo on listWallets" in sections["stale"]
     assert "test_a[b]: KeyError: 'c'" in sections["errors"]
     assert "the suite failed" in shown.findtext(".//title")
 

@@ -69,8 +69,8 @@ def test_a_listed_failure_stays_visible(tmp_path: Path) -> None:
 def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path: Path) -> None:
     made = document(whole_run(), known=load(tmp_path, "# a comment\n\n" + entry()))
     assert (made.verdict.name, made.verdict.exit_status) == ("outdated", 1)
-    assert "line 3" in made.verdict.sentence and made.known_failures is not None
-    assert [entry.stale for entry in made.known_failures.entries] == ["the rule holds now on listWallets"]
+    assert "line 3" in made.verdict.sentence
+    assert [entry.stale for entry in made.known_failures] == ["the rule holds now on listWallets"]
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_only_what_was_run_to_its_end_everywhere_is_stale(
     results = whole_run({WALK: verdict})
     results.narrowed = ["-k something"]
     assert results.cell("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
-    [listed_entry] = load(tmp_path, listed).apply(results).entries
+    [listed_entry] = load(tmp_path, listed).apply(results)
     assert bool(listed_entry.stale) == bool(stale)
 
 
 def test_an_expired_entry_is_told(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry(expires="2026-11-20"))
-    assert "expired" in known.apply(results).entries[0].stale
+    assert "expired" in known.apply(results)[0].stale
     assert not results.cell(*WALK).known
 
 

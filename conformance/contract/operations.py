@@ -39,6 +39,8 @@ class Operation:
     is_list: bool
     is_post: bool
     resource: str
+    #: Name -> OpenAPI link from its 2xx answer to another operation.
+    links: Mapping[str, dict[str, Any]]
     traits: Traits
 
 
@@ -100,6 +102,7 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
         is_list=resource.endswith("_list"),
         is_post=method == "post",
         resource=resource.removesuffix("_list"),
+        links=MappingProxyType(_resolved(described["responses"]["2XX"].get("links", {}), document)),
         traits=TRAITS[described["operationId"]],
     )
 

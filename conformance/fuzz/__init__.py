@@ -3,8 +3,9 @@
 Each test is in parts that lanes and processes share. Hypothesis and schemathesis are imported within
 functions: that takes 0.3 s, which other runs need not spend.
 
-    test_fuzz   single requests of one operation: from generation (schemathesis) and odd_requests (the
-                corpora), to the resources of fixtures, judged by generated_requests
+    test_fuzz       single requests of one operation: from generation (schemathesis) and odd_requests (the
+                    corpora), to the resources of fixtures, judged by generated_requests
+    test_sequences  requests along the links of openapi.yaml: schemathesis's state machine, in sequences
 
 Each judges into the examples of engine, which also has Hypothesis's settings.
 """
@@ -19,4 +20,5 @@ from conformance import checks
 def load_tests() -> None:
     """Imports the checks and the generated tests, which register themselves."""
     checks.load_checks()
-    importlib.import_module(f"{__name__}.test_fuzz")
+    for name in ("test_fuzz", "test_sequences"):
+        importlib.import_module(f"{__name__}.{name}")

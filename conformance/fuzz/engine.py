@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+from hypothesis import Phase
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.errors import Flaky
 
@@ -69,12 +70,16 @@ class Examples:
 
     # ------------------------------------------------------------------ the running example
 
-    @contextlib.contextmanager
-    def example(self) -> Iterator[None]:
-        """Runs an example within it. Raises Stop when time is up, and for any exception but a violation."""
+    def begin(self) -> None:
+        """Starts an example. Raises Stop when time is up."""
         if self._end is not None and time.monotonic() > self._end and self.statuses:
             raise Stop
         self._example = []
+
+    @contextlib.contextmanager
+    def performing(self) -> Iterator[None]:
+        """Performs the example, or a step of it, while other threads draw theirs. Raises Broken for a
+        violation, Stop for any other exception."""
         _TURN.release()
         try:
             yield
@@ -124,8 +129,10 @@ class Examples:
 
     def _finding(self, key: Key, entry: Entry) -> Finding:
         finding = entry.finding()
-        numbers = [exchange.number for exchange in self._failed.get(key, ())]
-        finding.exchanges = list(dict.fromkeys([*finding.exchanges, *numbers]))
+        example = self._failed.get(key, [])
+        paths = [exchange.call.path for exchange in example if exchange.number in finding.exchanges]
+        related = [exchange.number for exchange in example if _is_related(exchange, paths)]
+        finding.exchanges = list(dict.fromkeys([*finding.exchanges, *related]))
         if entry.broken == 1:
             finding.further.append("it was seen once and did not come again")
         return finding
@@ -149,6 +156,12 @@ class Examples:
                 raise
 
 
+def _is_related(exchange: Exchange, paths: list[str]) -> bool:
+    """True if an exchange created what is in one of the paths, or is about the same resource."""
+    own, created = exchange.call.path, str(exchange.get("id"))
+    return any(created in path or own.startswith(path) or path.startswith(own) for path in paths)
+
+
 def _of_violations(error: BaseException) -> bool:
     """True for violations: bare, in groups, or as Flaky if they were not reproduced."""
     if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
@@ -161,14 +174,16 @@ def seed_of(settings: FuzzSettings, part: str) -> str:
     return f"{settings.seed} {part}"
 
 
-def settings_of(settings: FuzzSettings, part: str, **more: Any) -> hypothesis.settings:
+def settings_of(
+    settings: FuzzSettings, part: str, *, shrink: bool = True, **more: Any
+) -> hypothesis.settings:
     """Hypothesis's settings for a part, independent of profiles."""
     folder = settings.database
     return hypothesis.settings(
         max_examples=settings.cases,
         deadline=None,
         database=None if folder is None else DirectoryBasedExampleDatabase(Path(folder) / part),
-        phases=[hypothesis.Phase.reuse, hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        phases=[Phase.reuse, Phase.generate, *[Phase.shrink] * shrink],
         derandomize=False,
         suppress_health_check=list(hypothesis.HealthCheck),
         print_blob=False,

@@ -259,19 +259,20 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
         @hypothesis.seed(seed_of(settings, part))
         @hypothesis.given(cases)
         def answers_are_right(case: Case) -> None:
-            with examples.example():
+            examples.begin()
+            with examples.performing():
                 fuzzer.perform(case)
 
         answers_are_right()
-    return [*examples.findings(), *_unreached(examples, operation)]
+    return [*examples.findings(), *unreached(examples, operation)]
 
 
-def _unreached(examples: Examples, operation: str) -> list[Finding]:
+def unreached(examples: Examples, operation: str) -> list[Finding]:
     """An inconclusive finding if no generated request was accepted: then only validation was tested."""
-    statuses = examples.statuses
-    if any(status is not None and 200 <= status < 300 for _, status in statuses):
+    statuses = {status: count for (of, status), count in examples.statuses.items() if of == operation}
+    if any(status is not None and 200 <= status < 300 for status in statuses):
         return []
-    answers = ", ".join(f"{count} x {status or 'no answer'}" for (_, status), count in statuses.most_common())
+    answers = ", ".join(f"{count} x {status or 'no answer'}" for status, count in statuses.items())
     reason = (
         f"no generated {operation} was accepted ({answers or 'none was sent'}), "
         "so nothing behind its checks was tested"

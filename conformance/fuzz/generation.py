@@ -29,6 +29,7 @@ from conformance.world.case import Case
 
 if TYPE_CHECKING:
     from schemathesis import Case as GeneratedCase
+    from schemathesis.schemas import BaseSchema
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 
@@ -53,27 +54,35 @@ _PLAIN_QUERY: dict[str, dict[str, Any]] = {
 }
 
 
-def document(operation: str, view: str, valid: ValidBody | None) -> dict[str, Any] | None:
-    """A view of one operation as an OpenAPI document; None for an operation without body and query."""
-    described = OPERATIONS[operation]
+def described(operation: str, view: str, valid: ValidBody | None) -> dict[str, Any]:
+    """A view of one operation as an OpenAPI operation, without its path parameters and headers."""
+    own = OPERATIONS[operation]
     item: dict[str, Any] = {"operationId": operation, "responses": {"2XX": {"description": "Done."}}}
-    if described.query_parameters:
+    if own.query_parameters:
         item["parameters"] = [
             {"name": name, "in": "query", "schema": _PLAIN_QUERY[name] if view == ACCEPT else _bare(schema)}
-            for name, schema in described.query_parameters.items()
+            for name, schema in own.query_parameters.items()
         ]
-    elif described.request_schema is not None and valid is not None:
-        item["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": _body(described, view, valid)}},
-        }
-    else:
-        return None
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": f"{view} view of {operation}", "version": "1"},
-        "paths": {"/probe": {described.method.lower(): item}},
-    }
+    if valid is not None:
+        schema = _body(own, view, valid)
+        item["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return item
+
+
+def load(title: str, paths: dict[str, Any]) -> BaseSchema:
+    """The OpenAPI document with these paths, as schemathesis has it."""
+    import schemathesis
+
+    schema = schemathesis.openapi.from_dict(
+        {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": paths},
+        config=schemathesis.Config.from_dict(_CONFIGURATION),
+    )
+    # Without a codec, letters are all but surrogates; with one, Hypothesis tries every code point in each
+    # process without a cache, for a second and in 180 MB.
+    phases = schema.config.phases
+    for each in (schema.config.generation, phases.fuzzing.generation, phases.stateful.generation):
+        each.codec = None
+    return schema
 
 
 def _bare(schema: Any) -> Any:
@@ -161,42 +170,41 @@ def _text(longest: int) -> dict[str, Any]:
 
 
 #: Passed explicitly, so that a configuration file in the working directory has no effect.
-_CONFIGURATION: dict[str, Any] = {"generation": {"with-security-parameters": False, "allow-x00": True}}
-
-#: A placeholder: only query and body of the requests that schemathesis prepares are used.
-_NOWHERE = "http://localhost"
+_CONFIGURATION: dict[str, Any] = {
+    "generation": {"with-security-parameters": False, "allow-x00": True},
+    "phases": {"stateful": {"generation": {"mode": "positive"}, "inference": {"algorithms": []}}},
+}
 
 
 def generated(operation: str, valid: ValidBody | None) -> Iterator[SearchStrategy[Case]]:
     """Yields strategies: valid requests of the must-accept, mutated ones of the must-reject view."""
-    import schemathesis
     from schemathesis import GenerationMode
 
+    own = OPERATIONS[operation]
+    if not own.query_parameters and valid is None:
+        return
     for view, mode in ((ACCEPT, GenerationMode.POSITIVE), (REJECT, GenerationMode.NEGATIVE)):
-        if (description := document(operation, view, valid)) is None:
-            continue
-        schema = schemathesis.openapi.from_dict(
-            description, config=schemathesis.Config.from_dict(_CONFIGURATION)
-        )
-        # Without a codec, letters are all but surrogates; with one, Hypothesis tries every code point in each
-        # process without a cache, for a second and in 180 MB.
-        for each in (schema.config.generation, schema.config.phases.fuzzing.generation):
-            each.codec = None
-        described = schema["/probe"][OPERATIONS[operation].method]
-        cases = described.as_strategy(generation_mode=mode)
-        yield st.builds(functools.partial(_case, operation), cases, st.booleans())
+        item = described(operation, view, valid)
+        schema = load(f"{view} view of {operation}", {"/probe": {own.method.lower(): item}})
+        cases = schema["/probe"][own.method].as_strategy(generation_mode=mode)
+        yield st.builds(functools.partial(case_of, operation), cases, st.booleans())
 
 
-def _case(operation: str, generated: GeneratedCase[Any], raw: bool) -> Case:
-    """A case as serialized by schemathesis and requests; with `raw`, letters in JSON are not escaped."""
-    prepared = requests.Request(**generated.as_transport_kwargs(base_url=_NOWHERE)).prepare()
-    body = prepared.body.encode("utf-8", "surrogatepass") if isinstance(prepared.body, str) else prepared.body
-    kind = prepared.headers.get("Content-Type")
+def prepared(generated: GeneratedCase[Any]) -> requests.PreparedRequest:
+    """A case as schemathesis would send it, to a placeholder."""
+    return requests.Request(**generated.as_transport_kwargs(base_url="http://localhost")).prepare()
+
+
+def case_of(operation: str, generated: GeneratedCase[Any], raw: bool = False) -> Case:
+    """A case with query and body of a generated one; with `raw`, letters in JSON are not escaped."""
+    request = prepared(generated)
+    body = request.body.encode("utf-8", "surrogatepass") if isinstance(request.body, str) else request.body
+    kind = request.headers.get("Content-Type")
     return Case(
         operation,
         "",
         path=own_path(operation),
-        query=prepared.path_url.partition("?")[2],
+        query=request.path_url.partition("?")[2],
         body=_unescaped(body) if raw and isinstance(body, bytes) else body,
         content_type=kind.decode("latin-1") if isinstance(kind, bytes) else kind,
     )

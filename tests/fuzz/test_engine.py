@@ -34,7 +34,8 @@ def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Example
     @hypothesis.seed(seed_of(settings, "part"))
     @hypothesis.given(st.integers(0, 100_000))
     def test(number: int) -> None:
-        with examples.example():
+        examples.begin()
+        with examples.performing():
             tried.append(number)
             judge(examples, number)
 

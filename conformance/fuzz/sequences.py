@@ -1,0 +1,184 @@
+"""Sequences of requests: schemathesis's state machine over the links of openapi.yaml, judged by the oracle.
+
+An example begins with an account and follows links: a beneficiary of the new account, a destination of the
+new beneficiary, a payout to it. In the document for schemathesis the customer is part of the paths, so that
+an account needs nothing before it; and ids are symbols, as what Hypothesis draws must not depend on the
+server.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import hypothesis
+from schemathesis import Case as GeneratedCase
+from schemathesis import Response
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
+from conformance.fuzz.engine import Examples, seed_of, settings_of
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.fixtures import PAYEES, OperationFixtures
+from conformance.fuzz.generated_requests import unreached
+from conformance.fuzz.generation import ACCEPT, case_of, described, load, prepared
+from conformance.judge import outcomes
+from conformance.judge.findings import Finding, Inconclusive
+from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
+from conformance.target.applicability import absent
+from conformance.wire.messages import Exchange
+from conformance.world.case import call_of
+from conformance.world.run_context import RunContext
+
+#: Steps of an example, and examples for each of a part of single requests.
+STEPS, SHARE = 16, 0.2
+
+#: The symbol of an id where no link is followed.
+NOBODY = "nobody"
+
+
+def usable(run: RunContext) -> dict[str, OperationFixtures]:
+    """The operations that the server has valid requests for, with their fixtures."""
+    found = {}
+    for operation in OPERATIONS:
+        if absent(RULES["http.success-json"], operation, run.target):
+            continue
+        fixtures = OperationFixtures(run, operation, shared=True)
+        try:
+            fixtures.valid  # noqa: B018 - made now, not within an example
+        except Inconclusive:
+            continue
+        found[operation] = fixtures
+    return found
+
+
+def paths(operations: dict[str, OperationFixtures]) -> dict[str, Any]:
+    """The paths of the document for schemathesis, with valid requests and links only."""
+    document: dict[str, Any] = {}
+    for operation, fixtures in operations.items():
+        own, item = OPERATIONS[operation], described(operation, ACCEPT, fixtures.valid)
+        item["parameters"] = [
+            {"name": name, "in": "path", "required": True, "schema": {"enum": [NOBODY]}}
+            for name in own.path_parameters
+            if name != "customer_id"
+        ]
+        item["responses"]["2XX"]["links"] = {
+            name: _link(link) for name, link in own.links.items() if link["operationId"] in operations
+        }
+        path = own.path.replace("{customer_id}", "customer")
+        document.setdefault(path, {})[own.method.lower()] = item
+    return document
+
+
+def _link(link: dict[str, Any]) -> dict[str, Any]:
+    """A link without the customer."""
+    followed = {name: value for name, value in link["parameters"].items() if name != "customer_id"}
+    return {**link, "parameters": followed}
+
+
+class Sequence:
+    """One example: sends its requests, judges their answers, and knows the ids for its symbols."""
+
+    def __init__(self, examples: Examples, operations: dict[str, OperationFixtures]) -> None:
+        self.examples = examples
+        self.run = examples.run
+        self._operations = operations
+        self._ids: dict[str, str] = {}
+        self._accounts = 0
+
+    def send(self, generated: GeneratedCase[Any]) -> tuple[Exchange, Any]:
+        """Sends a generated request and judges the answer; returns it, and its document with a symbol."""
+        operation = generated.operation.definition.raw["operationId"]
+        fixtures, case = self._operations[operation], case_of(operation, generated)
+        symbols = {name: str(symbol) for name, symbol in (generated.path_parameters or {}).items()}
+        path = tuple((name, self._owner(symbols.get(name, ""))) for name, _ in case.path)
+        unknown = tuple((name, owner) for name, owner in path if owner == UNKNOWN)
+        ids = {name: self._ids.get(symbol, "") for name, symbol in symbols.items()} | fixtures.ids(unknown)
+        ids["customer_id"] = self.run.target.primary.customer_id
+        valid, body = fixtures.renewed(self._with_ids(case.body))
+        call = call_of(case, ids, body)
+        payee = OWN
+        if TRAITS[operation].draws_on_funds and not {call.document.get(name) for name in PAYEES[OWN]} <= {
+            *self._ids.values()
+        }:
+            payee = UNKNOWN
+        expected = expect(call, self.run.target, Known(path, payee, valid))
+        send = self.run.send if expected.refusals else self.run.shown
+        exchange = send(self.run.client(), call, f"a step of a sequence, {operation}")
+        self.examples.keep(exchange)
+        self.examples.count(exchange)
+        self._judge(expected, exchange)
+        return exchange, self._symbolic(exchange)
+
+    def _owner(self, symbol: str) -> str:
+        return UNKNOWN if symbol and symbol not in self._ids else OWN
+
+    def _with_ids(self, body: bytes | None) -> bytes | None:
+        """A body with ids in place of symbols."""
+        for symbol, identifier in self._ids.items():
+            body = body and body.replace(json.dumps(symbol).encode(), json.dumps(identifier).encode())
+        return body
+
+    def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
+        operation = str(exchange.operation)
+        for reason in (*expected.passes[:1], *([expected.refusal] if expected.refusal else [])):
+            self.examples.expect(reason.rule, operation, *reason.judge(exchange))
+        if not expected.refusals and exchange.method == "GET":
+            # A write may be refused for what came before it: a disabled beneficiary, a pair, a quota.
+            rule = expected.accepted.rule if expected.accepted is not None else "read.equals-create"
+            found = outcomes.accepted("what an earlier step created", exchange)
+            self.examples.expect(rule, operation, *found)
+        self.examples.inspect(exchange)
+
+    def _symbolic(self, exchange: Exchange) -> Any:
+        """The document of an answer, with a new symbol for its id."""
+        identifier = exchange.get("id")
+        if not exchange.succeeded or not isinstance(identifier, str):
+            return None
+        symbol = f"{exchange.operation}-{len(self._ids)}"
+        if exchange.operation == "createAccount":
+            self._accounts += 1
+            if self._accounts % 2 == 0:
+                # Stands for the funded account, so that payouts are accepted.
+                identifier = self.run.target.primary.funded_account_id or identifier
+        self._ids[symbol] = identifier
+        return {**exchange.document, "id": symbol}
+
+
+def explore(run: RunContext, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
+    """Runs sequences and returns a finding for each judged rule."""
+    name = f"sequences {part}"
+    examples, operations = Examples(run, check, settings.share()), usable(run)
+    with examples.recording():
+        machine: Any = load(name, paths(operations)).as_state_machine()
+
+        class Sequences(machine):  # type: ignore[misc]
+            """Sends by the suite's client; what an answer must be, the oracle knows."""
+
+            def setup(self) -> None:
+                examples.begin()
+                self.sequence = Sequence(examples, operations)
+
+            def call(self, case: GeneratedCase[Any], **options: Any) -> Response:
+                with examples.performing():
+                    exchange, document = self.sequence.send(case)
+                return Response(
+                    status_code=exchange.status or 599,
+                    headers={"content-type": ["application/json"]},
+                    content=json.dumps(document).encode(),
+                    request=prepared(case),
+                    elapsed=exchange.elapsed,
+                    verify=True,
+                )
+
+            def validate_response(self, response: Response, case: GeneratedCase[Any], **options: Any) -> None:
+                """Nothing: `call` has judged the answer."""
+
+        limited = FuzzSettings(
+            settings.seed, max(1, round(settings.cases * SHARE)), database=settings.database
+        )
+        hypothesis.seed(seed_of(settings, name))(Sequences)
+        # Shrinking sequences takes thousands of requests; of the steps, findings have those that matter.
+        Sequences.run(settings=settings_of(limited, name, shrink=False, stateful_step_count=STEPS))
+    return [*examples.findings(), *unreached(examples, "createAccount")]

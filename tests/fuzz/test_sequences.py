@@ -1,0 +1,90 @@
+"""Sequences along the links of openapi.yaml, on conforming and faulty servers in this process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from conformance.contract.operations import OPERATIONS
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.test_sequences import test_sequences as sequences
+from conformance.judge.findings import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.refusals import Refusal
+from tests.support.mistakes import Closed
+from tests.support.runs import broken, run_on
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+
+def test_every_operation_succeeds_and_nobody_is_blamed() -> None:
+    run = run_on()
+    findings = sequences(run, "accounts", FuzzSettings(2))
+    assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
+    steps = [each for each in run.record.values() if each.purpose.startswith("a step")]
+    assert {each.operation for each in steps if each.succeeded} == set(OPERATIONS)
+    assert len(steps) <= 10 * 16
+
+
+class LosesDisabled(Behaviour):
+    """Answers 404 to reads of a beneficiary once it is disabled."""
+
+    def show_beneficiary(self, ctx: Any) -> None:
+        if ctx.beneficiary["status"] == "disabled":
+            raise Refusal("missing_child")
+        super().show_beneficiary(ctx)
+
+
+class SecondBreaks(Behaviour):
+    """Fails at the second virtual account of an account."""
+
+    def __init__(self) -> None:
+        self.parents: list[str] = []
+
+    def create(self, ctx: Any) -> None:
+        if ctx.operation == "createVirtualAccount":
+            self.parents.append(ctx.account["id"])
+            if self.parents.count(ctx.account["id"]) == 2:
+                raise MemoryError("a second row with this key")
+        super().create(ctx)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "key", "operations"),
+    [
+        (
+            LosesDisabled,
+            ("read.equals-create", "getBeneficiary"),
+            ["createAccount", "createBeneficiary", "disableBeneficiary", "getBeneficiary"],
+        ),
+        (
+            SecondBreaks,
+            ("http.no-server-error", "createVirtualAccount"),
+            ["createAccount", "createVirtualAccount", "createVirtualAccount"],
+        ),
+    ],
+)
+def test_finds_and_tells_the_steps_that_matter(
+    behaviour: type[Behaviour], key: tuple[str, str], operations: list[str]
+) -> None:
+    run = run_on(behaviour())
+    findings = {(each.rule, each.operation): each for each in sequences(run, "accounts", FuzzSettings(1))}
+    steps = [run.record[number].operation for number in sorted(findings[key].exchanges)]
+    assert steps[-1] == operations[-1] and not [*(Counter(operations) - Counter(steps))]
+    assert len(steps) <= 8
+
+
+def test_server_without_accounts_is_inconclusive() -> None:
+    findings = sequences(run_on(Closed("createAccount")), "accounts", FuzzSettings(1))
+    assert (
+        "no generated createAccount was accepted"
+        in {each.verdict: each.summary for each in findings}[Verdict.INCONCLUSIVE]
+    )
+
+
+def test_what_the_target_does_not_have_is_left_out() -> None:
+    run = run_on(payins=False, payouts=False)
+    assert not broken(sequences(run, "accounts", FuzzSettings(1)))
+    assert not {"createPayin", "createPayout"} & {each.operation for each in run.record.values()}

@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises InputError for an unknown rule or operation."""
-    found = rules_named(options.id)
-    if found != [options.id]:
+    rules = rules_named(options.id)
+    if rules != [options.id]:
         raise InputError(
-            f"{options.id} is an area of {len(found)} rules; explain one of them: "
-            f"{', '.join(found[:8])}{', ...' if len(found) > 8 else ''}."
+            f"{options.id} is an area of {len(rules)} rules; explain one of them: "
+            f"{', '.join(rules[:8])}{', ...' if len(rules) > 8 else ''}."
         )
     rule = ALL_RULES[options.id]
     operation = options.operation or rule.operations[0]
@@ -90,20 +90,20 @@ def _example(rule: Rule, operation: str) -> str:
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://reference"), "the reference server")
     run = RunContext(target, transport=InProcessTransport(server))
-    shown = decisive(run, rule.id, operation)
-    if not shown:
+    exchanges = decisive(run, rule.id, operation)
+    if not exchanges:
         try:
             fixture = run.account(purpose_of(operation))
-            shown = [run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")]
+            exchanges = [run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")]
         except (Inconclusive, NotApplicable) as end:
             return str(end)
     redactor = Redactor(target)
-    texts = [(exchange.purpose, transcript(exchange_record(exchange, redactor))) for exchange in shown]
+    texts = [(exchange.purpose, transcript(exchange_record(exchange, redactor))) for exchange in exchanges]
     return "\n\n".join(f"{purpose}:\n{text}" if purpose else text for purpose, text in texts)
 
 
 #: Maximum number of exchanges in an example.
-SHOWN = 3
+MOST = 3
 
 #: The module preferred for examples of rules on secrets.
 _TELLING = "test_secrets."
@@ -121,12 +121,12 @@ def decisive(run: RunContext, rule: str, operation: str) -> list[Exchange]:
         findings, numbers = run_check(check, operation, run)
         if rule in INVARIANTS:
             sent = [run.record[number] for number in reversed(numbers) if number in run.record]
-            shown = [exchange for exchange in sent if _judged(run, exchange, rule, operation)][:1]
+            exchanges = [exchange for exchange in sent if _judged(run, exchange, rule, operation)][:1]
         else:
             proof = [number for finding in findings if finding.rule == rule for number in finding.exchanges]
-            shown = [run.record[number] for number in proof if number in run.record][:SHOWN]
-        if shown:
-            return shown
+            exchanges = [run.record[number] for number in proof if number in run.record][:MOST]
+        if exchanges:
+            return exchanges
     return []
 
 

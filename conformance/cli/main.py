@@ -101,10 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except InputError as error:
-        told = str(error)
+        text = str(error)
     except OSError as error:
         if error.filename is None:
             raise
-        told = f"{error.filename}: it cannot be written ({error.strerror})."
-    print(f"conformance {words[0]}: {told}", file=sys.stderr)
+        text = f"{error.filename}: it cannot be written ({error.strerror})."
+    print(f"conformance {words[0]}: {text}", file=sys.stderr)
     return int(wrong_usage)

@@ -149,9 +149,9 @@ def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]])
 def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, str]]:
     left, right = ([visible(line)[:LENGTH] for line in lines[: 4 * ROWS]] for lines in (left, right))
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
-    shown = 0
+    end = 0
     for group in matcher.get_grouped_opcodes(CONTEXT):
-        if folded := group[0][1] - shown:
+        if folded := group[0][1] - end:
             yield _row("same", "", "", f"{count(folded, 'line')} alike")
         for tag, begin, end, other_begin, other_end in group:
             for mine, theirs in zip_longest(left[begin:end], right[other_begin:other_end]):
@@ -165,8 +165,8 @@ def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, str]]:
                     else "other"
                 )
                 yield _row(kind, mine or "", theirs or "")
-        shown = group[-1][2]
-    if folded := len(left) - shown:
+        end = group[-1][2]
+    if folded := len(left) - end:
         yield _row("same", "", "", f"{count(folded, 'line')} alike")
 
 

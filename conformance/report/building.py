@@ -100,14 +100,16 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
             for operation in OPERATIONS
             if operation in ledger.missing
         ),
-        created=tuple(sorted(ledger.created, key=lambda made: (made.operation, made.path, made.id))),
+        created=tuple(
+            sorted(ledger.created, key=lambda resource: (resource.operation, resource.path, resource.id))
+        ),
     )
 
 
 def _counts(cells: Iterable[Cell]) -> dict[str, dict[str, int]]:
     """Level -> verdict -> number of cells."""
-    found = Counter((ALL_RULES[cell.rule].level, cell.verdict) for cell in cells)
-    return {str(level): {str(verdict): found[level, verdict] for verdict in Verdict} for level in Level}
+    numbers = Counter((ALL_RULES[cell.rule].level, cell.verdict) for cell in cells)
+    return {str(level): {str(verdict): numbers[level, verdict] for verdict in Verdict} for level in Level}
 
 
 def _place(row: Latency) -> int:
@@ -132,7 +134,7 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
         folder=clean(shortest(run.folder)) if run.folder else "",
         label=run.label,
         created=len(ledger.created),
-        payouts=sum(traits_of(made.operation).draws_on_funds for made in ledger.created),
+        payouts=sum(traits_of(resource.operation).draws_on_funds for resource in ledger.created),
         effort=ledger.effort,
         side=ledger.side,
     )
@@ -156,8 +158,8 @@ def _target(target: Target) -> TargetRecord:
 
 
 def _organization(organization: Organization) -> dict[str, str | None]:
-    shown = ("customer_id", "other_customer_id", "funded_account_id")
-    values = {name: getattr(organization, name) for name in shown}
+    names = ("customer_id", "other_customer_id", "funded_account_id")
+    values = {name: getattr(organization, name) for name in names}
     return {"api_key": abbreviated(organization.api_key), **values}
 
 

@@ -81,11 +81,11 @@ def _gather(violated: Mapping[Key, Cell], parents: dict[Key, Key | None]) -> Non
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     """The end of a chain of parents; in a cycle, the same element from everywhere."""
-    seen = [key]
+    chain = [key]
     while (parent := parents[key]) is not None:
-        if parent in seen:
-            return min(seen[seen.index(parent) :])
-        seen.append(parent)
+        if parent in chain:
+            return min(chain[chain.index(parent) :])
+        chain.append(parent)
         key = parent
     return key
 

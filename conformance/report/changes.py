@@ -64,15 +64,15 @@ def _changed(before: Document, after: Document) -> tuple[Changes, Changes, Chang
         for cell in before.cells
         if not (before.run.selection and cell.verdict is Verdict.NOT_RUN)
     }
-    found: tuple[Changes, Changes, Changes] = ({}, {}, {})
+    changes: tuple[Changes, Changes, Changes] = ({}, {}, {})
     for cell in after.cells:
         old, new = earlier.get(cell.key), cell.verdict
         if old in (None, new) or (after.run.selection and new is Verdict.NOT_RUN):
             continue
         change = _rank(new) - _rank(old)
         kind = 0 if change > 0 else 1 if change < 0 and not _rank(new) else 2
-        found[kind].setdefault((cell.rule, old, new), []).append(cell.operation)
-    return found
+        changes[kind].setdefault((cell.rule, old, new), []).append(cell.operation)
+    return changes
 
 
 def _choices(before: Document, after: Document) -> dict[tuple[str, str, str, str], list[str]]:

@@ -73,10 +73,10 @@ def _ranked(cells: Iterable[Cell]) -> Iterator[tuple[Verdict, int]]:
         for finding in cell.findings
         for position, number in enumerate(finding.exchanges)
     )
-    seen: set[int] = set()
+    chosen: set[int] = set()
     for _, _, number, verdict in named:
-        if number not in seen:
-            seen.add(number)
+        if number not in chosen:
+            chosen.add(number)
             yield verdict, number
 
 

@@ -30,7 +30,7 @@ from conformance.report.beside import beside, wrong_exchange
 from conformance.report.document import Document, RuleRecord
 from conformance.report.evidence import page_exchanges
 from conformance.report.resending import resend
-from conformance.report.sections import Cause, found_causes, observations, sections, where
+from conformance.report.sections import Cause, causes_of, observations, sections, where
 from conformance.report.transcript import body_lines, received, sent
 
 #: Facts of the run that stand above all sections.
@@ -103,10 +103,10 @@ def _values(document: Document) -> dict[str, Any]:
     columns = facts.columns(numbers)
     tone = facts.tone(document)
     evidence = PageExchanges(document)
-    found = sections(document)
+    parts = sections(document)
     cards = {
         item.cause.anchor: evidence.card(item.cause)
-        for section in found
+        for section in parts
         for item in section.items
         if item.cause
     }
@@ -121,7 +121,7 @@ def _values(document: Document) -> dict[str, Any]:
         "verdicts": [name for name in columns if name != facts.KNOWN],
         "columns": columns,
         "numbers": numbers,
-        "sections": found,
+        "sections": parts,
         "cards": cards,
         "operations": document.operations,
         "matrix": _matrix(document),
@@ -152,13 +152,13 @@ class PageExchanges:
         """The diff and the exchanges of the representative finding of a cause, the wrong one first."""
         wrong = wrong_exchange(self.document, cause.first)
         numbers = dict.fromkeys([*([wrong.number] if wrong else []), *cause.first.exchanges])
-        shown = [number for number in numbers if number in self.exchanges]
-        written = [number for number in shown if number not in self._written]
+        present = [number for number in numbers if number in self.exchanges]
+        written = [number for number in present if number not in self._written]
         self._written.update(written)
         return {
             "beside": beside(self.document, cause.first),
             "exchanges": [self._block(number, cause.first.got) for number in written],
-            "elsewhere": [number for number in shown if number not in written],
+            "elsewhere": [number for number in present if number not in written],
         }
 
     def rest(self) -> list[dict[str, Any]]:
@@ -230,7 +230,7 @@ def _chapters(document: Document, evidence: PageExchanges) -> list[dict[str, Any
     """The rules by chapter of the specification, each with its cells; alike cells are one row."""
     cells = grouped((cell.rule, cell) for cell in document.cells)
     anchors: dict[tuple[str, str], str] = {}
-    for cause in found_causes(document):
+    for cause in causes_of(document):
         anchors |= {other.key: cause.anchor for other in cause.record.consequences}
         anchors |= {cell.key: cause.anchor for cell in cause.cells}
     chapters: dict[str, list[dict[str, Any]]] = {}

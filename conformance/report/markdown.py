@@ -11,7 +11,7 @@ from conformance.report.document import Document
 from conformance.report.sections import Fact, Item, Section, sections
 
 #: Maximum number of items of a section.
-SHOWN = 30
+MOST = 30
 
 _ICONS = {"good": "✅", "part": "◐", "known": "🟡", "unsure": "⚠️", "suite": "💥", "bad": "❌"}
 
@@ -75,7 +75,7 @@ def _numbers(document: Document) -> Iterator[str]:
 def _section(section: Section) -> Iterator[str]:
     yield f"### {section.title}"
     yield ""
-    items = section.items[:SHOWN]
+    items = section.items[:MOST]
     for item in items:
         if section.brief:
             named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]

@@ -62,7 +62,7 @@ class Section:
 
 def sections(document: Document) -> list[Section]:
     """The sections that have something to say, the most urgent first."""
-    causes = found_causes(document)
+    causes = causes_of(document)
     new = [cause for cause in causes if not cause.known]
     broken = [cause for cause in new if cause.failing]
     every = (
@@ -137,7 +137,7 @@ class Cause:
         return self.cells[0].decisive
 
 
-def found_causes(document: Document) -> list[Cause]:
+def causes_of(document: Document) -> list[Cause]:
     """The causes of all violations, in the order of the document."""
     cells = {cell.key: cell for cell in document.cells}
     rules, levels = {rule.id: rule for rule in document.rules}, gating(document.verdict.fail_on)
@@ -225,30 +225,30 @@ def _probe(document: Document, finding: Finding) -> tuple[str, str]:
     return "", finding.expected
 
 
-def _told(document: Document, finding: Finding) -> str:
+def _in_line(document: Document, finding: Finding) -> str:
     """The request, the expectation and the answer in one line."""
     return "; ".join(f"{fact.label} {one_line(fact.text, 160)}" for fact in _expected(document, finding))
 
 
 def _elsewhere(document: Document, cause: Cause) -> Iterator[Fact]:
     """The same of its other operations, where it differs from the first."""
-    told = grouped((_told(document, cell.decisive), cell.operation) for cell in cause.cells)
-    for text, operations in [*told.items()][1:]:
+    texts = grouped((_in_line(document, cell.decisive), cell.operation) for cell in cause.cells)
+    for text, operations in [*texts.items()][1:]:
         yield Fact("elsewhere", f"on {where(operations, document.operations)}: {text}", more=True)
 
 
 def _further(document: Document, cause: Cause) -> Iterator[Fact]:
     """The other checks that saw the rule broken, and further violations in the first."""
-    seen = grouped(
+    by_check = grouped(
         (finding.check, (finding, cell.operation))
         for cell in cause.cells
         for finding in cell.findings
         if finding.verdict.is_violation
     )
-    for number, rows in enumerate([*seen.values()][1:]):
+    for number, rows in enumerate([*by_check.values()][1:]):
         operations = list(dict.fromkeys(operation for _, operation in rows))
         name = rows[0][0].check.rpartition(".")[2].removeprefix("test_")
-        text = f"{name} on {where(operations, document.operations)}: {_told(document, rows[0][0])}"
+        text = f"{name} on {where(operations, document.operations)}: {_in_line(document, rows[0][0])}"
         yield Fact("also", text, more=number >= CHECKS)
     for sentence in cause.first.further:
         yield Fact("also", one_line(sentence), more=True)

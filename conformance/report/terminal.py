@@ -46,7 +46,7 @@ class Row:
 
 
 #: Maximum number of items of a section without -v.
-SHOWN = 25
+MOST = 25
 
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
 
@@ -92,7 +92,7 @@ def _section(section: Section, verbose: bool) -> Iterator[Row]:
     colour = _COLOURS[section.tone]
     yield Row("")
     yield Row(section.title, {**colour, **_BOLD})
-    items = section.items if verbose else section.items[:SHOWN]
+    items = section.items if verbose else section.items[:MOST]
     for number, item in enumerate(items, 1):
         if section.brief and not verbose:
             named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]

@@ -62,28 +62,28 @@ def _bounded(body: BodyRecord, most: int) -> list[str]:
 
 
 #: Maximum length of a body, and number of exchanges of a finding, in the text of a failed check.
-SHOWN_BODY = 1200
-SHOWN_EXCHANGES = 4
+LONGEST_BODY = 1200
+MOST_EXCHANGES = 4
 
 
 def failure_text(
     findings: Iterable[Finding], exchanges: Mapping[int, ExchangeRecord], verbose: bool = False
 ) -> str:
     """A paragraph per finding, if `verbose` with its exchanges, without control characters."""
-    shown: set[int] = set()
+    written: set[int] = set()
     parts = []
     for finding in findings:
         parts.append(_finding(finding))
-        for number in finding.exchanges[:SHOWN_EXCHANGES] if verbose else ():
+        for number in finding.exchanges[:MOST_EXCHANGES] if verbose else ():
             exchange = exchanges.get(number)
             if exchange is None:
                 continue
-            if number in shown:
+            if number in written:
                 parts.append(f"  exchange {number}: see above")
                 continue
-            shown.add(number)
+            written.add(number)
             parts.append(f"  exchange {number}, {exchange.purpose or exchange.operation}")
-            parts.append(textwrap.indent(transcript(exchange, SHOWN_BODY), "    "))
+            parts.append(textwrap.indent(transcript(exchange, LONGEST_BODY), "    "))
         parts.append(f"  alone: pytest --pyargs conformance --rule {finding.rule}@{finding.operation}\n")
     return writable(printable("\n".join(parts))).rstrip()
 

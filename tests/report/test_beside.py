@@ -9,7 +9,7 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.report.beside import LENGTH, ROWS, beside
 from conformance.report.html import html
-from conformance.report.sections import found_causes
+from conformance.report.sections import causes_of
 from conformance.wire.messages import Exchange
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -37,7 +37,7 @@ def pair(*exchanges: Exchange, named: int = 0, **changes: Any) -> dict[str, Any]
     )
     keep(results, *exchanges)
     made = document(results)
-    [cause] = [cause for cause in found_causes(made) if cause.rule.id == REPLAY[0]]
+    [cause] = [cause for cause in causes_of(made) if cause.rule.id == REPLAY[0]]
     return beside(made, cause.first)
 
 

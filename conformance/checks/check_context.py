@@ -19,12 +19,16 @@ from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import AccountFixture, renewed
 from conformance.world.accounts import purpose_of
+from conformance.world.cache import Key
 from conformance.world.habits import describe_delay, eventually
-from conformance.world.run_context import RunContext
+from conformance.world.run_context import RunContext, refusal_of_valid
 
 R = TypeVar("R")
+
+#: Operation -> a valid request to it, sent after an authentication failure.
+_LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 class CheckContext:
@@ -174,6 +178,37 @@ class CheckContext:
         """Observes an answer as `seen`, or by its status and error, if it is usable."""
         if self.usable(rule, answer):
             self.observe(rule, question, seen or answer.described(), answer)
+
+    def accepted_as(self, rule: str, answer: Exchange, usual: Call) -> None:
+        """Judges that the answer's request is accepted, unless the `usual` one is refused, too."""
+        if not answer.succeeded:
+            if not self.usable(rule, answer):
+                return
+            control = self.send(renewed(usual), "the same request in its usual form")
+            if not control.succeeded:
+                reason = f"in its usual form it was answered {control.described()}, too"
+                self.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))
+                return
+        self.accepted(rule, answer.purpose, answer)
+
+    def locked_out(self, rule: str, answer: Exchange) -> bool:
+        """True if an answer is an authentication failure that the operation's valid call gets, too, which is
+        noted. The valid call is sent after such a failure only, once for each operation."""
+        if not answer.refused_authentication:
+            return False
+        purpose = f"a valid {self.operation.id}, after an authentication failure"
+        valid = self.run.cache.get(
+            _LOCKED_OUT.of(self.operation.id), lambda: self.send(self.valid(), purpose)
+        )
+        if not valid.refused_authentication:
+            return False
+        self.skip_judgement(
+            rule,
+            f"the valid {self.operation.id} was answered {valid.described()}",
+            valid,
+            cause="auth.accepts-valid",
+        )
+        return True
 
     # ------------------------------------------------------------------ concluding
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, named_as
+from conformance.checks.engine import Engine
 from conformance.checks.side_effects import UNTOUCHED, judge_pair
+from conformance.checks.tables import named_as
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive

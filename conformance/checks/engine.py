@@ -1,12 +1,5 @@
 """Sends cases and judges their answers by what the oracle demands.
 
-A check of single requests is a table, a function that yields cases:
-
-    @table("auth.header-case", at=sound)
-    def test_header_names_in_any_case(at):
-        for how in ("lower", "swapped"):
-            yield at.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
-
 The engine builds the valid request that each case changes; reports show the name of a case. A batch of cases
 is sent between snapshots of what they must not change. The oracle (conformance.judge.oracle) says what the
 rule of a case demands of the answer; where it says nothing, the suite is wrong: InternalError, without a
@@ -20,9 +13,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from conformance.checks.check import CheckFunction, check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.private_data import PrivateData
+from conformance.checks.near_ids import encoded
+from conformance.checks.private_data import LEAK, PrivateData
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.operations import OPERATIONS
@@ -45,20 +38,14 @@ from conformance.judge.oracle import (
     own_path,
 )
 from conformance.judge.oracle.reasons import Demand
-from conformance.wire.forms import new_key, percent_encoded
+from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.account import AccountFixture, quoted, unknown_like
-from conformance.world.cache import Key
 from conformance.world.case import FRESH, Case, call_of
 from conformance.world.run_context import refusal_of_valid
 
-LEAK = "tenancy.no-leak"
-
 P = ParamSpec("P")
 T = TypeVar("T")
-
-#: Operation -> a valid request to it, sent after an authentication failure.
-_LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 @dataclass(frozen=True)
@@ -325,7 +312,7 @@ class Engine:
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
                 ctx.skip_judgement(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
                 return True
-        if reason.demand is Demand.REFUSED and not of_authentication and locked_out(ctx, reason.rule, answer):
+        if reason.demand is Demand.REFUSED and not of_authentication and ctx.locked_out(reason.rule, answer):
             return True
         control = case.control
         if control is None or outcomes.good(reason.judge(answer)):
@@ -340,84 +327,3 @@ class Engine:
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
             return True
         return False
-
-
-# ---------------------------------------------------------------------- places
-
-
-def hostile(ctx: CheckContext) -> Engine:
-    """Returns the engine, in an account of its own, of requests that a server may accept or refuse."""
-    if ctx.operation.traits.once:
-        fresh = ctx.account(fresh=True)
-        return Engine(ctx, lambda: fresh)
-    return Engine(ctx, lambda: ctx.account("hostile"))
-
-
-def common(ctx: CheckContext) -> Engine:
-    """Returns the engine of requests that no server accepts, and of reads."""
-    return Engine(ctx, lambda: ctx.account("authentication"))
-
-
-def private_data(ctx: CheckContext) -> dict[str, PrivateData]:
-    """Organization -> private data of the other one, created if need be; empty without another one."""
-    if LEAK not in ctx.rules or ctx.target.secondary is None:
-        return {}
-    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
-    return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}
-
-
-# ---------------------------------------------------------------------- tables
-
-
-E = TypeVar("E", bound=Engine)
-
-
-def table(
-    *rules: str,
-    at: Callable[[CheckContext], E],
-    operations: tuple[str, ...] | None = None,
-    then: Callable[[CheckContext, list[Exchange]], None] = lambda ctx, answers: None,
-) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
-    """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
-    judges them, `then` gets the answers. Raises KeyError for an unknown rule."""
-
-    def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
-        def run(ctx: CheckContext) -> None:
-            then(ctx, at(ctx).run(cases))
-
-        return check(*rules, operations=operations)(named_as(cases, run))
-
-    return mark
-
-
-def named_as(table: Callable[..., Iterable[Case]], run: CheckFunction) -> CheckFunction:
-    """Gives the function of a check the name and docstring of its table."""
-    functools.update_wrapper(run, table)
-    # Else pytest would take the table's parameters for fixtures.
-    del run.__wrapped__  # type: ignore[attr-defined]
-    return run
-
-
-def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
-    """True if an answer is an authentication failure that the operation's valid call gets, too, which is
-    noted. The valid call is sent after such a failure only, once for each operation."""
-    if not answer.refused_authentication:
-        return False
-    purpose = f"a valid {ctx.operation.id}, after an authentication failure"
-    valid = ctx.run.cache.get(_LOCKED_OUT.of(ctx.operation.id), lambda: ctx.send(ctx.valid(), purpose))
-    if not valid.refused_authentication:
-        return False
-    ctx.skip_judgement(
-        rule,
-        f"the valid {ctx.operation.id} was answered {valid.described()}",
-        valid,
-        cause="auth.accepts-valid",
-    )
-    return True
-
-
-def encoded(text: str, *, lower: bool = False) -> str:
-    """Percent-encodes one character of an id (RFC 3986), in hexadecimal digits of that case."""
-    # A code with a letter, whose case shows.
-    found = (at for at, letter in enumerate(text) if letter.isascii() and not f"{ord(letter):02x}".isdigit())
-    return percent_encoded(text, next(found, 0), lower=lower)

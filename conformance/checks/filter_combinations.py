@@ -6,14 +6,8 @@ import functools
 from collections.abc import Iterator
 
 from conformance.checks.check_context import CheckContext
-from conformance.checks.list_judging import (
-    Filtered,
-    compared,
-    judge_by_query,
-    judge_totals,
-    judge_whole,
-    usable_page,
-)
+from conformance.checks.filtered_list import Filtered
+from conformance.checks.list_judging import compared, judge_by_query, judge_totals, judge_whole, usable_page
 from conformance.judge.paging import count_of_pages, keeps_what_fits, number_is
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange

@@ -79,3 +79,10 @@ def near(known: str, turn: tuple[str, Callable[[str], str]], skip: int = 0) -> I
     for what, make in (*list(ALIKE.items())[skip:], turn):
         if (made := make(known)) and made != known:
             yield f"an existing id {what}", made
+
+
+def encoded(text: str, *, lower: bool = False) -> str:
+    """Percent-encodes one character of an id (RFC 3986), in hexadecimal digits of that case."""
+    # A code with a letter, whose case shows.
+    found = (at for at, letter in enumerate(text) if letter.isascii() and not f"{ord(letter):02x}".isdigit())
+    return percent_encoded(text, next(found, 0), lower=lower)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.checks.check_context import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
@@ -14,6 +15,8 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
+
+LEAK = "tenancy.no-leak"
 
 #: Minimum length of a private text: shorter ones may occur by chance.
 _TELLING = 6
@@ -96,3 +99,11 @@ def _may_be_now(text: str) -> bool:
     """True for an instant of a whole second: it may be the present, which any answer may show."""
     step = timestamps.step(text)
     return step is not None and step >= 1
+
+
+def between_organizations(ctx: CheckContext) -> dict[str, PrivateData]:
+    """Organization -> private data of the other one, created if need be; empty without another one."""
+    if LEAK not in ctx.rules or ctx.target.secondary is None:
+        return {}
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
+    return {"primary": PrivateData(foreign, own), "secondary": PrivateData(own, foreign)}

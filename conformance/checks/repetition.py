@@ -76,7 +76,7 @@ def confirm(watch: Watch, first: Round, again: Again | None, *, of_refusals: boo
 
     if not watch.traits.moves_money:
         return first if _recurs(watch, first.effect, repeat) else None
-    confirmed = followed(repeat)
+    confirmed = followed(repeat, lambda seconds: _pause(watch, seconds))
     originals = [request for request in first.sent[:1] if request.succeeded and not of_refusals]
     return confirmed and replace(confirmed, sent=[*originals, *confirmed.sent])
 
@@ -105,26 +105,35 @@ def _recurs(watch: Watch, effect: Effect, repeat: Callable[[], Round]) -> bool:
         again = repeat().effect
         if not again or again.signature != effect.signature:
             return False
-        time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
-        watch.start()
-        if watch.effect([]):
+        if _pause(watch, time.monotonic() - begun):
             return False
     return True
+
+
+def _pause(watch: Watch, seconds: float) -> Effect:
+    """Returns the effect of a pause, of so many seconds at most. Raises NotSeen."""
+    time.sleep(min(seconds, _LONGEST_PAUSE))
+    watch.start()
+    return watch.effect([])
 
 
 #: Currency and member of a balance, a multiple of the amount asked for, and the money moved beyond it.
 _Move = tuple[tuple[str, str], int, Decimal]
 
 
-def followed(repeat: Callable[[], Round]) -> Round | None:
-    """Returns the last repetition if money follows the amounts asked for, which differ: one balance moves by
-    the same multiple of each, exactly, but for repetitions that payments of others spoil; or, without any
-    such, by the same multiple and a fee."""
+def followed(repeat: Callable[[], Round], pause: Callable[[float], Effect]) -> Round | None:
+    """Returns the last repetition if money follows the amounts asked for: one balance moves by the same
+    multiple of each, exactly, but for repetitions that payments of others spoil; or, without any such, by the
+    same multiple and a fee. An amount that comes again must be followed exactly, and not in a pause, too."""
     exact, common, asked = Counter[tuple[tuple[str, str], int]](), set[_Move](), set[Decimal]()
     for number in itertools.count(1):
+        begun = time.monotonic()
         last = repeat()
-        moves, amount = _moves(last)
-        if not moves or amount in asked:
+        moves, amount = _moves(last.effect, last.sent)
+        if moves and amount in asked:
+            by_others, _ = _moves(pause(time.monotonic() - begun), last.sent)
+            moves = {move for move in moves - by_others if not move[2]}
+        if not moves:
             return None
         asked.add(amount)
         exact.update((member, times) for member, times, beyond in moves if not beyond)
@@ -137,14 +146,14 @@ def followed(repeat: Callable[[], Round]) -> Round | None:
     return None
 
 
-def _moves(turn: Round) -> tuple[set[_Move], Decimal]:
-    """Returns the movements of money as multiples of the amount asked for, and that amount."""
-    amounts = [amount for each in turn.sent if (amount := effects.asked_amount(each.call)) is not None]
-    if not amounts or not turn.effect:
+def _moves(effect: Effect, sent: Sequence[Exchange]) -> tuple[set[_Move], Decimal]:
+    """Returns movements of money as multiples of the amount asked for, and that amount."""
+    amounts = [amount for each in sent if (amount := effects.asked_amount(each.call)) is not None]
+    if not amounts or not effect:
         return set(), Decimal(0)
     return {
         (member, times, beyond)
-        for member, moved in turn.effect.signature.items()
+        for member, moved in effect.signature.items()
         for times in range(1, _TIMES_EACH * len(amounts) + 1)
         if (beyond := EXACT.subtract(moved, EXACT.multiply(amounts[0], Decimal(times)))) >= 0
     }, amounts[0]

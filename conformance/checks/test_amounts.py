@@ -9,9 +9,9 @@ from typing import Any
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defective_bodies import DefectiveBodies
-from conformance.checks.engine import table
 from conformance.checks.members import judge_members, send_with_texts
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.checks.tables import table
 from conformance.contract.new_resources import initial_state, sent
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, show

@@ -12,7 +12,8 @@ from urllib.parse import quote
 from conformance.checks.auth_probes import AuthProbes, lengthened, margins, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, table
+from conformance.checks.engine import Engine
+from conformance.checks.tables import table
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW

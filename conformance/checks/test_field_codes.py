@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.defective_bodies import Cases, DefectiveBodies, Fields, field_table
-from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
+from conformance.checks.tables import table
 from conformance.contract.traits import TRAITS
 from conformance.judge.field_values import UNASSIGNED_CODES
 from conformance.judge.oracle.body_rules import OTHER_CURRENCIES

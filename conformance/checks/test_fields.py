@@ -19,8 +19,8 @@ from conformance.checks.defective_bodies import (
     in_each_shape,
     within,
 )
-from conformance.checks.engine import table
 from conformance.checks.side_effects import UNTOUCHED
+from conformance.checks.tables import table
 from conformance.contract.fields import request_fields
 from conformance.contract.rules import RULES
 from conformance.world import samples

@@ -21,7 +21,8 @@ from conformance.checks.filter_combinations import (
     walk_through,
     working_filters,
 )
-from conformance.checks.list_judging import FAR_FUTURE, FAR_PAST, Filtered, dates, item_fields
+from conformance.checks.filtered_list import FAR_FUTURE, FAR_PAST, Filtered, dates
+from conformance.checks.list_judging import item_fields
 from conformance.contract.timestamps import with_offset
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.queries import rules_of

@@ -7,8 +7,9 @@ from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, common, hostile, table
+from conformance.checks.engine import Engine
 from conformance.checks.side_effects import SideEffects
+from conformance.checks.tables import common, hostile, table
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS

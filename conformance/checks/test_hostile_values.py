@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.checks.engine import Engine, hostile, table
+from conformance.checks.engine import Engine
+from conformance.checks.tables import hostile, table
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS

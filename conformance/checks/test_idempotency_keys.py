@@ -8,9 +8,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import CONFLICT, INVALID, IdempotentRequest, place, with_letters
-from conformance.checks.repetition import anew
-from conformance.checks.side_effects import UNTOUCHED, SideEffects
-from conformance.checks.usual_form import judge_as_usual
+from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.rules import RULES
 from conformance.contract.signing import NAME_CASES
 from conformance.contract.traits import TRAITS
@@ -30,26 +28,16 @@ RULE = "idempotency.key-accepted"
 def test_missing_key(ctx: CheckContext) -> None:
     """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
     fixture = place(ctx)
-    valid = fixture.call(ctx.operation.id)
-    effects = SideEffects(ctx, fixture).start()
+    at, valid = Engine(ctx, lambda: fixture), fixture.call(ctx.operation.id)
     # Neither header replaces Idempotency-Key.
-    others = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
-    bare = valid.but(idempotency_key=None, headers=others)
-    answer = ctx.send(bare, "no Idempotency-Key")
-    for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
-        if rule in ctx.rules:
-            ctx.refused(rule, "a POST without Idempotency-Key", answer)
-    if answer.succeeded:
-        # The rule is implied, and without a refusal there is no effect to judge.
-        ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
-        return
-    effects.judge(
-        UNTOUCHED,
-        "a POST without Idempotency-Key",
-        [answer],
-        lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
-    )
-    ctx.accept(valid, "the same request with a key")
+    headers = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
+    rule, name = "idempotency.key-required", "a POST without Idempotency-Key"
+    case = at.case(rule, name, key=None, headers=headers, body=valid.body)
+    (answer,) = at.batch(at.steps([case]), [at])
+    if "idempotency.payout-key-required" in ctx.rules:
+        ctx.refused("idempotency.payout-key-required", name, answer)
+    if answer.refused:
+        ctx.accept(valid, "the same request with a key")
 
 
 def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
@@ -104,7 +92,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
             ctx.accepted(rule, answer.purpose, answer)
         else:
             # A server may take one wallet of a pair in all accounts, or one payout of an amount a day.
-            judge_as_usual(ctx, rule, answer, usual_form)
+            ctx.accepted_as(rule, answer, usual_form)
 
 
 @check("idempotency.key-forms")
@@ -159,7 +147,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
             used = IdempotentRequest(ctx)
         usual, key = _another(ctx, used.fixture), str(used.call.idempotency_key)
         answer = ctx.send(usual.but(idempotency_key=other_digit(key, position)), what)
-        judge_as_usual(ctx, RULE, answer, usual)
+        ctx.accepted_as(RULE, answer, usual)
 
 
 def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:

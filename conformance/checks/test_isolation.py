@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.list_judging import FAR_PAST, item_fields, stocked
+from conformance.checks.filtered_list import FAR_PAST
+from conformance.checks.list_judging import item_fields, stocked
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.isolation import NOTHING_OF_OTHERS

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
+from conformance.checks.filtered_list import FAR_PAST
 from conformance.checks.list_judging import (
-    FAR_PAST,
     active,
     compared,
     judge_by_query,

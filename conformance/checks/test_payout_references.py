@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defaults import Defaults
-from conformance.checks.engine import LEAK, Engine, locked_out, private_data
+from conformance.checks.engine import Engine
 from conformance.checks.near_ids import IN_TURN, TRIMMED, near
+from conformance.checks.private_data import LEAK, between_organizations
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.judge.findings import Inconclusive
@@ -42,7 +43,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     valid = at.document()
     what = "payouts that name what is not under the account"
     steps = list(at.steps(_cases(at, valid, strangers, defaults)))
-    answers = at.batch(steps, [at], private_data(ctx), what)
+    answers = at.batch(steps, [at], between_organizations(ctx), what)
     crossed = _judge_crossed(ctx, at, valid, other, defaults[""])
     for default in filter(None, defaults.values()):
         ids = {default.id, default.fixture.destination_id}
@@ -105,6 +106,6 @@ def _judge_crossed(
 
     effects.judge_refused(what, refused, again)
     for answer in answers:
-        if not locked_out(ctx, OWNER, answer):
+        if not ctx.locked_out(OWNER, answer):
             ctx.refused(OWNER, what, answer)
     return answers

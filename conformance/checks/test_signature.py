@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, table
+from conformance.checks.engine import Engine
+from conformance.checks.tables import table
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
 from conformance.judge.findings import Inconclusive

@@ -1,4 +1,4 @@
-"""The body as a part of the signature (section 5.3): other bodies than the signed one, and unusual ones."""
+"""Bodies and their signatures (sections 4 and 5.3): other bodies than the signed one, and unusual forms."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import Engine, table
+from conformance.checks.engine import Engine
+from conformance.checks.tables import table
 from conformance.contract.traits import TRAITS
-from conformance.wire.messages import Auth, to_json
+from conformance.wire.messages import Auth, Exchange, to_json
 from conformance.world.case import Case
 from conformance.world.samples import marker
 
@@ -143,3 +144,51 @@ def test_body_as_sent(ctx: CheckContext) -> None:
         case = _spaced_body(engine, _SHORT)
         answer = engine.send(engine.call(case), case.name)
     engine.judge(case, answer)
+
+
+# ---------------------------------------------------------------------- how bodies are sent
+
+CHARSET = "application/json; charset=utf-8"
+
+
+def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> None:
+    """Judges that a valid request is accepted with changes to its form, if it is without them."""
+    usual = ctx.valid()
+    answer = ctx.send(usual.but(**changes), what)
+    ctx.accepted_as(rule, answer, usual)
+
+
+@check("http.charset-parameter")
+def test_charset_parameter(ctx: CheckContext) -> None:
+    """A valid body declared as application/json; charset=utf-8 is accepted."""
+    what = f"a valid body declared as {CHARSET}"
+    _judge_accepted(ctx, "http.charset-parameter", what, content_type=CHARSET)
+
+
+_CHUNKED = (("Transfer-Encoding", "chunked"),)
+
+
+class _Chunks(AuthProbes):
+    """Engine of chunked bodies. Without its body, an update is signed as empty, and may be accepted."""
+
+    def judge(self, case: Case, answer: Exchange) -> None:
+        text = self.ctx.operation.traits.free_text
+        taken = answer.get(text) == answer.call.document.get(text)
+        if taken or not (answer.succeeded and answer.method == "PATCH"):
+            super().judge(case, answer)
+
+
+def _in_chunks(at: Engine) -> Iterator[Case]:
+    """Chunked bodies that are signed as empty, or over another byte more."""
+    body = to_json(at.document())
+    for how, signed in (("signed as empty", b""), ("signed with a byte more", body + b" ")):
+        name, auth = f"a valid body sent in chunks, {how}", Auth(signed_body=signed)
+        yield at.case("auth.signed-body", name, headers=_CHUNKED, body=body, auth=auth)
+
+
+@check("http.chunked-body", "auth.signed-body")
+def test_in_chunks_body(ctx: CheckContext) -> None:
+    """A chunked body, signed over its bytes, is accepted; signed as empty or over a byte more, refused."""
+    what = "a valid body sent in chunks"
+    _judge_accepted(ctx, "http.chunked-body", what, headers=_CHUNKED)
+    _Chunks(ctx).run(_in_chunks)

@@ -14,8 +14,9 @@ from urllib.parse import quote, urlencode
 
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
-from conformance.checks.engine import LEAK, Engine, Step, private_data
+from conformance.checks.engine import Engine, Step
 from conformance.checks.near_ids import IN_TURN, near
+from conformance.checks.private_data import LEAK, between_organizations
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.operations import Operation
 from conformance.contract.traits import ADDS_TO
@@ -227,7 +228,7 @@ def judge_rows(ctx: CheckContext, rule: str, *watched: str) -> None:
     answers = own.batch(
         _after_owners(ctx, steps) if reads else steps,
         watch,
-        private_data(ctx),
+        between_organizations(ctx),
         "requests for resources of others",
     )
     if reads and answers[-1].refused:

@@ -229,21 +229,31 @@ def test_disturbed_rounds_have_a_remedy() -> None:
 # ---------------------------------------------------------------------- repetition
 
 
-def turns(moved: list[Decimal], *, fee: Decimal = Decimal(0)) -> Round | None:
+def moving(amount: Decimal) -> Effect:
+    """The effect of an amount taken from a balance."""
+    return Effect("moved", True, {("USD", "available_balance"): amount}) if amount else Effect()
+
+
+def turns(
+    moved: list[Decimal],
+    *,
+    fee: Decimal = Decimal(0),
+    step: str = "0.01",
+    meanwhile: Decimal = Decimal(0),
+) -> Round | None:
     """Returns the outcome of repetitions for 1.11, 1.12 and so on, that move a balance by these amounts more
-    than that and a fee."""
+    than that and a fee; in pauses others take an amount."""
     rounds = itertools.count()
 
     def repeat() -> Round:
         number = next(rounds)
-        asked = Decimal("1.11") + Decimal("0.01") * number
+        asked = Decimal("1.11") + Decimal(step) * number
         request = call("createPayout", {"account_id": "acc_1"}, {"amount": str(asked)})
         by = asked + moved[number] + fee if number < len(moved) else Decimal(0)
-        effect = Effect("moved", True, {("USD", "available_balance"): by}) if by else Effect()
         snapshot = Snapshot([], {})
-        return Round(effect, snapshot, snapshot, [cast(Any, SimpleNamespace(call=request))])
+        return Round(moving(by), snapshot, snapshot, [cast(Any, SimpleNamespace(call=request))])
 
-    return followed(repeat)
+    return followed(repeat, lambda seconds: moving(meanwhile))
 
 
 QUIET, LOUD = Decimal(0), Decimal(7)
@@ -252,6 +262,15 @@ QUIET, LOUD = Decimal(0), Decimal(7)
 @pytest.mark.parametrize("spoilt", [(), (0,), (1, 3), (5,)])
 def test_rounds_in_which_others_pay_are_left_out(spoilt: tuple[int, ...]) -> None:
     assert turns([LOUD if number in spoilt else QUIET for number in range(8)]) is not None
+
+
+@pytest.mark.parametrize(("meanwhile", "follows"), [("0", True), ("9.99", True), ("1.11", False)])
+def test_an_amount_that_comes_again_does_not_move_in_pauses(meanwhile: str, follows: bool) -> None:
+    assert (turns([QUIET] * 5, step="0", meanwhile=Decimal(meanwhile)) is not None) is follows
+
+
+def test_an_amount_that_comes_again_is_followed_without_a_fee() -> None:
+    assert turns([QUIET] * 9, fee=Decimal("0.35"), step="0") is None
 
 
 def test_money_may_follow_the_amounts_with_a_fee() -> None:

@@ -1,0 +1,202 @@
+"""A list under filters: what each filter keeps is computed from what the unfiltered list shows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from conformance.checks.check_context import CheckContext
+from conformance.checks.list_judging import active, judge_totals, stocked, usable_page
+from conformance.contract.timestamps import digits, just_after, parse, whole_second
+from conformance.judge import outcomes, paging
+from conformance.judge.comparison import objects
+from conformance.judge.findings import Inconclusive
+from conformance.judge.outcomes import Judgement
+from conformance.judge.queries import keeps
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import (
+    MAX_SIZE,
+    Page,
+    Parameters,
+    page_of,
+    query,
+    status_filter,
+)
+
+#: The first is 0 in Unix time, which conditions may take for a missing date.
+FAR_PAST, FAR_FUTURE = "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"
+
+#: An element as its list shows it.
+Item = dict[str, Any]
+
+
+def _in_time(items: Iterable[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: parse(item["created"]) or 0)
+
+
+class Filtered:
+    """The small list of an operation under filters. Raises Inconclusive when it shows no usable element."""
+
+    def __init__(self, ctx: CheckContext) -> None:
+        self.ctx = ctx
+        self.list_fixture = stocked(ctx)
+        self.call = self.list_fixture.call
+        self.elements: list[Item] = []
+        ctx.eventually(self.read, lambda ids: ids >= self.list_fixture.created.keys())
+        if not self.elements:
+            raise Inconclusive(
+                "the list shows no element with id, status and created, by which filters are judged",
+                cause="list.item-fields",
+            )
+        self.ids = {str(item["id"]) for item in self.elements}
+
+    def read(self) -> set[str]:
+        """Reads the list without filters, as statuses may have changed; returns the ids of its elements."""
+        exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+        self.unfiltered = exchange
+        # list.walk judges duplicates.
+        shown = {
+            str(item["id"]): item
+            for item in objects(exchange.get("items"))
+            if isinstance(item.get("id"), str)
+            and item["id"] in self.list_fixture.created
+            and isinstance(item.get("status"), str)
+            and parse(item.get("created")) is not None
+        }
+        # Without any, those of the last read stay.
+        self.elements = list(shown.values()) or self.elements
+        return set(shown)
+
+    @property
+    def in_time(self) -> list[Item]:
+        """The elements in order of creation."""
+        return _in_time(self.elements)
+
+    def kept(self, filters: Parameters) -> set[str]:
+        """Returns the ids of the elements that match all filters."""
+        return {str(item["id"]) for item in self.elements if keeps(filters, item)}
+
+    def send(self, filters: Parameters, what: str) -> Exchange:
+        """Requests all elements that match filters, which follow page and size in the query."""
+        return self.ctx.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
+
+    def probe(self, rule: str, filters: Parameters, what: str) -> Page | None:
+        """Judges that filters keep exactly the matching elements."""
+        page = self.judge(rule, self.send(filters, what), self.kept(filters), what)
+        self.counted(page, what)
+        return page
+
+    def counted(self, page: Page | None, what: str, whole: Page | None = None) -> None:
+        """Judges that the total of a page is the number of elements on it, or on `whole`; the largest page
+        may not show all."""
+        shown = whole or page
+        if page is not None and shown is not None and len(shown.items) < MAX_SIZE:
+            judge_totals(self.ctx, "list.filters-combine", [page], len(set(shown.ids)), what)
+
+    def judge(
+        self, rule: str, exchange: Exchange, expected: Collection[str], what: str, *, part: bool = False
+    ) -> Page | None:
+        """Judges that an answer shows the expected elements, or a later one, as reads may lag and statuses
+        change; returns the judged page. `part`: it need not show all of them. list.complete judges others."""
+        of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
+        sentence = f"{what}: none but {of}" if part and expected else f"{what}: {of}"
+
+        def fitting(answer: Exchange) -> Judgement:
+            return paging.keeps_what_fits(sentence, self.unfiltered, [answer], self.ids, only_leaves_out=part)
+
+        exchange = self.looked(exchange, lambda answer: outcomes.good(fitting(answer)))
+        found = usable_page(self.ctx, rule, exchange, what)
+        if found is None:
+            return None
+        self.ctx.expect(rule, *fitting(exchange))
+        if "list.complete" in self.ctx.rules:
+            self.ctx.expect("list.complete", *self.list_fixture.only_own(what, [exchange]))
+        return found
+
+    def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
+        """Repeats a request, after reading the list anew, until its answer is good or no page; returns that
+        or the last answer."""
+        answers = itertools.chain([exchange], self._again(exchange))
+        return self.ctx.eventually(
+            lambda: next(answers), lambda answer: page_of(answer) is None or good(answer)
+        )
+
+    def _again(self, exchange: Exchange) -> Iterator[Exchange]:
+        while True:
+            self.read()
+            yield self.ctx.send(exchange.call, exchange.purpose)
+
+    def shows(self, exchange: Exchange, filters: Parameters) -> Exchange:
+        """Repeats a request until it shows exactly the matching elements; returns that or the last answer."""
+
+        def good(answer: Exchange) -> bool:
+            page = page_of(answer)
+            return page is not None and set(page.ids) & self.ids == self.kept(filters)
+
+        return self.looked(exchange, good)
+
+    def filters(self) -> dict[str, Parameters]:
+        """Returns filters to combine, by name; of each kind one matches some elements, others all or none."""
+        early, late, currency = self._distinctive()
+        operation, style = self.ctx.operation.id, self.ctx.target.array_style
+        unused = "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
+        found = {
+            "start_date": [("start_date", early)],
+            "start_date in the past": [("start_date", FAR_PAST)],
+            "end_date": [("end_date", late)],
+            "end_date in the future": [("end_date", FAR_FUTURE)],
+            "status": active(self.ctx),
+            "status that nothing has": status_filter(operation, style, unused),
+        }
+        if "currency" in self.ctx.operation.query_parameters:
+            found["currency"] = [("currency", currency)]
+        return found
+
+    def _distinctive(self) -> tuple[str, str, str]:
+        """Chooses the start date, end date and currency whose matches differ most from one another and from
+        those of all together. The start is before the end, as a server may refuse other periods."""
+        by_date = {parse(item["created"]): str(item["created"]) for item in self.in_time}
+        currencies = sorted({str(item.get("currency", "")) for item in self.elements})
+        periods = list(itertools.combinations(by_date.values(), 2))
+        periods = periods or [(date, FAR_FUTURE) for date in by_date.values()]
+
+        def score(choice: tuple[str, str, str]) -> int:
+            names = ("start_date", "end_date", "currency")
+            return _difference(*(self.kept([pair]) for pair in zip(names, choice, strict=True)))
+
+        return max(((*period, currency) for period in periods for currency in currencies), key=score)
+
+
+def _difference(*kept: set[str]) -> int:
+    """Scores sets of matches: 3 for each ordered pair whose first is no subset of its second, 1 for each pair
+    that overlaps, and 1 if all do. {1, 2}, {2, 3} and {1, 3} score 21."""
+    apart = sum(not left <= other for left, other in itertools.permutations(kept, 2))
+    shared = sum(bool(left & other) for left, other in itertools.combinations(kept, 2))
+    return 3 * apart + shared + bool(set.intersection(*kept))
+
+
+def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
+    """Returns named dates to filter by: those of the first, the last and some other elements, and of none."""
+    by_date = {parse(item["created"]): str(item["created"]) for item in _in_time(elements)}
+    distinct = list(by_date.values())
+    middle, last = len(distinct) // 2, len(distinct) - 1
+    places = {"first": 0, "second": 1, "middle": middle, "last but one": last - 1, "last": last}
+    chosen = {index: name for name, index in reversed(places.items()) if 0 <= index <= last}
+    found = [(f"at the created of the {chosen[index]} element", distinct[index]) for index in sorted(chosen)]
+    for index in sorted({middle} & chosen.keys()):
+        second = whole_second(distinct[index]) or distinct[index]
+        if second != distinct[index]:
+            found.append((f"at the whole second of the {chosen[index]} element", second))
+        # A server that reads whole seconds as whole minutes takes it for one before the elements.
+        found.append(("at the last second of a minute", f"{second[:17]}59{second[19:]}"))
+    # The one with the most digits, as one in ten lacks the last, a zero: a date just after it is nearest.
+    finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
+    later = just_after(distinct[finest]) or distinct[finest]
+    # Another element's may have been rounded up to it.
+    if parse(later) not in by_date:
+        # First, as it depends least on the distances between elements.
+        found.insert(0, ("just after the created of an element", later))
+    if distinct:
+        found.append(("at the midnight before the first element", f"{distinct[0][:10]}T00:00:00Z"))
+    return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

@@ -24,8 +24,8 @@ from tests.faults.harness import catch, judge
 from tests.support.mistakes import NoNonces
 from tests.support.running import run_against
 
-#: Every so many faults of an area, one is tried: two to four of each.
-PARTS = 3
+#: Number of faults of each area that are tried.
+PARTS = 2
 
 
 def sample() -> Iterator[Fault]:

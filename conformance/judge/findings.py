@@ -124,7 +124,7 @@ class Finding(msgspec.Struct, dict=True):
         """Sort key of a cell's findings: exercised first, then by severity, then by the rule's own checks."""
         return self.exercised, self.verdict.severity, not self.aside
 
-    def kept(self, text: Callable[[str], str]) -> Finding:
+    def bounded(self, text: Callable[[str], str]) -> Finding:
         """The finding as a ledger keeps it: bounded evidence, and `text` applied to each text."""
         return replace(
             self,

@@ -291,7 +291,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
 
     def add(self, finding: Finding, text: Callable[[str], str] = clean) -> None:
         """Adds a finding, with its evidence bounded and `text` (`Redactor.clean`) applied to its texts."""
-        self.cell(finding.rule, finding.operation).add(finding.kept(text))
+        self.cell(finding.rule, finding.operation).add(finding.bounded(text))
 
     def measure(self, exchange: Exchange) -> None:
         """Adds an exchange to the latency of its operation."""

@@ -28,7 +28,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.forms import SIGNATURE_FORMS
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
-from conformance.wire.requests import wire_target
+from conformance.wire.request_bytes import wire_target
 from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport
 
 #: Name and version of the suite, for the logs of the server.

@@ -8,7 +8,7 @@ import httpx
 import requests
 
 from conformance.contract import signing
-from conformance.wire.requests import wire_target
+from conformance.wire.request_bytes import wire_target
 
 
 class HttpxSigner(httpx.Auth):

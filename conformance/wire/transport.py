@@ -22,7 +22,7 @@ import httpx
 
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
-from conformance.wire.requests import written
+from conformance.wire.request_bytes import written
 
 #: Request extension: use a new connection.
 FRESH = "fresh_connection"

@@ -22,7 +22,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
-from conformance.wire.requests import wire_target
+from conformance.wire.request_bytes import wire_target
 from tests.support.running import write_target
 from tests.variants.choice import compose
 from tests.variants.resources import FundsDemanded

@@ -63,9 +63,9 @@ class Latency(msgspec.Struct):
         """Upper edge of the class that contains a quantile; None without answers."""
         if self.max is None:
             return None
-        wanted, number = math.ceil(share * sum(self.histogram)), 0
+        rank, answers = math.ceil(share * sum(self.histogram)), 0
         for number, edge in zip(self.histogram, (*EDGES, math.inf), strict=True):
-            number += number
-            if number >= wanted:
+            answers += number
+            if answers >= rank:
                 return min(edge, self.max)
         return self.max

@@ -7,7 +7,7 @@ Headers that differ in any two requests (signature, nonce, times) are omitted.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -15,7 +15,7 @@ from conformance._text import clean, count, visible
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding
 from conformance.report.document import Document
-from conformance.report.transcript import body_lines
+from conformance.report.transcript import answer_lines, request_lines
 
 #: Maximum number of rows of a diff, and of characters of a line.
 ROWS, LENGTH = 60, 240
@@ -25,9 +25,6 @@ CONTEXT = 2
 
 #: Headers that differ in every request or answer, or depend on the body.
 _ALWAYS_NEW = {"x-signature", "x-nonce", "x-timestamp", "date", "content-length"}
-
-#: Headers that are shown even if equal.
-_TELLING = {"idempotency-key", "content-type"}
 
 #: Kinds of rows, each with a sign, since colour alone is not accessible.
 SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
@@ -54,8 +51,8 @@ def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
     if measure.target == wrong.target:
         measure, wrong = sorted((measure, wrong), key=_when)
     compared = {
-        "sent": list(_rows(_sent(measure, wrong), _sent(wrong, measure))),
-        "received": list(_rows(_received(measure, wrong), _received(wrong, measure))),
+        "sent": list(_rows(*(request_lines(one, omit=_ALWAYS_NEW) for one in (measure, wrong)))),
+        "received": list(_rows(*map(_answer, (measure, wrong)))),
     }
     differ = {name: sum(row["kind"] != "same" for row in rows) for name, rows in compared.items()}
     if not any(differ.values()):
@@ -118,32 +115,10 @@ def _header(exchange: ExchangeRecord, wanted: str) -> str | None:
     return next((value for name, value in exchange.request_headers if name.lower() == wanted), None)
 
 
-# ---------------------------------------------------------------------- lines
-
-
-def _sent(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
-    organization = [f"as {exchange.organization}"] if exchange.organization != other.organization else []
-    headers = _headers(exchange.request_headers, other.request_headers)
-    first = f"{exchange.method} {exchange.target}"
-    return [first, *organization, *headers, *body_lines(exchange.request_body)]
-
-
-def _received(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
-    status = f"no answer: {exchange.error or 'unknown'}" if exchange.status is None else str(exchange.status)
-    headers = _headers(exchange.response_headers, other.response_headers)
-    return [status, *headers, *body_lines(exchange.response_body)]
-
-
-def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> list[str]:
-    # The idempotency key comes first.
-    return [
-        f"{name}: {value}"
-        for name, value in sorted(mine, key=lambda header: header[0].lower() != "idempotency-key")
-        if name.lower() not in _ALWAYS_NEW and (name.lower() in _TELLING or (name, value) not in theirs)
-    ]
-
-
-# ---------------------------------------------------------------------- rows
+def _answer(exchange: ExchangeRecord) -> list[str]:
+    """The lines of an answer but its time."""
+    first, *rest = answer_lines(exchange, omit=_ALWAYS_NEW)
+    return [first.partition(" after ")[0], *rest]
 
 
 def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, str]]:

@@ -22,16 +22,15 @@ from markupsafe import Markup
 
 from conformance._text import clean, count, milliseconds, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
-from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Cell, grouped
 from conformance.report import commands, facts, plots
 from conformance.report.beside import beside, wrong_exchange
 from conformance.report.document import Document, RuleRecord
-from conformance.report.evidence import page_exchanges
+from conformance.report.evidence import PAGE_BODY, page_exchanges
 from conformance.report.resending import resend
 from conformance.report.sections import Cause, causes_of, observations, sections, where
-from conformance.report.transcript import body_lines, received, sent
+from conformance.report.transcript import answer_lines, request_lines
 
 #: Facts of the run that stand above all sections.
 BRIEF = 5
@@ -176,24 +175,19 @@ class PageExchanges:
             "kind": kind,
             "purpose": clean(exchange.purpose),
             "command": resend(self.document.exchanges[number], self.document),
-            "sent": "\n".join(map(visible, [*sent(exchange), *_body(exchange.request_body)])),
-            "received": _marked(exchange, got),
+            "sent": "\n".join(map(visible, request_lines(exchange, PAGE_BODY))),
+            "received": _marked(list(map(visible, answer_lines(exchange, PAGE_BODY))), got),
         }
 
 
-def _body(body: BodyRecord) -> list[str]:
-    return [*body_lines(body), *([f"… ({body.size:,} bytes)"] if body.cut else [])]
-
-
-def _marked(exchange: ExchangeRecord, got: str) -> tuple[str, str, str]:
+def _marked(lines: list[str], got: str) -> tuple[str, str, str]:
     """An answer in three texts: before, in and after the line that `got` names by a JSON pointer."""
-    head, body = received(exchange), _body(exchange.response_body) if exchange.status else []
-    lines = [visible(line) for line in (*head, *body)]
     pointer = re.search(r"(?:^|, )(/[^:\s]*): ", got)
-    pointers = list(_pointers(body)) if pointer else []
+    body = lines.index("") + 1 if "" in lines else len(lines)
+    pointers = [""] * body + list(_pointers(lines[body:]))
     if pointer is None or pointer[1] not in pointers:
         return "\n".join(lines), "", ""
-    at = len(head) + pointers.index(pointer[1])
+    at = pointers.index(pointer[1])
     return "\n".join([*lines[:at], ""]), lines[at], "\n".join(["", *lines[at + 1 :]])
 
 

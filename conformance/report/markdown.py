@@ -79,16 +79,16 @@ def _section(section: Section) -> Iterator[str]:
     for item in items:
         if section.brief:
             named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]
-            told = "; ".join(f"{fact.label} {_text(fact)}" for fact in named)
-            yield f"- {plain(item.text)}: {told}"
+            text = "; ".join(f"{fact.label} {_text(fact)}" for fact in named)
+            yield f"- {plain(item.text)}: {text}"
         else:
-            yield from _entry(item)
+            yield from _item(item)
     if more := len(section.items) - len(items):
         yield f"- and {more} more"
     yield ""
 
 
-def _entry(item: Item) -> Iterator[str]:
+def _item(item: Item) -> Iterator[str]:
     if item.note:
         yield from ("<details>", f"<summary>{item.text}</summary>", "", plain(item.note), "")
     else:

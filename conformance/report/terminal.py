@@ -96,15 +96,15 @@ def _section(section: Section, verbose: bool) -> Iterator[Row]:
     for number, item in enumerate(items, 1):
         if section.brief and not verbose:
             named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]
-            told = "; ".join(f"{fact.label} {fact.text}" for fact in named)
-            yield Row(f"   {item.text}: {told}")
+            text = "; ".join(f"{fact.label} {fact.text}" for fact in named)
+            yield Row(f"   {item.text}: {text}")
         else:
-            yield from _entry(item, number, {**colour, **_BOLD}, verbose)
+            yield from _item(item, number, {**colour, **_BOLD}, verbose)
     if more := len(section.items) - len(items):
         yield Row(f"   and {more} more, listed in the report or with -v", colour)
 
 
-def _entry(item: Item, number: int, heading: Markup, verbose: bool) -> Iterator[Row]:
+def _item(item: Item, number: int, heading: Markup, verbose: bool) -> Iterator[Row]:
     if item.note:
         yield Row("")
         yield Row(f"{number}. {item.text}", heading)

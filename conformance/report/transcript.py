@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -20,43 +20,41 @@ BODY = 3000
 def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
     """An exchange as plain text: JSON bodies pretty-printed, control characters escaped, bodies truncated to
     `most` characters."""
-    request = [*sent(exchange), *_bounded(exchange.request_body, most)]
     signed = ["", f"signed: {exchange.signed}"] if exchange.signed is not None else []
-    answer = [*received(exchange), *(_bounded(exchange.response_body, most) if exchange.status else ())]
-    return "\n".join(clean(line) for line in (*request, *signed, "", *answer)).strip() + "\n"
+    lines = [*request_lines(exchange, most), *signed, "", *answer_lines(exchange, most)]
+    return "\n".join(map(clean, lines)).strip() + "\n"
 
 
-def sent(exchange: ExchangeRecord) -> list[str]:
-    """The lines of a request but for its body."""
-    return [f"{exchange.method} {exchange.target}", *_headers(exchange.request_headers), ""]
+def request_lines(exchange: ExchangeRecord, most: int = BODY, omit: Collection[str] = ()) -> list[str]:
+    """The lines of a request, but headers of these lower-case names."""
+    organization = "" if exchange.organization == "primary" else f" (as {exchange.organization})"
+    headers = _headers(exchange.request_headers, omit)
+    body = _body(exchange.request_body, most)
+    return [f"{exchange.method} {exchange.target}{organization}", *headers, "", *body]
 
 
-def received(exchange: ExchangeRecord) -> list[str]:
-    """The lines of an answer but for its body."""
+def answer_lines(exchange: ExchangeRecord, most: int = BODY, omit: Collection[str] = ()) -> list[str]:
+    """The lines of an answer, but headers of these lower-case names; a single one without an answer."""
     if exchange.status is None:
         return [f"no answer: {exchange.error or 'unknown'}"]
-    first = f"{exchange.status} after {milliseconds(exchange.elapsed)}"
-    return [first, *_headers(exchange.response_headers), ""]
+    headers, body = _headers(exchange.response_headers, omit), _body(exchange.response_body, most)
+    return [f"{exchange.status} after {milliseconds(exchange.elapsed)}", *headers, "", *body]
 
 
-def _headers(headers: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{name}: {value}" for name, value in headers]
+def _headers(headers: Iterable[tuple[str, str]], omit: Collection[str]) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers if name.lower() not in omit]
 
 
-def body_lines(body: BodyRecord) -> list[str]:
+def _body(body: BodyRecord, most: int) -> list[str]:
     """The lines of a body; JSON is pretty-printed, numbers and escapes as sent."""
     if not body.size:
         return ["(no body)"]
     if body.text is None:
         return [f"({body.size} bytes that are not UTF-8 text)"]
+    text = body.text
     if not body.cut:
         with contextlib.suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-            return msgspec.json.format(body.text, indent=2).split("\n")
-    return body.text.split("\n")
-
-
-def _bounded(body: BodyRecord, most: int) -> list[str]:
-    text = "\n".join(body_lines(body))
+            text = msgspec.json.format(text, indent=2)
     more = [f"… ({body.size} bytes)"] if body.cut or len(text) > most else []
     return [*text[:most].split("\n"), *more]
 

@@ -105,9 +105,8 @@ def test_what_is_not_seen_is_spelled_out() -> None:
 def test_an_exchange_without_an_answer_and_odd_bodies_can_be_compared() -> None:
     shown = pair(keyed(2, "k", b"", status=None), keyed(1, "k", b"\xff\xfe"))
     assert shown
-    [[status, refused], [binary, empty]] = rows(shown, "received", "other")
-    assert (status, refused) == ("200", "no answer: the connection was closed")
-    assert (binary, empty) == ("(2 bytes that are not UTF-8 text)", "(no body)")
+    assert ("200", "no answer: the connection was closed") in rows(shown, "received", "other")
+    assert ("(2 bytes that are not UTF-8 text)", "") in rows(shown, "received", "left")
 
 
 def test_equal_lines_are_folded_and_the_view_is_bounded() -> None:

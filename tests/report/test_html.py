@@ -64,6 +64,30 @@ def test_violations_are_listed_once_with_all_that_is_known_of_them() -> None:
     assert "Failures" not in text(shown.cssselect("main")[0])
 
 
+def test_each_operation_of_a_cause_shows_what_it_was_sent() -> None:
+    """One rule may be broken by several mistakes."""
+    probes = {
+        "updateBeneficiary": "body: empty",
+        "createAccount": "nested arrays",
+        "createWallet": "nested arrays",
+    }
+    findings = [
+        finding(
+            "http.no-server-error",
+            name,
+            Verdict.FAILED,
+            expected=f"{probe}: no 5xx",
+            got="500",
+            exchanges=[at],
+        )
+        for at, (name, probe) in enumerate(probes.items(), 1)
+    ]
+    exchanges = [exchange(at, purpose=probe) for at, probe in enumerate(probes.values(), 1)]
+    [card] = page(*findings, exchanges=exchanges).cssselect("details.cause")
+    assert "sent nested arrays expected no 5xx got 500" in text(card.cssselect("dl.told")[0])
+    assert "elsewhere on updateBeneficiary: sent body: empty; expected no 5xx; got 500" in text(card)
+
+
 def test_known_failures_stale_entries_and_errors_have_sections() -> None:
     known = KnownFailures(
         [

@@ -13,8 +13,10 @@ from conformance._files import InputError
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.report.facts import KNOWN, numbers
 from conformance.report.known_failures import MISSING, KnownFailures, write_known
 from conformance.report.markdown import markdown
+from conformance.report.sections import sections
 from conformance.report.verdict import decide
 from tests.support.report_samples import WALK, document, finding, whole_run
 
@@ -95,6 +97,21 @@ def test_only_what_was_run_to_its_end_everywhere_is_stale(
     assert results.cell("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
     [listed_entry] = load(tmp_path, listed).apply(results)
     assert bool(listed_entry.stale) == bool(stale)
+
+
+@pytest.mark.parametrize("further", [{}, {PAGES: Verdict.FAILED}])
+def test_known_failures_are_counted_alike_everywhere(
+    further: dict[tuple[str, str], Verdict], tmp_path: Path
+) -> None:
+    """Of any level, and whether they are causes or consequences."""
+    cells = {WALK: Verdict.FAILED, ("payout.amount-in-usd", "createPayout"): Verdict.WARNING, **further}
+    listed = entry() + entry("payout.amount-in-usd", "createPayout")
+    made = document(whole_run(cells), known=load(tmp_path, listed))
+    assert made.verdict.known == 2
+    assert "2 known failures" in " ".join((made.verdict.sentence, *made.verdict.notes))
+    assert sum(row[KNOWN] for row in numbers(made).values()) == 2
+    [section] = [section for section in sections(made) if section.name == "known"]
+    assert sum(len(item.cause.cells) for item in section.items if item.cause) == 2
 
 
 def test_an_expired_entry_is_told(tmp_path: Path) -> None:

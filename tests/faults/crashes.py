@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -198,6 +199,10 @@ faults["http.no-server-error"] |= {
     ),
     "A timestamp with a superscript digit is answered with 500.": crashing(
         lambda self, ctx: "\N{SUPERSCRIPT TWO}" in digits_elsewhere(ctx), operations=list(OPERATIONS)[1::2]
+    ),
+    "An account number of three digits is answered with 500.": crashing(
+        lambda self, ctx: re.search(rb'"account_number":"[0-9]{3}"', ctx.request.body) is not None,
+        operations=["createPayoutDestination"],
     ),
     "Some bodies are answered with 500.": of(Crashes, operations=BODY_OPERATIONS, each=BODY_CRASHES),
     "Some queries are answered with 500.": of(Crashes, operations=LISTS, each=QUERY_CRASHES),

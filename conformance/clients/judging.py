@@ -47,12 +47,14 @@ ANSWERS = 8
 
 @dataclass(frozen=True)
 class Seen:
-    """A judged request: the provocations it met, its violations, and the seconds until its answer."""
+    """A judged request: the provocations it met, its violations, what was noticed of open questions, and the
+    seconds until its answer."""
 
     request: ClientRequest
     response: Response
     provoked: tuple[str, ...]
     broken: tuple[Said, ...]
+    noticed: tuple[Said, ...]
     elapsed: float
 
 
@@ -92,8 +94,9 @@ class ClientJudge:
         said = [one for one in found if isinstance(one, Said)]
         kept = tuple([one for one in found if isinstance(one, str)])
         broken = tuple(one for one in said if one.got and not one.withdrawn)
+        noticed = tuple(one for one in said if one.question and not one.withdrawn)
         elapsed = max(self.clock() / 1_000_000 - request.now, 0.0)
-        seen = Seen(_bounded(request), response, provoked, broken, elapsed)
+        seen = Seen(_bounded(request), response, provoked, broken, noticed, elapsed)
         self.recent.append(seen)
         self.answered[operation, str(response.status) if response.delivered else "none"] += 1
         for one in said:

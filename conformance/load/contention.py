@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
+from conformance.fuzz.fixtures import pairs_are_free
 from conformance.judge.comparison import objects, show
 from conformance.judge.conservation import conserved
 from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids
@@ -17,6 +20,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.habits import added, made_by
 from conformance.world.payments import PayoutRounds
+from conformance.world.run_context import RunContext
 
 __all__ = ["KINDS", "payouts_at_once"]
 
@@ -27,8 +31,11 @@ ROUNDS = 6
 
 
 def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
-    """The event of a create; its value is the id in the answer."""
-    return event(name, exchange, exchange.get("id") if exchange.succeeded else None)
+    """The event of a POST; its value is the id in the answer, and the time of a change."""
+    shown = exchange.get("id")
+    if OPERATIONS[str(exchange.operation)].traits.disables:
+        shown = f"{shown} of {exchange.get('updated')}"
+    return event(name, exchange, shown if exchange.succeeded else None)
 
 
 # ---------------------------------------------------------------------- one idempotency key
@@ -37,14 +44,16 @@ def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
 def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None:
     """Several clients send one key and body, one the key with another body: one resource, one answer."""
     rule = "idempotency.race"
-    operation = history.rng.choice(("createVirtualAccount", "createPayoutDestination", "createBeneficiary"))
+    operation = _next_post(history.run)
     request = fixture.call(operation)
-    field = "note" if TRAITS[operation].creates == "beneficiary" else "label"
-    other = request.with_field(field, f"{request.document.get(field)} otherwise")
     calls = [("create", request)] * history.rng.randint(3, 5)
-    calls += [("create otherwise", other)] * history.rng.randint(0, 1)
+    if request.body is not None and (field := TRAITS[operation].free_text) in request.document:
+        other = request.with_field(field, f"{request.document[field]} otherwise")
+        calls += [("create otherwise", other)] * history.rng.randint(0, 1)
     listing = TRAITS[operation].listed_by
-    shown = fixture.call(listing).with_query({"page": 1, "size": 100}) if listing else None
+    # Other users add accounts meanwhile.
+    own = listing and not TRAITS[listing].others_add
+    shown = fixture.call(listing).with_query({"page": 1, "size": 100}) if own else None
     before = _known(history, shown) if shown else None
     done = history.perform(history.clients(calls, len(calls)), "one key")
     last = history.send(request, "one key: create again")
@@ -63,6 +72,21 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
         answers = [exchange for _, exchange in done]
         got = _one_more(found, [*answers, last], known)
         history.expect(rule, operation, "one resource of one key", got, found, *answers, last)
+
+
+#: Counts the races of a process for keys, so that every POST has its turn.
+_TURNS = itertools.count()
+
+
+def _next_post(run: RunContext) -> str:
+    """The POST whose turn it is, but for payouts, which users repeat at once in the account that pays."""
+    left_out = {
+        "createPayout": True,
+        "createPayin": not run.target.features.payins,
+        "createWallet": not pairs_are_free(run),
+    }
+    posts = [name for name in RULES["idempotency.race"].operations if not left_out.get(name)]
+    return posts[next(_TURNS) % len(posts)]
 
 
 def _one_more(found: Exchange, answers: Sequence[Exchange], known: Collection[str]) -> str:

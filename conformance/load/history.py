@@ -161,8 +161,12 @@ def in_some_order(kind: str, named: Sequence[Named], initial: Any) -> str:
     events = smallest(
         events, first, own.step, lambda event: event.outcome != OK or event.name.startswith("read")
     )
-    told = "; ".join(f"{event.name} {event.outcome}{_described(event.value)}" for event in events)
-    return f"none for: {told[:400]}"
+    told = "; ".join(f"{event.name}: {_OUTCOMES[event.outcome]}{_described(event.value)}" for event in events)
+    return f"no such order, for these answers contradict one another: {told[:400]}"
+
+
+#: Outcome -> its words.
+_OUTCOMES = {OK: "accepted", REFUSED: "refused", UNKNOWN: "no answer"}
 
 
 def _described(value: Any) -> str:

@@ -7,7 +7,9 @@ questions and races are sent as Locust's messages, as JSON data.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import itertools
 import random
 import signal
@@ -221,7 +223,7 @@ class Control:
         #: True in a master.
         self.several = isinstance(environment.runner, MasterRunner)
         self.controller: LoadController | None = None
-        self._early = False
+        self._early, self._told = False, ""
         self._asks = itertools.count()
         self._waiting: dict[int, AsyncResult[Any]] = {}
         #: The workers when limits were first, and last, distributed.
@@ -231,6 +233,7 @@ class Control:
         environment.events.test_start.add_listener(self.start)
         environment.events.test_stopping.add_listener(self.stopping)
         environment.events.quitting.add_listener(self.quitting)
+        environment.events.quit.add_listener(self.quit)
 
     @property
     def workers(self) -> list[str]:
@@ -356,9 +359,21 @@ class Control:
             controller.take(self.racer.finished(), "master", 0)
         lost = "" if self.workers else "all workers were lost"
         interrupted = "by the user or the system" if self._early else lost
-        self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._last)))
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            status = controller.finish(interrupted, max(1, len(self._last)))
+        self.environment.process_exit_code = status
+        # Locust prints its statistics at the end of a headless run: the verdict comes after them.
+        if self.environment.parsed_options and self.environment.parsed_options.headless:
+            self._told = told.getvalue()
+        else:
+            print(told.getvalue(), end="", flush=True)
         with (controller.folder / "locust_stats.csv").open("w", newline="") as file:
             StatsCSV(self.environment, PERCENTILES_TO_REPORT).requests_csv(csv.writer(file))
+
+    def quit(self, **_: Any) -> None:
+        """Prints the verdict as the last of a headless run."""
+        print(self._told, end="", flush=True)
 
     def quitting(self, **_: Any) -> None:
         """The process ends; early, if a run with a run time was not stopped before."""

@@ -55,6 +55,18 @@ class KeyRaced(LoadFault):
         return None if answer and met and self.now_and_then() else answer
 
 
+class AccountKeysRaced(LoadFault):
+    """A key of createAccount is performed again within 40 ms of its first use."""
+
+    RULES = ("idempotency.race", "idempotency.replay", "list.complete")
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        now, scope = time.monotonic(), (self.answer_scope(ctx), ctx.key)
+        first = self._last.setdefault(scope, now)
+        raced = ctx.operation == "createAccount" and now - first < 0.04
+        return None if raced else super().stored_answer(ctx)
+
+
 class KeysEvicted(LoadFault):
     """Only the last 1,000 keys are remembered."""
 

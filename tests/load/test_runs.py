@@ -28,13 +28,15 @@ pytestmark = pytest.mark.skipif(
 USERS = ("--users", "8", "--spawn-rate", "8")
 
 
-def test_a_fault_is_named_by_its_rule(tmp_path: Path) -> None:
-    name = "SignaturesSkipped"
+@pytest.mark.parametrize(("name", "seconds"), [("SignaturesSkipped", "8s"), ("AccountKeysRaced", "20s")])
+def test_a_fault_is_named_by_its_rule(name: str, seconds: str, tmp_path: Path) -> None:
     with (
         server(name, tmp_path) as target,
-        load_run(target, tmp_path / "reports", "--headless", "--run-time", "8s", *USERS) as run,
+        load_run(target, tmp_path / "reports", "--headless", "--run-time", seconds, *USERS) as run,
     ):
         assert run.process.wait(60) == 1
+    log = (tmp_path / "reports.log").read_text("utf-8")
+    assert log.rindex("Exit status 1") > log.rindex("Aggregated"), "the verdict comes last"
     assert run.broken and set(run.broken) <= set(FAULTS[name].RULES)
     document = run.results
     assert document["moments"][0]["answers"]["exchanges"] > 0

@@ -140,7 +140,7 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_latency_is_told_in_numbers() -> None:
     shown = page(exchanges=[exchange(number) for number in range(1, 21)])
     [row] = shown.cssselect("section[aria-labelledby=latency] tbody tr")
-    assert text(row) == "createAccount 20 50 ms 80 ms 80 ms 200 × 20"
+    assert text(row) == "createAccount 20 39 ms 75 ms 80 ms 200 × 20"
 
 
 def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> None:

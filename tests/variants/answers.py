@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.core_messages import Response
 from conformance.reference.store import Answer
 
-from .choice import choice
+from .choice import Usual, choice
 
 
 @choice("http.extra-fields")
@@ -36,16 +36,14 @@ class MembersThatChange(Behaviour):
         return response.with_document({**document, "request_id": str(uuid.uuid4()), "served": ctx.now})
 
 
-@choice("http.extra-fields")
-class MembersEverywhere(Behaviour):
+@choice("http.extra-fields", seam="finish")
+def members_everywhere(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Adds the interface and the environment to every answer, errors included."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        document = response.document
-        if not isinstance(document, dict):
-            return response
-        return response.with_document({**document, "livemode": False, "api_version": "2025-03-01"})
+    response = usual(ctx, response)
+    document = response.document
+    if not isinstance(document, dict):
+        return response
+    return response.with_document({**document, "livemode": False, "api_version": "2025-03-01"})
 
 
 # ---------------------------------------------------------------------- precision
@@ -106,13 +104,11 @@ class DigitsByMethod(Behaviour):
 # ---------------------------------------------------------------------- null and absent
 
 
-@choice()
-class NullBankDetails(Behaviour):
+@choice(seam="bank_details")
+def null_bank_details(self: Behaviour, usual: Usual, ctx: Context) -> dict[str, Any]:
     """Shows inapplicable bank details as null."""
-
-    def bank_details(self, ctx: Context) -> dict[str, Any]:
-        names = ("ibans", "iban", "bic", "bank_name", "account_number", "routing_number")
-        return {**dict.fromkeys(names), **super().bank_details(ctx)}
+    names = ("ibans", "iban", "bic", "bank_name", "account_number", "routing_number")
+    return {**dict.fromkeys(names), **usual(ctx)}
 
 
 @choice()
@@ -124,27 +120,25 @@ class ShortListItems(Behaviour):
         return [name for name in super().item_fields(ctx, kind) if name not in optional.get(kind, ())]
 
 
-@choice()
-class EmbeddedListForm(Behaviour):
+@choice(seam="destinations")
+def embedded_list_form(
+    self: Behaviour, usual: Usual, ctx: Context, record: Record
+) -> list[Mapping[str, Any]]:
     """Shows the destinations in a beneficiary in the list form."""
-
-    def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
-        whole = super().destinations(ctx, record)
-        names = self.item_fields(ctx, "payout_destination")
-        return [{name: destination[name] for name in names if name in destination} for destination in whole]
+    whole = usual(ctx, record)
+    names = self.item_fields(ctx, "payout_destination")
+    return [{name: destination[name] for name in names if name in destination} for destination in whole]
 
 
-@choice()
-class ScaledReplays(Behaviour):
+@choice(seam="replayed")
+def scaled_replays(self: Behaviour, usual: Usual, ctx: Context, answer: Answer) -> Response | None:
     """Builds replayed answers from the row, whose amounts have eight decimals."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        response = super().replayed(ctx, answer)
-        if response is None or not isinstance(response.document, dict):
-            return response
-        amounts = {
-            name: format(Decimal(response.document[name]).quantize(Decimal("0.00000001")), "f")
-            for name in ("amount", "amount_in_usd")
-            if name in response.document and len(response.document[name]) < 20
-        }
-        return response.with_document({**response.document, **amounts}) if amounts else response
+    response = usual(ctx, answer)
+    if response is None or not isinstance(response.document, dict):
+        return response
+    amounts = {
+        name: format(Decimal(response.document[name]).quantize(Decimal("0.00000001")), "f")
+        for name in ("amount", "amount_in_usd")
+        if name in response.document and len(response.document[name]) < 20
+    }
+    return response.with_document({**response.document, **amounts}) if amounts else response

@@ -16,7 +16,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.refusals import Refusal
 
-from .choice import choice
+from .choice import Usual, choice
 
 Step = Callable[[Context], None]
 
@@ -48,12 +48,10 @@ class SignatureBeforeTimestamp(Behaviour):
         return super().parse_timestamp(ctx, text)
 
 
-@choice()
-class SignedTimestamps(Behaviour):
+@choice(seam="parse_timestamp")
+def signed_timestamps(self: Behaviour, usual: Usual, ctx: Context, text: str) -> int:
     """Accepts a timestamp with a plus sign, as the integer parsers of Go, Java and C do."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        return super().parse_timestamp(ctx, text.removeprefix("+"))
+    return usual(ctx, text.removeprefix("+"))
 
 
 @choice("auth.precedence", "auth.nonce-after-failure")
@@ -84,36 +82,30 @@ class UnspecifiedCodes(Behaviour):
         raise other("unknown_key", 401, "authentication_error", "invalid_signature")
 
 
-@choice("auth.nonce-scope")
-class NoncesOfAll(Behaviour):
+@choice("auth.nonce-scope", seam="nonce_scope")
+def nonces_of_all(self: Behaviour, usual: Usual, ctx: Context) -> str:
     """Shares one nonce store between all organizations."""
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return "everybody"
+    return "everybody"
 
 
-@choice("auth.nonce-form")
-class HexadecimalNonces(Behaviour):
+@choice("auth.nonce-form", seam="nonce_well_formed")
+def hexadecimal_nonces(self: Behaviour, usual: Usual, ctx: Context, nonce: str) -> bool:
     """Requires nonces of 32 hexadecimal characters."""
-
-    def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
-        return bool(re.fullmatch("[0-9a-fA-F]{32}", nonce))
+    return bool(re.fullmatch("[0-9a-fA-F]{32}", nonce))
 
 
-@choice("auth.signature-upper-case")
-class SignaturesInAnyCase(Behaviour):
+@choice("auth.signature-upper-case", seam="signatures_equal")
+def signatures_in_any_case(
+    self: Behaviour, usual: Usual, ctx: Context, expected: str, presented: str
+) -> bool:
     """Accepts upper-case hexadecimal signatures."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return super().signatures_equal(ctx, expected, presented.lower())
+    return usual(ctx, expected, presented.lower())
 
 
-@choice("auth.body-on-get")
-class NoBodiesOnGet(Behaviour):
+@choice("auth.body-on-get", seam="signed_body")
+def no_bodies_on_get(self: Behaviour, usual: Usual, ctx: Context) -> bytes:
     """Neither reads nor signs the body of a GET."""
-
-    def signed_body(self, ctx: Context) -> bytes:
-        return b"" if ctx.request.method == "GET" else super().signed_body(ctx)
+    return b"" if ctx.request.method == "GET" else usual(ctx)
 
 
 @choice("auth.bearer-beside")
@@ -128,29 +120,23 @@ class NoBearerBeside(Behaviour):
             raise other("missing_headers", 401, "authentication_error", "unexpected_authorization")
 
 
-@choice()
-class BearerNamed(Behaviour):
+@choice(seam="check_headers_present")
+def bearer_named(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses a bearer token with a code of its own if signature headers are missing."""
-
-    def check_headers_present(self, ctx: Context) -> None:
-        missing = [
-            name for name in self.required_headers(ctx) if self.authentication_header(ctx, name) is None
-        ]
-        if ctx.header(b"authorization") is not None and 0 < len(missing) < 4:
-            raise other("missing_headers", 403, "authentication_error", "bearer_not_supported")
-        super().check_headers_present(ctx)
+    missing = [name for name in self.required_headers(ctx) if self.authentication_header(ctx, name) is None]
+    if ctx.header(b"authorization") is not None and 0 < len(missing) < 4:
+        raise other("missing_headers", 403, "authentication_error", "bearer_not_supported")
+    usual(ctx)
 
 
 # ---------------------------------------------------------------------- idempotency
 
 
-@choice()
-class HeadersOfCgi(Behaviour):
+@choice(seam="authentication_header")
+def headers_of_cgi(self: Behaviour, usual: Usual, ctx: Context, name: str) -> str | None:
     """Underscores in the names of headers are hyphens (RFC 3875, section 4.1.18); a hyphen wins."""
-
-    def authentication_header(self, ctx: Context, name: str) -> str | None:
-        value = super().authentication_header(ctx, name)
-        return ctx.header(name.lower().replace("-", "_").encode()) if value is None else value
+    value = usual(ctx, name)
+    return ctx.header(name.lower().replace("-", "_").encode()) if value is None else value
 
 
 @choice("idempotency.key-forms")
@@ -168,25 +154,21 @@ class AnyUuid(Behaviour):
         return str(uuid.UUID(form[1]))
 
 
-@choice("idempotency.key-case")
-class KeysByTheirLetters(Behaviour):
+@choice("idempotency.key-case", seam="parse_key")
+def keys_by_their_letters(self: Behaviour, usual: Usual, ctx: Context, text: str) -> str | None:
     """Compares keys case-sensitively."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        super().parse_key(ctx, text)
-        return text
+    usual(ctx, text)
+    return text
 
 
-@choice("idempotency.equivalent-body")
-class EqualJsonReplays(Behaviour):
+@choice("idempotency.equivalent-body", seam="fingerprint")
+def equal_json_replays(self: Behaviour, usual: Usual, ctx: Context) -> bytes:
     """Ignores white space and member order when comparing bodies."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        try:
-            body = json.dumps(json_text.load(ctx.request.body), sort_keys=True).encode()
-        except ValueError:
-            body = ctx.request.body
-        return hashlib.sha256(body).digest()
+    try:
+        body = json.dumps(json_text.load(ctx.request.body), sort_keys=True).encode()
+    except ValueError:
+        body = ctx.request.body
+    return hashlib.sha256(body).digest()
 
 
 @choice("idempotency.other-path")
@@ -214,30 +196,24 @@ class KeysBeforeResources(Behaviour):
         return ctx.organization.id
 
 
-@choice("idempotency.after-refusal")
-class RefusalsRemembered(Behaviour):
+@choice("idempotency.after-refusal", seam="remembers_refusal")
+def refusals_remembered(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> bool:
     """Stores refusals, so that a repetition with the key gets the refusal again."""
-
-    def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
-        return refusal.kind not in ("invalid_idempotency_key", "idempotency_key_conflict")
+    return refusal.kind not in ("invalid_idempotency_key", "idempotency_key_conflict")
 
 
-@choice("idempotency.key-elsewhere")
-class NoKeysElsewhere(Behaviour):
+@choice("idempotency.key-elsewhere", seam="replay")
+def no_keys_elsewhere(self: Behaviour, usual: Usual, ctx: Context) -> Response | None:
     """Refuses a key on GET or PATCH."""
-
-    def replay(self, ctx: Context) -> Response | None:
-        if not self.idempotent(ctx) and ctx.header(b"idempotency-key") is not None:
-            raise other("missing_idempotency_key", 400, "validation_error", "unexpected_idempotency_key")
-        return super().replay(ctx)
+    if not self.idempotent(ctx) and ctx.header(b"idempotency-key") is not None:
+        raise other("missing_idempotency_key", 400, "validation_error", "unexpected_idempotency_key")
+    return usual(ctx)
 
 
-@choice(breaks=("idempotency.key-required",))
-class KeysOptional(Behaviour):
+@choice(breaks=("idempotency.key-required",), seam="on_missing_key")
+def keys_optional(self: Behaviour, usual: Usual, ctx: Context) -> str | None:
     """Performs a POST without a key, except for payouts, where the specification requires it."""
-
-    def on_missing_key(self, ctx: Context) -> str | None:
-        return super().on_missing_key(ctx) if ctx.operation == "createPayout" else None
+    return usual(ctx) if ctx.operation == "createPayout" else None
 
 
 # ---------------------------------------------------------------------- tenancy
@@ -275,14 +251,14 @@ class KeyFirst(Behaviour):
                 self.parse_key(ctx, text)
 
 
-@choice()
-class ForeignAccountForbidden(Behaviour):
+@choice(seam="on_child_elsewhere")
+def foreign_account_forbidden(
+    self: Behaviour, usual: Usual, ctx: Context, kind: str, record: Record, parent: Record
+) -> Record:
     """Answers 403 instead of 404 for another organization's account under the caller's customer."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if kind == "account" and not self.owned(ctx, record):
-            return self.on_foreign_parent(ctx, kind, record)
-        return super().on_child_elsewhere(ctx, kind, record, parent)
+    if kind == "account" and not self.owned(ctx, record):
+        return self.on_foreign_parent(ctx, kind, record)
+    return usual(ctx, kind, record, parent)
 
 
 @choice()

@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import FIELDS
 
-from .choice import choice
+from .choice import Usual, choice
 
 #: Refusals whose response body is not specified.
 VALIDATION = (
@@ -66,16 +66,14 @@ class TerseErrors(Behaviour):
         return "invalid" if refusal.kind in VALIDATION else super().error_document(ctx, refusal)
 
 
-@choice()
-class NoUnknownFields(Behaviour):
+@choice(seam="check_together")
+def no_unknown_fields(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses unknown and server-owned fields, also on PATCH."""
-
-    def check_together(self, ctx: Context) -> None:
-        super().check_together(ctx)
-        known = {field.name for field in FIELDS[ctx.operation]}
-        for name in ctx.body:
-            if name not in known:
-                raise self.invalid(ctx, Field("a field"), "unknown_field", "is unknown")
+    usual(ctx)
+    known = {field.name for field in FIELDS[ctx.operation]}
+    for name in ctx.body:
+        if name not in known:
+            raise self.invalid(ctx, Field("a field"), "unknown_field", "is unknown")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,24 +82,20 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-@choice("body.legal-oddities")
-class StrictJson(Behaviour):
+@choice("body.legal-oddities", seam="parse_json")
+def strict_json(self: Behaviour, usual: Usual, ctx: Context, text: str) -> Any:
     """Refuses duplicate members, NUL, and numbers beyond the range of a double."""
-
-    def parse_json(self, ctx: Context, text: str) -> Any:
-        if "\\u0000" in text or re.search(
-            r"[0-9]{40}|[eE][+]?[0-9]{3}", re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
-        ):
-            raise ValueError("odd")
-        return json_text.load(text, parse_constant=self.on_constant, object_pairs_hook=_no_duplicates)
+    if "\\u0000" in text or re.search(
+        r"[0-9]{40}|[eE][+]?[0-9]{3}", re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
+    ):
+        raise ValueError("odd")
+    return json_text.load(text, parse_constant=self.on_constant, object_pairs_hook=_no_duplicates)
 
 
-@choice("body.legal-oddities")
-class SurrogatesReplaced(Behaviour):
+@choice("body.legal-oddities", seam="parse_json")
+def surrogates_replaced(self: Behaviour, usual: Usual, ctx: Context, text: str) -> Any:
     """Replaces an unpaired surrogate by U+FFFD."""
-
-    def parse_json(self, ctx: Context, text: str) -> Any:
-        return _whole(super().parse_json(ctx, text))
+    return _whole(usual(ctx, text))
 
 
 def _whole(value: Any) -> Any:
@@ -114,16 +108,14 @@ def _whole(value: Any) -> Any:
     return value
 
 
-@choice("body.content-type")
-class JsonDeclared(Behaviour):
+@choice("body.content-type", seam="check_content_type")
+def json_declared(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Requires a JSON content type."""
-
-    def check_content_type(self, ctx: Context) -> None:
-        declared = (ctx.header(b"content-type") or "").partition(";")[0].strip().lower()
-        if declared != "application/json":
-            made = Refusal("malformed_body", code="unsupported_media_type")
-            made.status = 415
-            raise made
+    declared = (ctx.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if declared != "application/json":
+        made = Refusal("malformed_body", code="unsupported_media_type")
+        made.status = 415
+        raise made
 
 
 @choice()
@@ -155,45 +147,39 @@ class CodesOfAnyLetters(Behaviour):
             super().check_currency(ctx, field, value)
 
 
-@choice()
-class SyntaxChecked(Behaviour):
+@choice(seam="check_value")
+def syntax_checked(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Validates the syntax of e-mail addresses and phone numbers, and refuses empty strings."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if not isinstance(value, str):
-            return
-        local, _, domain = value.rpartition("@")
-        labels = domain.split(".")
-        email = (
-            0 < len(local) <= 64
-            and len(labels) > 1
-            and len(value) <= 254
-            and all(re.fullmatch("[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label) for label in labels)
-        )
-        if (
-            not value.strip()
-            or (field.name == "email" and not email)
-            or (field.name == "phone" and not re.fullmatch(r"\+[1-9][0-9]{6,14}", value))
-        ):
-            raise self.invalid(ctx, field, "malformed", "is malformed")
+    usual(ctx, field, value)
+    if not isinstance(value, str):
+        return
+    local, _, domain = value.rpartition("@")
+    labels = domain.split(".")
+    email = (
+        0 < len(local) <= 64
+        and len(labels) > 1
+        and len(value) <= 254
+        and all(re.fullmatch("[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label) for label in labels)
+    )
+    if (
+        not value.strip()
+        or (field.name == "email" and not email)
+        or (field.name == "phone" and not re.fullmatch(r"\+[1-9][0-9]{6,14}", value))
+    ):
+        raise self.invalid(ctx, field, "malformed", "is malformed")
 
 
-@choice()
-class SpacesTrimmed(Behaviour):
+@choice(seam="kept_value")
+def spaces_trimmed(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Trims spaces around a text."""
-
-    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        value = super().kept_value(ctx, field, value)
-        return value.strip() if isinstance(value, str) else value
+    value = usual(ctx, field, value)
+    return value.strip() if isinstance(value, str) else value
 
 
-@choice()
-class NoNulls(Behaviour):
+@choice(seam="check_null")
+def no_nulls(self: Behaviour, usual: Usual, ctx: Context, field: Field) -> None:
     """Refuses null in every field."""
-
-    def check_null(self, ctx: Context, field: Field) -> None:
-        raise self.invalid(ctx, field, "null_field", "may not be null")
+    raise self.invalid(ctx, field, "null_field", "may not be null")
 
 
 @choice("beneficiary.update-no-body")
@@ -219,12 +205,10 @@ class AnyAddress(Behaviour):
         return value
 
 
-@choice("fields.max-length-astral")
-class LengthInUtf16(Behaviour):
+@choice("fields.max-length-astral", seam="length")
+def length_in_utf16(self: Behaviour, usual: Usual, ctx: Context, value: str) -> int:
     """Counts length in UTF-16 code units, as Java and JavaScript do."""
-
-    def length(self, ctx: Context, value: str) -> int:
-        return len(value.encode("utf-16-le", "surrogatepass")) // 2
+    return len(value.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @choice("fields.amount-odd")
@@ -256,27 +240,25 @@ class AmountsInCents(Behaviour):
         return format(Decimal(record["amount"]).quantize(Decimal("0.01")), "f")
 
 
-@choice(breaks=("fields.unassigned-code", "fields.currency-kind"))
-class UnassignedCodes(Behaviour):
+@choice(breaks=("fields.unassigned-code", "fields.currency-kind"), seam="check_assigned")
+def unassigned_codes(
+    self: Behaviour, usual: Usual, ctx: Context, field: Field, value: str, assigned: frozenset[str]
+) -> None:
     """Checks only the form of country and currency codes."""
-
-    def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:
-        assert assigned in (COUNTRIES, CURRENCIES)
+    assert assigned in (COUNTRIES, CURRENCIES)
 
 
-@choice(breaks=("fields.optional-type",))
-class OptionalTypesIgnored(Behaviour):
+@choice(breaks=("fields.optional-type",), seam="check_field")
+def optional_types_ignored(self: Behaviour, usual: Usual, ctx: Context, field: Field) -> None:
     """Ignores an optional field of another type."""
-
-    def check_field(self, ctx: Context, field: Field) -> None:
-        required = any(
-            described.name == field.name and described.required for described in FIELDS["createBeneficiary"]
-        )
-        try:
-            super().check_field(ctx, field)
-        except Refusal as refusal:
-            if refusal.code != "wrong_type" or field.required or required or field.kind == "enum":
-                raise
+    required = any(
+        described.name == field.name and described.required for described in FIELDS["createBeneficiary"]
+    )
+    try:
+        usual(ctx, field)
+    except Refusal as refusal:
+        if refusal.code != "wrong_type" or field.required or required or field.kind == "enum":
+            raise
 
 
 @choice("http.validation-status")

@@ -1,19 +1,27 @@
-"""A choice: a mixin that overrides seams of the reference server.
+"""A choice: a mixin that overrides seams of the reference server, or a function that overrides one.
 
     @choice("list.order")
     class NewestFirst(Behaviour):
         newest_first = True
 
-It names the open rules that it answers otherwise than the reference server. Every required rule still holds,
-and every implied one not listed in `breaks`.
+    @choice("http.success-status", seam="success_status")
+    def always_ok(self: Behaviour, usual: Usual, ctx: Context) -> int:
+        return 200
+
+`usual` calls what the function overrides. A choice names the open rules that it answers otherwise than the
+reference server. Every required rule still holds, and every implied one not listed in `breaks`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from conformance.contract.rules import RULES, Level
 from conformance.reference.behaviour import Behaviour
+
+#: The method that a function overrides.
+Usual = Callable[..., Any]
 
 #: Open rule -> names of the choices that answer it otherwise than the reference server.
 ANSWERED: dict[str, set[str]] = {}
@@ -25,11 +33,14 @@ CHOICES: dict[str, type[Behaviour]] = {}
 BREAKS: dict[type[Behaviour], tuple[str, ...]] = {}
 
 
-def choice(*rules: str, breaks: tuple[str, ...] = ()) -> Callable[[type[Behaviour]], type[Behaviour]]:
-    """Registers a mixin as another answer to these open rules. Raises KeyError for an unknown rule, and
-    ValueError for one of another level."""
+def choice(
+    *rules: str, seam: str = "", breaks: tuple[str, ...] = ()
+) -> Callable[[type[Behaviour] | Callable[..., Any]], type[Behaviour]]:
+    """Registers a mixin, or the function of a seam, as another answer to these open rules. Raises KeyError
+    for an unknown rule, and ValueError for one of another level."""
 
-    def register(mixin: type[Behaviour]) -> type[Behaviour]:
+    def register(answer: type[Behaviour] | Callable[..., Any]) -> type[Behaviour]:
+        mixin = answer if isinstance(answer, type) else _overriding(seam, answer)
         for rule in rules:
             if RULES[rule].level is not Level.OPEN:
                 raise ValueError(f"{mixin.__name__}: {rule} is not open")
@@ -42,6 +53,19 @@ def choice(*rules: str, breaks: tuple[str, ...] = ()) -> Callable[[type[Behaviou
         return mixin
 
     return register
+
+
+def _overriding(seam: str, function: Callable[..., Any]) -> type[Behaviour]:
+    """Returns a mixin that overrides a seam by a function. Raises AttributeError for an unknown seam."""
+    getattr(Behaviour, seam)
+
+    def override(self: Behaviour, *args: Any, **named: Any) -> Any:
+        return function(self, getattr(super(mixin, self), seam), *args, **named)
+
+    mixin: type[Behaviour] = type(
+        function.__name__, (Behaviour,), {seam: override, "__doc__": function.__doc__}
+    )
+    return mixin
 
 
 def compose(*mixins: type[Behaviour]) -> Behaviour:

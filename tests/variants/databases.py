@@ -11,7 +11,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.seams.resources import KINDS
 
-from .choice import choice
+from .choice import Usual, choice
 
 
 @choice()
@@ -139,41 +139,33 @@ class VirtualAccountsFound(_Found):
 # ---------------------------------------------------------------------- updates without a change
 
 
-@choice()
-class UnchangedStays(Behaviour):
+@choice(seam="update_beneficiary")
+def unchanged_stays(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Leaves `updated` unchanged on a PATCH with the current values."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        assert ctx.beneficiary is not None
-        if all(ctx.beneficiary.get(name) == value for name, value in ctx.values.items()):
-            ctx.record = ctx.beneficiary
-        else:
-            super().update_beneficiary(ctx)
+    assert ctx.beneficiary is not None
+    if all(ctx.beneficiary.get(name) == value for name, value in ctx.values.items()):
+        ctx.record = ctx.beneficiary
+    else:
+        usual(ctx)
 
 
-@choice("beneficiary.disable-twice")
-class DisabledStays(Behaviour):
+@choice("beneficiary.disable-twice", seam="disable_beneficiary")
+def disabled_stays(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Leaves `updated` unchanged on a second disable."""
-
-    def disable_beneficiary(self, ctx: Context) -> None:
-        assert ctx.beneficiary is not None
-        if ctx.beneficiary["status"] == "disabled":
-            ctx.record = ctx.beneficiary
-        else:
-            super().disable_beneficiary(ctx)
+    assert ctx.beneficiary is not None
+    if ctx.beneficiary["status"] == "disabled":
+        ctx.record = ctx.beneficiary
+    else:
+        usual(ctx)
 
 
-@choice("idempotency.key-elsewhere")
-class KeysEverywhere(Behaviour):
+@choice("idempotency.key-elsewhere", seam="idempotent")
+def keys_everywhere(self: Behaviour, usual: Usual, ctx: Context) -> bool:
     """Replays answers to GET and PATCH by idempotency key, as for POST."""
-
-    def idempotent(self, ctx: Context) -> bool:
-        return super().idempotent(ctx) or ctx.header(b"idempotency-key") is not None
+    return usual(ctx) or ctx.header(b"idempotency-key") is not None
 
 
-@choice("idempotency.key-forms")
-class EmptyKeyIsNone(Behaviour):
+@choice("idempotency.key-forms", seam="parse_key")
+def empty_key_is_none(self: Behaviour, usual: Usual, ctx: Context, text: str) -> str | None:
     """Treats an empty idempotency key as none, and performs the request."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        return super().parse_key(ctx, text) if text.strip() else None
+    return usual(ctx, text) if text.strip() else None

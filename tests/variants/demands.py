@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
-from .choice import choice
+from .choice import Usual, choice
 
 
 class _UniqueValues(Behaviour):
@@ -85,17 +85,15 @@ class UniqueLabels(_UniqueValues):
         return super().unique_fields() | {(kind, "label") for kind in kinds}
 
 
-@choice()
-class BankAccountsFound(Behaviour):
+@choice(seam="create_destination")
+def bank_accounts_found(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Returns the beneficiary's existing destination with the same bank account or wallet address."""
-
-    def create_destination(self, ctx: Context) -> None:
-        numbers = ("account_number", "iban", "wallet_address")
-        for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
-            if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in numbers):
-                ctx.record = other
-                return
-        super().create_destination(ctx)
+    numbers = ("account_number", "iban", "wallet_address")
+    for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
+        if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in numbers):
+            ctx.record = other
+            return
+    usual(ctx)
 
 
 # ---------------------------------------------------------------------- forms of values
@@ -103,34 +101,28 @@ class BankAccountsFound(Behaviour):
 TITLES = ("Mr", "Mrs", "Ms", "Miss")
 
 
-@choice()
-class TitlesListed(Behaviour):
+@choice(seam="check_value")
+def titles_listed(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Requires a title from a fixed list."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if field.name == "title" and value not in TITLES:
-            raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(TITLES))
+    usual(ctx, field, value)
+    if field.name == "title" and value not in TITLES:
+        raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(TITLES))
 
 
-@choice()
-class CompaniesOfBusinesses(Behaviour):
+@choice(seam="check_company_name")
+def companies_of_businesses(self: Behaviour, usual: Usual, ctx: Context, fields: Record) -> None:
     """Refuses a company name of an individual."""
-
-    def check_company_name(self, ctx: Context, fields: Record) -> None:
-        super().check_company_name(ctx, fields)
-        if fields.get("beneficiary_type") != "business" and ctx.values.get("company_name") is not None:
-            raise self.invalid(ctx, Field("company_name"), "not_allowed", "is allowed for a business only")
+    usual(ctx, fields)
+    if fields.get("beneficiary_type") != "business" and ctx.values.get("company_name") is not None:
+        raise self.invalid(ctx, Field("company_name"), "not_allowed", "is allowed for a business only")
 
 
-@choice()
-class TaxIdsOfAForm(Behaviour):
+@choice(seam="check_value")
+def tax_ids_of_aform(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Requires a tax id of at most 15 letters and digits."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if field.name == "tax_id" and not re.fullmatch("[0-9A-Za-z-]{1,15}", value):
-            raise self.invalid(ctx, field, "malformed", "is malformed")
+    usual(ctx, field, value)
+    if field.name == "tax_id" and not re.fullmatch("[0-9A-Za-z-]{1,15}", value):
+        raise self.invalid(ctx, field, "malformed", "is malformed")
 
 
 @choice(breaks=("fields.other-scripts",))
@@ -162,24 +154,20 @@ class NamesWithoutDigits(PersonsWithoutDigits):
     names = (*PersonsWithoutDigits.names, "display_name")
 
 
-@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
-class EmailsInLowerCase(Behaviour):
+@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"), seam="kept_value")
+def emails_in_lower_case(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Stores e-mail addresses in lower case."""
-
-    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        value = super().kept_value(ctx, field, value)
-        return value.lower() if field.name == "email" and isinstance(value, str) else value
+    value = usual(ctx, field, value)
+    return value.lower() if field.name == "email" and isinstance(value, str) else value
 
 
-@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
-class PhonesAsE164(Behaviour):
+@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"), seam="kept_value")
+def phones_as_e164(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Stores phone numbers in E.164 format."""
-
-    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        value = super().kept_value(ctx, field, value)
-        if field.name == "phone" and isinstance(value, str) and value.startswith("+"):
-            return "+" + re.sub(r"[^0-9]", "", value)
-        return value
+    value = usual(ctx, field, value)
+    if field.name == "phone" and isinstance(value, str) and value.startswith("+"):
+        return "+" + re.sub(r"[^0-9]", "", value)
+    return value
 
 
 # ---------------------------------------------------------------------- second default

@@ -12,7 +12,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import choice
+from .choice import Usual, choice
 
 
 @choice()
@@ -181,13 +181,11 @@ class StatusesMove(Behaviour):
             ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
 
 
-@choice()
-class RowsTouched(Behaviour):
+@choice(seam="stamps")
+def rows_touched(self: Behaviour, usual: Usual, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
     """Shows another `updated` in every answer."""
-
-    def stamps(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
-        reads = not ctx.operation.startswith("create")
-        return super().stamps(ctx, kind, {**record, "updated": ctx.now} if reads else record)
+    reads = not ctx.operation.startswith("create")
+    return usual(ctx, kind, {**record, "updated": ctx.now} if reads else record)
 
 
 @choice("read.delay")

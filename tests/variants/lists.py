@@ -13,7 +13,7 @@ from conformance.reference.context import Context, Listing, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Condition
 
-from .choice import choice
+from .choice import Usual, choice
 
 
 @choice("list.order")
@@ -23,12 +23,10 @@ class NewestFirst(Behaviour):
     newest_first = True
 
 
-@choice("list.pages-empty")
-class OnePageAtLeast(Behaviour):
+@choice("list.pages-empty", seam="pages")
+def one_page_at_least(self: Behaviour, usual: Usual, ctx: Context, listing: Listing) -> int:
     """Shows one page for an empty list."""
-
-    def pages(self, ctx: Context, listing: Listing) -> int:
-        return super().pages(ctx, listing) or 1
+    return usual(ctx, listing) or 1
 
 
 @choice("list.out-of-range")
@@ -42,35 +40,31 @@ class BroughtIntoRange(Behaviour):
         return default
 
 
-@choice("list.out-of-range")
-class CanonicalIntegers(Behaviour):
+@choice("list.out-of-range", seam="number")
+def canonical_integers(
+    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]], name: str, *bounds: Any
+) -> int:
     """Refuses a page or size with a leading zero."""
-
-    def number(self, ctx: Context, query: Mapping[str, list[str]], name: str, *bounds: Any) -> int:
-        if (self.parameter(ctx, query, name) or "").startswith("0"):
-            raise self.invalid_parameter(ctx, name, "is not in its canonical form")
-        return super().number(ctx, query, name, *bounds)
+    if (self.parameter(ctx, query, name) or "").startswith("0"):
+        raise self.invalid_parameter(ctx, name, "is not in its canonical form")
+    return usual(ctx, query, name, *bounds)
 
 
-@choice("list.out-of-range")
-class PagesBeyondRefused(Behaviour):
+@choice("list.out-of-range", seam="page_of")
+def pages_beyond_refused(self: Behaviour, usual: Usual, ctx: Context, listing: Listing) -> list[Record]:
     """Refuses a page beyond the last."""
-
-    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        if listing.page > max(1, self.pages(ctx, listing)):
-            raise Refusal("invalid_parameter", "There is no such page.", "page", "no_such_page")
-        return super().page_of(ctx, listing)
+    if listing.page > max(1, self.pages(ctx, listing)):
+        raise Refusal("invalid_parameter", "There is no such page.", "page", "no_such_page")
+    return usual(ctx, listing)
 
 
-@choice("list.several-statuses")
-class OneStatusOnly(Behaviour):
+@choice("list.several-statuses", seam="statuses")
+def one_status_only(self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
     """Refuses several statuses in any style."""
-
-    def statuses(self, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
-        found = super().statuses(ctx, query)
-        if len(found) > 1:
-            raise self.invalid_parameter(ctx, "statuses", "is given more than once")
-        return found
+    found = usual(ctx, query)
+    if len(found) > 1:
+        raise self.invalid_parameter(ctx, "statuses", "is given more than once")
+    return found
 
 
 @choice("list.several-statuses")
@@ -127,26 +121,24 @@ class UnknownValuesPassedOver(Behaviour):
         return super().status_among(ctx, name, known) if known else None
 
 
-@choice()
-class DocumentedParametersOnly(Behaviour):
+@choice(seam="query")
+def documented_parameters_only(self: Behaviour, usual: Usual, ctx: Context) -> Mapping[str, list[str]]:
     """Refuses undocumented parameters."""
-
-    def query(self, ctx: Context) -> Mapping[str, list[str]]:
-        given = super().query(ctx)
-        known = OPERATIONS[ctx.operation].query_parameters if ctx.operation else ()
-        for name in given:
-            if name.removesuffix("[]") not in known:
-                raise self.invalid_parameter(ctx, name, "is unknown")
-        return given
+    given = usual(ctx)
+    known = OPERATIONS[ctx.operation].query_parameters if ctx.operation else ()
+    for name in given:
+        if name.removesuffix("[]") not in known:
+            raise self.invalid_parameter(ctx, name, "is unknown")
+    return given
 
 
-@choice()
-class FirstParameterCounts(Behaviour):
+@choice(seam="parameter")
+def first_parameter_counts(
+    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]], name: str
+) -> str | None:
     """Uses the first value of a repeated parameter."""
-
-    def parameter(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> str | None:
-        values = query.get(name)
-        return values[0] if values else None
+    values = query.get(name)
+    return values[0] if values else None
 
 
 @choice()
@@ -160,12 +152,12 @@ class DatesInUtc(Behaviour):
         return super().date(ctx, query, name)
 
 
-@choice("list.odd-filters")
-class PeriodsChecked(Behaviour):
+@choice("list.odd-filters", seam="end_date_condition")
+def periods_checked(
+    self: Behaviour, usual: Usual, ctx: Context, query: Mapping[str, list[str]]
+) -> Condition | None:
     """Refuses a date range that is empty or reversed."""
-
-    def end_date_condition(self, ctx: Context, query: Mapping[str, list[str]]) -> Condition | None:
-        begin, end = (self.date(ctx, query, name) for name in ("start_date", "end_date"))
-        if begin is not None and end is not None and begin >= end:
-            raise self.invalid_parameter(ctx, "end_date", "is not after start_date")
-        return super().end_date_condition(ctx, query)
+    begin, end = (self.date(ctx, query, name) for name in ("start_date", "end_date"))
+    if begin is not None and end is not None and begin >= end:
+        raise self.invalid_parameter(ctx, "end_date", "is not after start_date")
+    return usual(ctx, query)

@@ -14,7 +14,7 @@ from conformance.reference.context import Context
 from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 
-from .choice import choice
+from .choice import Usual, choice
 
 #: Error types and codes that section 7 fixes.
 _FIXED = (
@@ -78,36 +78,32 @@ class OddStatuses(Behaviour):
         return odd.get(ctx.operation) or super().success_status(ctx)
 
 
-@choice()
-class WhiteSpace(Behaviour):
+@choice(seam="finish")
+def white_space(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Indents answers, with CRLF line ends and surrounding white space."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        text = json.dumps(json.loads(response.body), ensure_ascii=False, indent=3)
-        response.body = b"\r\n\t " + text.replace("\n", "\r\n").encode() + b"\r\n\r\n"
-        return response
+    response = usual(ctx, response)
+    text = json.dumps(json.loads(response.body), ensure_ascii=False, indent=3)
+    response.body = b"\r\n\t " + text.replace("\n", "\r\n").encode() + b"\r\n\r\n"
+    return response
 
 
-@choice()
-class RepeatedHeaders(Behaviour):
+@choice(seam="finish")
+def repeated_headers(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Adds gateway headers, some repeated, some without meaning here."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        response.headers += [header for header in response.headers if header[0].lower() == b"date"]
-        response.headers += [
-            (b"vary", b"Accept"),
-            (b"vary", b"Origin"),
-            (b"set-cookie", b"lb=1; Path=/"),
-            (b"set-cookie", b"session=2"),
-            (b"content-language", b"de"),
-            (b"x-request-id", b"1" * 400),
-            (b"age", b"3"),
-            (b"retry-after", b"5"),
-            (b"www-authenticate", b'HMAC realm="accounts"'),
-        ]
-        return response
+    response = usual(ctx, response)
+    response.headers += [header for header in response.headers if header[0].lower() == b"date"]
+    response.headers += [
+        (b"vary", b"Accept"),
+        (b"vary", b"Origin"),
+        (b"set-cookie", b"lb=1; Path=/"),
+        (b"set-cookie", b"session=2"),
+        (b"content-language", b"de"),
+        (b"x-request-id", b"1" * 400),
+        (b"age", b"3"),
+        (b"retry-after", b"5"),
+        (b"www-authenticate", b'HMAC realm="accounts"'),
+    ]
+    return response
 
 
 @choice()
@@ -117,23 +113,19 @@ class SmallBodies(Behaviour):
     body_limit = 4096
 
 
-@choice()
-class PlainTexts(Behaviour):
+@choice(seam="check_value")
+def plain_texts(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Requires phone numbers in E.164 format, and texts of a single line."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        if field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value):
-            raise self.invalid(ctx, field, "invalid_phone", "must be a plus sign and digits")
-        if isinstance(value, str) and any(character < " " for character in value):
-            raise self.invalid(ctx, field, "control_characters", "holds control characters")
-        super().check_value(ctx, field, value)
+    if field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value):
+        raise self.invalid(ctx, field, "invalid_phone", "must be a plus sign and digits")
+    if isinstance(value, str) and any(character < " " for character in value):
+        raise self.invalid(ctx, field, "control_characters", "holds control characters")
+    usual(ctx, field, value)
 
 
-@choice("http.extra-fields")
-class EchoingErrors(Behaviour):
+@choice("http.extra-fields", seam="error_message")
+def echoing_errors(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> str:
     """Repeats the request line, nonce and signature in error messages."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        line = f"{ctx.request.method} {ctx.request.target.decode('latin-1')}"
-        sent = ", ".join(ctx.header(name) or "-" for name in (b"x-nonce", b"x-signature"))
-        return f"{super().error_message(ctx, refusal)} Got {line} ({sent})."
+    line = f"{ctx.request.method} {ctx.request.target.decode('latin-1')}"
+    sent = ", ".join(ctx.header(name) or "-" for name in (b"x-nonce", b"x-signature"))
+    return f"{usual(ctx, refusal)} Got {line} ({sent})."

@@ -14,7 +14,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 
-from .choice import choice
+from .choice import Usual, choice
 
 _FORMS = {
     "swift_code": r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?",
@@ -38,20 +38,18 @@ def _routing_number_holds(text: str) -> bool:
     return sum(int(digit) * weight for digit, weight in zip(text, (3, 7, 1) * 3, strict=True)) % 10 == 0
 
 
-@choice()
-class BankDetailsChecked(Behaviour):
+@choice(seam="check_value")
+def bank_details_checked(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Validates bank details and their check digits."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        if not isinstance(value, str) or ctx.operation != "createPayoutDestination":
-            return
-        form = _FORMS.get(field.name)
-        wrong = form is not None and not re.fullmatch(form, value)
-        wrong = wrong or (field.name == "iban" and not _iban_holds(value))
-        wrong = wrong or (field.name == "routing_number" and not _routing_number_holds(value))
-        if wrong:
-            raise self.invalid(ctx, field, "malformed", "is malformed")
+    usual(ctx, field, value)
+    if not isinstance(value, str) or ctx.operation != "createPayoutDestination":
+        return
+    form = _FORMS.get(field.name)
+    wrong = form is not None and not re.fullmatch(form, value)
+    wrong = wrong or (field.name == "iban" and not _iban_holds(value))
+    wrong = wrong or (field.name == "routing_number" and not _routing_number_holds(value))
+    if wrong:
+        raise self.invalid(ctx, field, "malformed", "is malformed")
 
 
 @choice()
@@ -71,59 +69,51 @@ class FittingFieldsOnly(Behaviour):
             raise Refusal("invalid_field", "These fields do not go together.", code="fields_do_not_fit")
 
 
-@choice()
-class AddressesChecked(Behaviour):
+@choice(seam="check_address")
+def addresses_checked(
+    self: Behaviour, usual: Usual, ctx: Context, field: Field, value: dict[str, Any]
+) -> None:
     """Requires an assigned country and short members in an address, and one in Europe for euro accounts."""
-
-    def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
-        super().check_address(ctx, field, value)
-        texts = [value[name] for name in field.members if isinstance(value.get(name), str)]
-        known = COUNTRIES
-        if ctx.operation == "createVirtualAccount" and ctx.body.get("currency") == "EUR":
-            known = frozenset({"BE", "DE", "ES", "FR"})
-        if value.get("country") not in (None, *known) or any(len(text) > 70 for text in texts):
-            raise self.invalid(ctx, field, "malformed", "is malformed")
+    usual(ctx, field, value)
+    texts = [value[name] for name in field.members if isinstance(value.get(name), str)]
+    known = COUNTRIES
+    if ctx.operation == "createVirtualAccount" and ctx.body.get("currency") == "EUR":
+        known = frozenset({"BE", "DE", "ES", "FR"})
+    if value.get("country") not in (None, *known) or any(len(text) > 70 for text in texts):
+        raise self.invalid(ctx, field, "malformed", "is malformed")
 
 
-@choice(breaks=("fields.other-scripts", "create.text-exact"))
-class AsciiTexts(Behaviour):
+@choice(breaks=("fields.other-scripts", "create.text-exact"), seam="check_value")
+def ascii_texts(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> None:
     """Refuses non-ASCII characters in texts."""
-
-    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        super().check_value(ctx, field, value)
-        texts = value.values() if isinstance(value, dict) else (value,)
-        if any(isinstance(text, str) and not text.isascii() for text in texts):
-            raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+    usual(ctx, field, value)
+    texts = value.values() if isinstance(value, dict) else (value,)
+    if any(isinstance(text, str) and not text.isascii() for text in texts):
+        raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
 
 
-@choice()
-class EmptyIsNull(Behaviour):
+@choice(seam="check_field")
+def empty_is_null(self: Behaviour, usual: Usual, ctx: Context, field: Field) -> None:
     """Treats an empty text as null, as some frameworks do."""
-
-    def check_field(self, ctx: Context, field: Field) -> None:
-        if ctx.body.get(field.name) == "":
-            ctx.body = {**ctx.body, field.name: None}
-        super().check_field(ctx, field)
+    if ctx.body.get(field.name) == "":
+        ctx.body = {**ctx.body, field.name: None}
+    usual(ctx, field)
 
 
-@choice()
-class WalletCodesInAnyCase(Behaviour):
+@choice(seam="kept_value")
+def wallet_codes_in_any_case(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: Any) -> Any:
     """Accepts wallet currencies and networks in any letter case and normalizes them."""
-
-    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        value = super().kept_value(ctx, field, value)
-        if ctx.operation == "createWallet" and isinstance(value, str):
-            return {"currency": value.upper, "network": value.lower}.get(field.name, lambda: value)()
-        return value
+    value = usual(ctx, field, value)
+    if ctx.operation == "createWallet" and isinstance(value, str):
+        return {"currency": value.upper, "network": value.lower}.get(field.name, lambda: value)()
+    return value
 
 
-@choice()
-class SeveralAddresses(Behaviour):
+@choice(seam="addresses")
+def several_addresses(self: Behaviour, usual: Usual, ctx: Context) -> list[dict[str, Any]]:
     """Shows two addresses in a wallet, one of them with a tag."""
-
-    def addresses(self, ctx: Context) -> list[dict[str, Any]]:
-        more = super().addresses(ctx) + super().addresses(ctx)
-        return [{**more[0], "tag": "1004711", "format": "classic"}, more[1]]
+    more = usual(ctx) + usual(ctx)
+    return [{**more[0], "tag": "1004711", "format": "classic"}, more[1]]
 
 
 @choice()
@@ -159,15 +149,13 @@ class ReservedOnApproval(Behaviour):
         return None
 
 
-@choice()
-class DollarsInCents(Behaviour):
+@choice(seam="amount_in_usd")
+def dollars_in_cents(self: Behaviour, usual: Usual, ctx: Context) -> str:
     """Converts other currencies to dollars and cents, rounded up."""
-
-    def amount_in_usd(self, ctx: Context) -> str:
-        exact = super().amount_in_usd(ctx)
-        if ctx.values.get("currency") == "USD" or len(exact) > 20:
-            return exact
-        return format(Decimal(exact).quantize(Decimal("0.01"), ROUND_UP), "f")
+    exact = usual(ctx)
+    if ctx.values.get("currency") == "USD" or len(exact) > 20:
+        return exact
+    return format(Decimal(exact).quantize(Decimal("0.01"), ROUND_UP), "f")
 
 
 @choice()
@@ -198,26 +186,22 @@ def _scaled(amount: str) -> str:
     return f"{whole}.{decimals:0<8}"
 
 
-@choice("fields.amount-odd")
-class AmountsCapped(Behaviour):
+@choice("fields.amount-odd", seam="check_amount")
+def amounts_capped(self: Behaviour, usual: Usual, ctx: Context, field: Field, value: str) -> None:
     """Limits payouts and payins to 50,000."""
-
-    def check_amount(self, ctx: Context, field: Field, value: str) -> None:
-        super().check_amount(ctx, field, value)
-        if Decimal(value) > 50_000:
-            raise self.invalid(ctx, field, "too_much", "is too much")
+    usual(ctx, field, value)
+    if Decimal(value) > 50_000:
+        raise self.invalid(ctx, field, "too_much", "is too much")
 
 
-@choice()
-class CurrencyOfTheDestination(Behaviour):
+@choice(seam="check_state")
+def currency_of_the_destination(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Pays to a bank account only in its own currency."""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        if ctx.operation == "createPayout":
-            paid = self.find(ctx, "payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
-            if paid.get("type") == "bank_account" and paid.get("currency") != ctx.values.get("currency"):
-                raise Refusal("invalid_field", "The destination has another currency.", "currency")
+    usual(ctx)
+    if ctx.operation == "createPayout":
+        paid = self.find(ctx, "payout_destination", str(ctx.values.get("payout_destination_id"))) or {}
+        if paid.get("type") == "bank_account" and paid.get("currency") != ctx.values.get("currency"):
+            raise Refusal("invalid_field", "The destination has another currency.", "currency")
 
 
 # ---------------------------------------------------------------------- quotas

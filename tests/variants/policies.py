@@ -12,7 +12,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Balance
 
-from .choice import choice
+from .choice import Usual, choice
 
 
 @choice()
@@ -44,15 +44,13 @@ class VettedPayees(Behaviour):
             raise Refusal("invalid_field", "The payee is not verified.", code="payee_not_verified")
 
 
-@choice()
-class FrozenWhenDisabled(Behaviour):
+@choice(seam="check_state")
+def frozen_when_disabled(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses changes and new destinations of a disabled beneficiary."""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        frozen = ctx.operation in ("updateBeneficiary", "createPayoutDestination")
-        if frozen and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
-            raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
+    usual(ctx)
+    frozen = ctx.operation in ("updateBeneficiary", "createPayoutDestination")
+    if frozen and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
+        raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
 
 
 @choice()
@@ -115,16 +113,14 @@ class SamePayoutOnce(Behaviour):
         return tuple(ctx.values.get(name) for name in names)
 
 
-@choice()
-class OneOfEachCurrency(Behaviour):
+@choice(seam="check_state")
+def one_of_each_currency(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Limits an account to one virtual account of each currency."""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        if ctx.operation == "createVirtualAccount":
-            there = ctx.store.select("virtual_account", self.parent(ctx)["id"])
-            if any(other["currency"] == ctx.values.get("currency") for other in there):
-                raise Refusal("invalid_field", "There is one already.", "currency", "virtual_account_exists")
+    usual(ctx)
+    if ctx.operation == "createVirtualAccount":
+        there = ctx.store.select("virtual_account", self.parent(ctx)["id"])
+        if any(other["currency"] == ctx.values.get("currency") for other in there):
+            raise Refusal("invalid_field", "There is one already.", "currency", "virtual_account_exists")
 
 
 @choice()
@@ -143,25 +139,21 @@ class VirtualAccountsOfOne(Behaviour):
                 raise Refusal("invalid_field", "They are not enabled.", "currency", "not_enabled")
 
 
-@choice()
-class InTheRed(Behaviour):
+@choice(seam="balance")
+def in_the_red(self: Behaviour, usual: Usual, ctx: Context, balance: Balance) -> dict[str, Any]:
     """Shows negative balances."""
-
-    def balance(self, ctx: Context, balance: Balance) -> dict[str, Any]:
-        shown = super().balance(ctx, balance)
-        return {**shown, "available_balance": "-12.40", "total_balance": "-12.40"}
+    shown = usual(ctx, balance)
+    return {**shown, "available_balance": "-12.40", "total_balance": "-12.40"}
 
 
-@choice()
-class BodyBeforeKey(Behaviour):
+@choice(seam="replay")
+def body_before_key(self: Behaviour, usual: Usual, ctx: Context) -> Response | None:
     """Validates the body before the idempotency key."""
-
-    def replay(self, ctx: Context) -> Response | None:
-        kept = ctx.body, ctx.values
-        if ctx.request.method == "POST" and ctx.operation != "disableBeneficiary":
-            self.validate(ctx)
-        ctx.body, ctx.values = kept
-        return super().replay(ctx)
+    kept = ctx.body, ctx.values
+    if ctx.request.method == "POST" and ctx.operation != "disableBeneficiary":
+        self.validate(ctx)
+    ctx.body, ctx.values = kept
+    return usual(ctx)
 
 
 @choice()

@@ -15,7 +15,7 @@ from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.base import PREFIXES
 
-from .choice import choice
+from .choice import Usual, choice
 
 #: Destination fields that apply only to some types.
 OF_SOME_TYPES = (
@@ -29,21 +29,17 @@ OF_SOME_TYPES = (
 )
 
 
-@choice("http.success-status")
-class AlwaysOk(Behaviour):
+@choice("http.success-status", seam="success_status")
+def always_ok(self: Behaviour, usual: Usual, ctx: Context) -> int:
     """Answers every success with 200."""
-
-    def success_status(self, ctx: Context) -> int:
-        return 200
+    return 200
 
 
-@choice("http.success-status")
-class AcceptedForLater(Behaviour):
+@choice("http.success-status", seam="success_status")
+def accepted_for_later(self: Behaviour, usual: Usual, ctx: Context) -> int:
     """Answers payouts and payins with 202, and disabling with 201."""
-
-    def success_status(self, ctx: Context) -> int:
-        chosen = {"createPayout": 202, "createPayin": 202, "disableBeneficiary": 201}
-        return chosen.get(ctx.operation) or super().success_status(ctx)
+    chosen = {"createPayout": 202, "createPayin": 202, "disableBeneficiary": 201}
+    return chosen.get(ctx.operation) or usual(ctx)
 
 
 @choice("http.extra-fields")
@@ -72,15 +68,15 @@ class FurtherFields(Behaviour):
         return document
 
 
-@choice()
-class WholeListItems(Behaviour):
+@choice(seam="item")
+def whole_list_items(
+    self: Behaviour, usual: Usual, ctx: Context, kind: str, record: Record
+) -> Mapping[str, Any]:
     """Shows whole resources as list items, except wallets' addresses and updated."""
-
-    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        document = dict(self.resource(ctx, kind, record))
-        if kind == "wallet":
-            del document["addresses"], document["updated"]
-        return document
+    document = dict(self.resource(ctx, kind, record))
+    if kind == "wallet":
+        del document["addresses"], document["updated"]
+    return document
 
 
 @choice()
@@ -164,56 +160,48 @@ class UlidIds(Behaviour):
         )
 
 
-@choice("format.inapplicable-fields")
-class InapplicableLeftOut(Behaviour):
+@choice("format.inapplicable-fields", seam="shape")
+def inapplicable_left_out(
+    self: Behaviour, usual: Usual, ctx: Context, kind: str, document: dict[str, Any]
+) -> Mapping[str, Any]:
     """Omits inapplicable destination fields."""
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        shaped = dict(super().shape(ctx, kind, document))
-        if kind == "payout_destination":
-            for name in OF_SOME_TYPES:
-                if shaped.get(name) is None:
-                    shaped.pop(name, None)
-        return shaped
+    shaped = dict(usual(ctx, kind, document))
+    if kind == "payout_destination":
+        for name in OF_SOME_TYPES:
+            if shaped.get(name) is None:
+                shaped.pop(name, None)
+    return shaped
 
 
-@choice()
-class SparseBankDetails(Behaviour):
+@choice(seam="bank_details")
+def sparse_bank_details(self: Behaviour, usual: Usual, ctx: Context) -> dict[str, Any]:
     """Shows incomplete bank details at first."""
-
-    def bank_details(self, ctx: Context) -> dict[str, Any]:
-        return {}
+    return {}
 
 
-@choice()
-class BalancesFromTheStart(Behaviour):
+@choice(seam="account_balances")
+def balances_from_the_start(self: Behaviour, usual: Usual, ctx: Context, record: Record) -> dict[str, Any]:
     """Shows a zero balance in dollars at the first read of an account's balances."""
-
-    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
-        document = super().account_balances(ctx, record)
-        if not document["balances"]:
-            zero = dict.fromkeys(
-                ("available_balance", "pending_payout", "pending_payin", "total_balance"), "0"
-            )
-            document["balances"] = [
-                {
-                    "currency": "USD",
-                    "currency_type": "fiat",
-                    **zero,
-                    "updated_at": self.timestamp_text(ctx, ctx.now),
-                }
-            ]
-        return document
+    document = usual(ctx, record)
+    if not document["balances"]:
+        zero = dict.fromkeys(("available_balance", "pending_payout", "pending_payin", "total_balance"), "0")
+        document["balances"] = [
+            {
+                "currency": "USD",
+                "currency_type": "fiat",
+                **zero,
+                "updated_at": self.timestamp_text(ctx, ctx.now),
+            }
+        ]
+    return document
 
 
-@choice("destination.card")
-class NoCards(Behaviour):
+@choice("destination.card", seam="check_destination_details")
+def no_cards(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses card destinations."""
-
-    def check_destination_details(self, ctx: Context) -> None:
-        super().check_destination_details(ctx)
-        if ctx.values.get("type") == "card":
-            raise Refusal("invalid_field", "Cards are not supported.", "type", "unsupported")
+    usual(ctx)
+    if ctx.values.get("type") == "card":
+        raise Refusal("invalid_field", "Cards are not supported.", "type", "unsupported")
 
 
 @choice("destination.second-default")
@@ -224,49 +212,41 @@ class SeveralDefaults(Behaviour):
         return None
 
 
-@choice()
-class FiatDestinationsOnly(Behaviour):
+@choice(seam="check_destination_currency")
+def fiat_destinations_only(self: Behaviour, usual: Usual, ctx: Context, field: Any, value: str) -> None:
     """Accepts only ISO 4217 codes for wallet destinations, as literally specified."""
-
-    def check_destination_currency(self, ctx: Context, field: Any, value: str) -> None:
-        self.check_currency(ctx, field, value)
+    self.check_currency(ctx, field, value)
 
 
-@choice()
-class DetailsDemanded(Behaviour):
+@choice(seam="check_destination_details")
+def details_demanded(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Requires the fields of each destination type."""
-
-    def check_destination_details(self, ctx: Context) -> None:
-        super().check_destination_details(ctx)
-        values = ctx.values
-        details: dict[str, tuple[str, ...]] = {"wallet": ("wallet_address", "network")}
-        wanted = details.get(str(values.get("type")), ())
-        if values.get("type") == "bank_account":
-            wanted = (
-                ("account_name", "account_number", "routing_number", "account_type")
-                if values.get("country") == "US"
-                else ("account_name", "iban", "swift_code")
-            )
-        for name in wanted:
-            if values.get(name) is None:
-                raise Refusal("invalid_field", f"{name} is required.", name, "missing_field")
+    usual(ctx)
+    values = ctx.values
+    details: dict[str, tuple[str, ...]] = {"wallet": ("wallet_address", "network")}
+    wanted = details.get(str(values.get("type")), ())
+    if values.get("type") == "bank_account":
+        wanted = (
+            ("account_name", "account_number", "routing_number", "account_type")
+            if values.get("country") == "US"
+            else ("account_name", "iban", "swift_code")
+        )
+    for name in wanted:
+        if values.get(name) is None:
+            raise Refusal("invalid_field", f"{name} is required.", name, "missing_field")
 
 
-@choice("payout.disabled-beneficiary")
-class DisabledUnpaid(Behaviour):
+@choice("payout.disabled-beneficiary", seam="check_beneficiary_usable")
+def disabled_unpaid(self: Behaviour, usual: Usual, ctx: Context, beneficiary: Record) -> None:
     """Refuses payouts to a disabled beneficiary."""
-
-    def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
-        if beneficiary["status"] != "active":
-            raise Refusal("invalid_field", "The beneficiary is not active.", "beneficiary_id", "disabled")
+    if beneficiary["status"] != "active":
+        raise Refusal("invalid_field", "The beneficiary is not active.", "beneficiary_id", "disabled")
 
 
-@choice("payout.insufficient-funds")
-class PayoutsOnCredit(Behaviour):
+@choice("payout.insufficient-funds", seam="check_funds")
+def payouts_on_credit(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Pays out without funds."""
-
-    def check_funds(self, ctx: Context) -> None:
-        return None
+    return None
 
 
 @choice("payout.insufficient-funds")
@@ -283,60 +263,46 @@ class FundsDemanded(Behaviour):
         super().check_funds(ctx)
 
 
-@choice("create.assigned")
-class SharedBankDetails(Behaviour):
+@choice("create.assigned", seam="assigned")
+def shared_bank_details(self: Behaviour, usual: Usual, ctx: Context) -> dict[str, Any]:
     """Gives all virtual accounts the same IBAN, and all wallets the same address."""
-
-    def assigned(self, ctx: Context) -> dict[str, Any]:
-        made = super().assigned(ctx)
-        details = {"iban": "DE89370400440532013000", "bic": "DEUTDEFF", "bank_name": "Example Bank"}
-        known = {
-            "bank_details": details,
-            "reference": "REF0001",
-            "addresses": [{"address": "4Nd1mYvTkE1UyYJzq6GVCL9i5XKYv6tYYj9m1Kq9Zt7p", "tag": "7"}],
-        }
-        return {name: known.get(name, value) for name, value in made.items()}
+    made = usual(ctx)
+    details = {"iban": "DE89370400440532013000", "bic": "DEUTDEFF", "bank_name": "Example Bank"}
+    known = {
+        "bank_details": details,
+        "reference": "REF0001",
+        "addresses": [{"address": "4Nd1mYvTkE1UyYJzq6GVCL9i5XKYv6tYYj9m1Kq9Zt7p", "tag": "7"}],
+    }
+    return {name: known.get(name, value) for name, value in made.items()}
 
 
-@choice("wallet.pair-elsewhere")
-class PairOncePerOrganization(Behaviour):
+@choice("wallet.pair-elsewhere", seam="claim_wallet_pair")
+def pair_once_per_organization(self: Behaviour, usual: Usual, ctx: Context) -> bool:
     """Limits a pair of currency and network to one wallet for each organization."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        assert ctx.organization is not None
-        currency, network = str(ctx.values.get("currency")), str(ctx.values.get("network"))
-        return ctx.store.claim_wallet_pair(ctx.organization.id, currency, network)
+    assert ctx.organization is not None
+    currency, network = str(ctx.values.get("currency")), str(ctx.values.get("network"))
+    return ctx.store.claim_wallet_pair(ctx.organization.id, currency, network)
 
 
-@choice("beneficiary.disable-twice")
-class DisabledOnce(Behaviour):
+@choice("beneficiary.disable-twice", seam="check_state")
+def disabled_once(self: Behaviour, usual: Usual, ctx: Context) -> None:
     """Refuses a second disable."""
-
-    def check_state(self, ctx: Context) -> None:
-        super().check_state(ctx)
-        if (
-            ctx.operation == "disableBeneficiary"
-            and ctx.beneficiary
-            and ctx.beneficiary["status"] == "disabled"
-        ):
-            raise Refusal("invalid_field", "The beneficiary is disabled.", "status", "already_disabled")
+    usual(ctx)
+    if ctx.operation == "disableBeneficiary" and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
+        raise Refusal("invalid_field", "The beneficiary is disabled.", "status", "already_disabled")
 
 
-@choice()
-class StoredMasks(Behaviour):
+@choice(seam="masked")
+def stored_masks(self: Behaviour, usual: Usual, ctx: Context, value: Any) -> str | None:
     """Shows only the last two characters in masks."""
-
-    def masked(self, ctx: Context, value: Any) -> str | None:
-        return None if value is None else "*" * 12 + str(value)[-2:]
+    return None if value is None else "*" * 12 + str(value)[-2:]
 
 
-@choice()
-class UpdatedAfterCreated(Behaviour):
+@choice(seam="new_record")
+def updated_after_created(self: Behaviour, usual: Usual, ctx: Context) -> Record:
     """Updates each resource once more after its creation."""
-
-    def new_record(self, ctx: Context) -> Record:
-        record = super().new_record(ctx)
-        return {**record, "updated": self.touched(ctx, record)}
+    record = usual(ctx)
+    return {**record, "updated": self.touched(ctx, record)}
 
 
 @choice("list.order")
@@ -352,35 +318,29 @@ class OrderOfHashes(Behaviour):
 # ---------------------------------------------------------------------- representation of answers
 
 
-@choice()
-class CharsetDeclared(Behaviour):
+@choice(seam="finish")
+def charset_declared(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Declares a charset in upper case."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        return super().finish(ctx, response).with_header(b"content-type", b"Application/JSON; Charset=UTF-8")
+    return usual(ctx, response).with_header(b"content-type", b"Application/JSON; Charset=UTF-8")
 
 
-@choice()
-class AsciiAnswers(Behaviour):
+@choice(seam="finish")
+def ascii_answers(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Indents answers and escapes non-ASCII characters, in replays too."""
+    import json
+    from dataclasses import replace
 
-    def finish(self, ctx: Context, response: Response) -> Response:
-        import json
-        from dataclasses import replace
-
-        response = super().finish(ctx, response)
-        return replace(
-            response, body=json.dumps(response.document, indent=2, sort_keys=ctx.replayed).encode() + b"\n"
-        )
+    response = usual(ctx, response)
+    return replace(
+        response, body=json.dumps(response.document, indent=2, sort_keys=ctx.replayed).encode() + b"\n"
+    )
 
 
-@choice()
-class ReplaysMarked(Behaviour):
+@choice(seam="finish")
+def replays_marked(self: Behaviour, usual: Usual, ctx: Context, response: Response) -> Response:
     """Marks replayed answers with a header."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        return response.with_header(b"idempotency-replayed", b"true") if ctx.replayed else response
+    response = usual(ctx, response)
+    return response.with_header(b"idempotency-replayed", b"true") if ctx.replayed else response
 
 
 @choice()

@@ -14,7 +14,7 @@ from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 
-from .choice import choice
+from .choice import Usual, choice
 
 #: Fixed segments of the documented paths.
 _WORDS = frozenset(
@@ -121,9 +121,7 @@ def _collection(path: bytes) -> tuple[str, str, str] | None:
     return None
 
 
-@choice()
-class PathsNotImplemented(Behaviour):
+@choice(seam="refusal_status")
+def paths_not_implemented(self: Behaviour, usual: Usual, ctx: Context, refusal: Refusal) -> int:
     """Answers undocumented paths with 501."""
-
-    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
-        return 501 if refusal.kind == "unknown_path" else super().refusal_status(ctx, refusal)
+    return 501 if refusal.kind == "unknown_path" else usual(ctx, refusal)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast
 
 import gevent
+import msgspec
 from gevent.event import AsyncResult
 
 # Importing locust applies gevent's monkey patches, so it precedes other imports.
@@ -35,7 +36,7 @@ from conformance.load.process import LoadProcess, unpacked
 from conformance.load.sender import ExampleOver
 from conformance.load.settings import Settings
 from conformance.load.user_session import RACES, Session
-from conformance.wire.messages import Exchange, call_to_plain
+from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 from conformance.world.samples import label_run
 
@@ -331,7 +332,7 @@ class Control:
     def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
         """Runs scripts concurrently, each in a worker. Raises Inconclusive if one does not answer."""
         workers = random.sample(self.workers, len(self.workers))
-        plain = [[[name, call_to_plain(request)] for name, request in script] for script in scripts]
+        plain = [[[name, msgspec.to_builtins(request)] for name, request in script] for script in scripts]
         given: dict[str, list[Any]] = {
             worker: [plain[at :: len(workers)], purpose] for at, worker in enumerate(workers[: len(plain)])
         }

@@ -27,7 +27,7 @@ from conformance.load.driver import elsewhere, valid_bodies
 from conformance.load.history import concurrently
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
-from conformance.wire.messages import Exchange, call_from_plain
+from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.made import MadeList
 from conformance.world.payments import PayoutRounds
@@ -236,7 +236,7 @@ class LoadProcess:
     def race(self, scripts: Sequence[Sequence[tuple[str, dict[str, Any]]]], purpose: str) -> bytes:
         """Runs scripts of named requests concurrently; returns the exchanges."""
         run = self.begin()
-        calls = [[(name, call_from_plain(plain)) for name, plain in script] for script in scripts]
+        calls = [[(name, msgspec.convert(plain, Call)) for name, plain in script] for script in scripts]
         done = concurrently(run, calls, purpose)
         self._take(run, ())
         return self._packed(exchange for _, exchange in done)

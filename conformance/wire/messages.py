@@ -355,27 +355,6 @@ def call_to_plain(call: Call) -> dict[str, Any]:
     return plain
 
 
-def call_from_plain(plain: Mapping[str, Any]) -> Call:
-    """The inverse of `call_to_plain`. Raises KeyError, TypeError or ValueError on malformed data."""
-    auth = dict(plain.get("auth", {}))
-    signed_body = _body_from_plain("signed_body", auth)
-    for name in ("signed_body", "signed_body_base64"):
-        auth.pop(name, None)
-    for name in ("omit", "empty"):
-        if name in auth:
-            auth[name] = tuple(auth[name])
-    return Call(
-        operation=plain.get("operation"),
-        method=plain["method"],
-        target=plain["target"],
-        body=_body_from_plain("body", plain),
-        idempotency_key=plain.get("idempotency_key"),
-        content_type=plain.get("content_type", "application/json"),
-        headers=tuple((name, value) for name, value in plain.get("headers", [])),
-        auth=Auth(**auth, signed_body=signed_body),
-    )
-
-
 def _body_to_plain(name: str, body: bytes | None) -> dict[str, str]:
     if body is None:
         return {}
@@ -383,11 +362,3 @@ def _body_to_plain(name: str, body: bytes | None) -> dict[str, str]:
         return {name: body.decode("utf-8")}
     except UnicodeDecodeError:
         return {f"{name}_base64": base64.b64encode(body).decode()}
-
-
-def _body_from_plain(name: str, plain: Mapping[str, Any]) -> bytes | None:
-    if name in plain:
-        return str(plain[name]).encode("utf-8")
-    if f"{name}_base64" in plain:
-        return base64.b64decode(plain[f"{name}_base64"], validate=True)
-    return None

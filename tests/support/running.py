@@ -96,7 +96,7 @@ def run_against(
     behaviour: Behaviour | None = None,
     change: Callable[[dict[str, Any]], object] = lambda tables: None,
     cwd: Path = ROOT,
-    variables: Mapping[str, str] = MappingProxyType({}),
+    variables: Mapping[str, Any] = MappingProxyType({}),
     **server: Any,
 ) -> Outcome:
     """Runs the checks against a new reference server of a behaviour. The target file and the reports are

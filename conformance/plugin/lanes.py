@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
@@ -31,10 +33,9 @@ def suggested(latency: float) -> int:
 
 
 class Lanes:
-    """Runs the tests of this process, each on the worker of its lane. `make` creates a worker by its number.
+    """Runs the jobs of this process, each on the worker of its lane. `make` creates a worker by its number.
 
-    Checks that wait begin first, each in a thread of its own, so that their waits overlap; they take turns on
-    one worker.
+    Checks that wait begin first; while one waits, its lane runs other jobs.
     """
 
     def __init__(self, make: Callable[[int], Worker], count: int) -> None:
@@ -43,33 +44,32 @@ class Lanes:
         self._workers: list[Worker] = []
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(count, "conformance lane")
-        self._waiting: ThreadPoolExecutor | None = None
+        self._queue: deque[tuple[Job, Future[JobOutcome]]] = deque()
         self._over = threading.Event()
         self._futures: dict[str, Future[JobOutcome]] = {}
 
     def begin(self, jobs: Mapping[str, Job]) -> None:
         """Starts jobs, by node id in the order of the run."""
-        waiting = [nodeid for nodeid, job in jobs.items() if job.waits]
-        if waiting:
-            self._waiting = ThreadPoolExecutor(len(waiting), "conformance wait")
-            turn, worker = threading.Lock(), self._worker()
-            worker.run.pause = lambda seconds: self._pause(turn, worker, seconds)
-            for nodeid in waiting:
-                self._futures[nodeid] = self._waiting.submit(_in_turn, turn, worker, jobs[nodeid])
-        for nodeid, job in jobs.items():
-            if not job.waits:
-                self._futures[nodeid] = self._pool.submit(self._run, job)
+        for nodeid, job in sorted(jobs.items(), key=lambda each: not each[1].waits):
+            self._futures[nodeid] = self._queued(job)
+        # Not before: a check that waits looks for others.
+        for _ in jobs:
+            self._pool.submit(self._next)
 
     def outcome(self, nodeid: str, job: Job) -> JobOutcome:
-        """The outcome of a test that has begun, or begins now."""
-        return (self._futures.pop(nodeid, None) or self._pool.submit(self._run, job)).result()
+        """The outcome of a job that has begun, or begins now."""
+        future = self._futures.pop(nodeid, None)
+        if future is None:
+            future = self._queued(job)
+            self._pool.submit(self._next)
+        return future.result()
 
     def stop(self) -> Ledger:
-        """Ends all tests; returns the ledger of what no outcome told: the totals of the rules of every
-        response, and what was sent for tests that pytest did not ask for."""
-        for pool in filter(None, (self._pool, self._waiting)):
-            pool.shutdown(wait=False, cancel_futures=True)
-        running = [future for future in self._futures.values() if not future.done()]
+        """Ends all jobs; returns the ledger of what no outcome told: the totals of the rules of every
+        response, and what was sent for jobs that pytest did not ask for."""
+        self._queue.clear()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        running = [future for future in self._futures.values() if future.running()]
         if running:
             for worker in self._workers:
                 worker.interrupt()
@@ -77,35 +77,45 @@ class Lanes:
             wait(running, GRACE)
         ledger = Ledger()
         for future in self._futures.values():
-            if future.done() and not future.cancelled():
+            if future.done():
                 ledger.merge(future.result().ledger.without_findings())
-        # A worker that still runs a test would change while it is read.
+        # A worker that still runs a job would change while it is read.
         for worker in self._workers:
             if not worker.busy:
                 ledger.merge(worker.totals())
         return ledger
 
-    def _run(self, job: Job) -> JobOutcome:
-        if not hasattr(self._own, "worker"):
-            self._own.worker = self._worker()
-        worker: Worker = self._own.worker
-        return worker.judge(job)
+    def _queued(self, job: Job) -> Future[JobOutcome]:
+        future: Future[JobOutcome] = Future()
+        self._queue.append((job, future))
+        return future
+
+    def _next(self) -> bool:
+        """Runs the next job on the worker of this thread; False if there is none."""
+        try:
+            job, future = self._queue.popleft()
+        except IndexError:
+            return False
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(self._worker().judge(job))
+        except BaseException as error:
+            future.set_exception(error)
+        return True
 
     def _worker(self) -> Worker:
-        worker = self._make(next(self._numbers))
-        self._workers.append(worker)
-        return worker
+        """The worker of this thread."""
+        if not hasattr(self._own, "worker"):
+            worker = self._own.worker = self._make(next(self._numbers))
+            worker.run.pause = self._pause
+            self._workers.append(worker)
+        own: Worker = self._own.worker
+        return own
 
-    def _pause(self, turn: threading.Lock, worker: Worker, seconds: float) -> None:
-        """Lets other checks take their turn for some seconds, or until the run ends, which sends no more."""
-        turn.release()
-        try:
-            left = worker.run.budget.left
-            self._over.wait(seconds if left is None else min(seconds, left))
-        finally:
-            turn.acquire()
-
-
-def _in_turn(turn: threading.Lock, worker: Worker, job: Job) -> JobOutcome:
-    with turn:
-        return worker.judge(job)
+    def _pause(self, seconds: float) -> None:
+        """Runs other jobs for at least some seconds, or until the run ends, which sends no more."""
+        left = self._own.worker.run.budget.left
+        end = time.monotonic() + (seconds if left is None else min(seconds, left))
+        while time.monotonic() < end and self._next():
+            pass
+        self._over.wait(max(0.0, end - time.monotonic()))

@@ -129,8 +129,8 @@ class Worker:
         self.run.clock.offset = ahead
         self.settings = settings
         self.scope = scope
-        #: True while a job runs.
-        self.busy = False
+        #: Number of jobs under way: while one waits, others run.
+        self.busy = 0
         #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the
         #: rules of every response.
         self._recorded = self._created = 0
@@ -144,11 +144,12 @@ class Worker:
 
     def judge(self, job: Job) -> JobOutcome:
         """Runs a job; an exception of the suite is in the outcome and its ledger."""
-        begin, self.busy = time.perf_counter(), True
+        begin = time.perf_counter()
+        self.busy += 1
         try:
             ledger, error = self._judge(job)
         finally:
-            self.busy = False
+            self.busy -= 1
         return JobOutcome(ledger, time.perf_counter() - begin, error)
 
     def _judge(self, job: Job) -> tuple[Ledger, Exception | None]:

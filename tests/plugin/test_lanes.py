@@ -89,25 +89,33 @@ def test_an_exception_of_a_worker_is_raised_where_its_outcome_is_asked_for() -> 
 
 
 def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
-    """They take turns on one worker, beside the lanes."""
-    both, others = threading.Barrier(3), threading.Event()
-    numbers = set()
+    """While one waits, its lane runs other jobs."""
+    order: list[str] = []
 
     def waits(worker: Any) -> None:
-        numbers.add(worker.number)
-        pausing = threading.Thread(target=lambda: both.wait(10))
-        pausing.start()
-        worker.run.pause(0.01)
-        pausing.join()
-        assert others.wait(10)
+        order.append("waits")
+        worker.run.pause(0.05)
+        order.append("has waited")
 
-    ahead = lanes_of(1, first=waits, second=waits, other=lambda worker: both.wait(10))
+    ahead = lanes_of(1, first=waits, second=waits, other=lambda worker: order.append("other"))
     three = jobs("other") | jobs("first", "second", waits=True)
     ahead.begin(three)
-    ahead.outcome("other", three["other"])
-    others.set()
-    assert all(ahead.outcome(name, three[name]).ledger.sent for name in ("first", "second"))
-    assert len(numbers) == 1
+    assert [ahead.outcome(name, job).ledger.sent for name, job in three.items()] == [1, 1, 1]
+    assert order == ["waits", "waits", "other", "has waited", "has waited"]
+
+
+def test_a_wait_ends_with_the_run() -> None:
+    waiting = threading.Event()
+
+    def waits(worker: Any) -> None:
+        waiting.set()
+        worker.run.pause(60)
+
+    ahead = lanes_of(1, only=waits)
+    ahead.begin(jobs("only", waits=True))
+    waiting.wait(10)
+    begin = time.monotonic()
+    assert ahead.stop().sent == 101 and time.monotonic() - begin < 10
 
 
 def test_what_was_sent_for_jobs_that_nobody_asked_for_is_kept() -> None:

@@ -129,7 +129,7 @@ class Decision:
             f"No verdict: the suite itself failed ({count(errors, 'error')}); this says nothing about the "
             f"{self.ledger.side}."
         )
-        return "error", "the suite failed", sentence + self._beside("Beside that")
+        return "error", "the suite failed", sentence + self._beside("Elsewhere")
 
     def _interruption(self) -> _Verdict | None:
         if not self.interrupted or self.ledger.lost:

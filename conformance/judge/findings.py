@@ -118,6 +118,9 @@ class Finding(msgspec.Struct, dict=True):
     )
     seconds: Annotated[Seconds, says("How long the exchanges that prove it took.")] = 0.0
     lacks: Annotated[str, says("The operation whose absence kept the rule from being judged; or empty.")] = ""
+    examples: Annotated[
+        Count, says("How many examples were drawn, where generated requests showed it; 0 for any other.")
+    ] = 0
 
     @property
     def weight(self) -> tuple[bool, int, bool]:

@@ -197,8 +197,10 @@ class Worker:
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
         """The findings of an exploration."""
-        found = exploration.function(self.run, part, self.settings)
-        return self._asked_for(presence.explained(self.run, found, ()))
+        findings = presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
+        for finding in findings:
+            finding.examples = self.settings.examples
+        return self._asked_for(findings)
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on selected cells: a check may cite more rules."""

@@ -9,8 +9,6 @@ import shlex
 from collections.abc import Mapping
 
 from conformance._options import OPTIONS, Effort, words
-from conformance.checks.check import CHECKS
-from conformance.fuzz.exploration import DEFAULT_EXAMPLES, EXPLORATIONS
 from conformance.judge.findings import Finding
 
 
@@ -39,13 +37,11 @@ def reproduction(finding: Finding, options: Mapping[str, str], seed: int | None)
     if "judge" in options or "load" in options:
         return again(options, seed)
     command = ["pytest", "--pyargs", "conformance", "--rule", finding.rule, "--operation", finding.operation]
-    check = CHECKS.get(finding.check)
-    if finding.check in EXPLORATIONS:
+    if finding.examples:
         # Only if it is asked for, generated requests take part in the run of a rule.
-        examples = options.get("fuzz-examples") or str(DEFAULT_EXAMPLES)
-        command += words("fuzz-examples", examples) + words("fuzz-time", options.get("fuzz-time"))
-    elif check is not None and check.deep:
-        command += words("effort", Effort.DEEP)
+        command += words("fuzz-examples", finding.examples) + words("fuzz-time", options.get("fuzz-time"))
+    else:
+        command += words("effort", options.get("effort")) if options.get("effort") == Effort.DEEP else []
     if seed is not None:
         command += words("seed", seed)
     return shlex.join(command) + _server(options)

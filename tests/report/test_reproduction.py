@@ -12,8 +12,6 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
-from conformance.fuzz import load_tests
-from conformance.fuzz.exploration import DEFAULT_EXAMPLES, EXPLORATIONS
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Verdict
 from conformance.judge.ledger import grouped
 from conformance.plugin.selection import Scope
@@ -63,7 +61,7 @@ def selected(command: str) -> list[tuple[Check, str]]:
 @pytest.mark.parametrize("fault", list(sample()), ids=lambda fault: fault.id[:80])
 def test_a_failure_comes_again_on_the_faulty_server_only(fault: Fault) -> None:
     [case] = [case for case in catch(fault).ledger.cells if case.key == (fault.rule, fault.operation)]
-    command = reproduction(case.decisive, {"target": "target.toml"}, 7)
+    command = reproduction(case.decisive, {"target": "target.toml", "effort": "deep"}, 7)
     checks = selected(command)
     for _ in range(3 if fault.rule.endswith("race") else 1):
         # Scheduling on a busy machine decides if the requests of a race meet.
@@ -91,18 +89,17 @@ def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
 
 
 def test_a_generated_failure_is_drawn_again() -> None:
-    load_tests()
-    finding = Finding("fields.amount", "createPayin", Verdict.FAILED, next(iter(EXPLORATIONS)))
-    assert f"--fuzz-examples {DEFAULT_EXAMPLES} --seed 7" in reproduction(finding, {}, 7)
-    assert "--fuzz-examples 99 --seed 7" in reproduction(finding, {"fuzz-examples": "99"}, 7)
+    finding = Finding("fields.amount", "createPayin", Verdict.FAILED, "a part", examples=99)
+    assert "--fuzz-examples 99 --seed 7" in reproduction(finding, {}, 7)
+    assert "--fuzz-time 20.0 --seed 7" in reproduction(finding, {"fuzz-time": "20.0"}, 7)
     response = Finding("error.shape", "createPayin", Verdict.FAILED, EVERY_RESPONSE)
     assert "--fuzz-examples" not in reproduction(response, {}, 7)
 
 
-def test_a_deep_check_runs_in_a_deep_run() -> None:
-    deep = next(check for check in load_checks().values() if check.deep)
-    finding = Finding(deep.rules[0], deep.operations[0], Verdict.FAILED, deep.name)
-    assert " --effort deep " in reproduction(finding, {}, 7)
+def test_a_failure_of_a_deep_run_is_shown_by_a_deep_run() -> None:
+    finding = Finding("auth.nonce-window", "listWallets", Verdict.FAILED, "a check")
+    assert " --effort deep " in reproduction(finding, {"effort": "deep"}, 7)
+    assert "--effort" not in reproduction(finding, {"effort": "quick"}, 7)
 
 
 def test_the_target_is_named_as_it_was() -> None:

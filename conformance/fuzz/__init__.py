@@ -7,7 +7,7 @@ functions: that takes 0.3 s, which other runs need not spend.
                     corpora), to the resources of fixtures, judged by generated_requests
     test_sequences  requests along the links of openapi.yaml: schemathesis's state machine, in sequences
 
-Each judges into the examples of engine, which also has Hypothesis's settings.
+Each judges into Examples, beside Hypothesis's settings.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from conformance.contract import json_text
 from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.engine import Examples, seed_of, settings_of
+from conformance.fuzz.examples import Examples, seed_of, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free, payee_of
 from conformance.fuzz.generation import generated

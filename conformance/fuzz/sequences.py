@@ -18,7 +18,7 @@ from schemathesis import Response
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.engine import Examples, seed_of, settings_of
+from conformance.fuzz.examples import Examples, seed_of, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.fixtures import PAYEES, OperationFixtures
 from conformance.fuzz.generated_requests import unreached

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.fuzz.engine import Examples
+from conformance.fuzz.examples import Examples
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
 from conformance.target.file import build
 from conformance.wire.messages import Call, to_json

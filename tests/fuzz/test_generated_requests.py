@@ -9,7 +9,7 @@ import pytest
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz import load_tests
-from conformance.fuzz.engine import Examples
+from conformance.fuzz.examples import Examples
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.generated_requests import Fuzzer
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing

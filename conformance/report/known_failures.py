@@ -57,25 +57,17 @@ class KnownFailures:
                 f"{path}: {next(iter(tables), 'failure')}: write each known failure as a table of its own, "
                 "[[failure]], and nothing else."
             )
-        lines = [
-            number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*failure", line)
-        ]
+        starts = [at for at, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*failure", line)]
+        # Another notation than [[failure]] has no lines of its own.
+        lines = starts if len(starts) == len(rows) else [1] * len(rows)
         entries: dict[tuple[str, str], KnownFailureRecord] = {}
-        for number, row in enumerate(rows):
-            # Another notation than [[failure]] has no lines of its own.
-            line = lines[number] if len(lines) == len(rows) else 1
-            place = f"{path}, line {line}"
-            if mistake := _mistake(row):
-                raise InputError(f"{place}: {mistake}")
-            entry = KnownFailureRecord(
-                line, row["rule"], row["operation"], row["reason"].strip(), _expiry(row, place)
-            )
-            earlier = entries.setdefault((entry.rule, entry.operation), entry)
-            if earlier is not entry:
-                raise InputError(
-                    f"{place}: {entry.rule} on {entry.operation} is already listed on line {earlier.line}; "
-                    "delete one of the two."
-                )
+        for line, row in zip(lines, rows, strict=True):
+            earlier = entries.get((row.get("rule", ""), row.get("operation", "")))
+            if mistake := _mistake(row) or (earlier and f"it is already listed on line {earlier.line}."):
+                raise InputError(f"{path}, line {line}: {mistake}")
+            expires = _date(row["expires"]) if "expires" in row else None
+            rule, operation, reason = (row[key].strip() for key in _KEYS[:3])
+            entries[rule, operation] = KnownFailureRecord(line, rule, operation, reason, expires)
         return cls([*entries.values()], str(path))
 
     def apply(self, ledger: Ledger) -> tuple[KnownFailureRecord, ...]:
@@ -137,16 +129,14 @@ def _exists(operation: str, ledger: Ledger) -> bool:
 
 
 def _mistake(row: dict[str, Any]) -> str:
-    """The first mistake in an entry apart from its date; empty without one."""
+    """The first mistake in an entry; empty without one."""
     for key in row:
         if key not in _KEYS:
             return f"{key}: unknown key; a known failure has {', '.join(_KEYS)}."
     for key in _KEYS[:3]:
         if not isinstance(row.get(key), str) or not row[key].strip():
-            return (
-                f'{key}: it should be a non-empty string; each entry has rule, operation (or "*") and reason.'
-            )
-    rule, operation = row["rule"], row["operation"]
+            return f"{key}: it should be a non-empty string; each entry has {', '.join(_KEYS[:3])}."
+    rule, operation, expires = row["rule"], row["operation"], str(row.get("expires", "2027-03-31"))
     if rule != MISSING and rule not in RULES:
         return f"rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
     if rule != MISSING and RULES[rule].level is Level.OPEN:
@@ -154,21 +144,16 @@ def _mistake(row: dict[str, Any]) -> str:
     about = [*OPERATIONS] if rule == MISSING else [*RULES[rule].operations, "*"]
     if operation not in about:
         return f"operation: {rule} is not about {operation!r}; it is about {', '.join(about)}."
+    try:
+        _date(expires)
+    except ValueError:
+        return f"expires: it should be a date such as 2027-03-31, not {expires[:40]!r}."
     return ""
 
 
-def _expiry(row: dict[str, Any], place: str) -> str | None:
-    """Parses the date of an entry into ISO 8601. Raises InputError."""
-    value = row.get("expires")
-    try:
-        day = value.date() if isinstance(value, datetime) else date.fromisoformat(str(value))
-    except ValueError:
-        if value is None:
-            return None
-        raise InputError(
-            f"{place}: expires: it should be a date such as 2027-03-31, not {str(value)[:40]!r}."
-        ) from None
-    return str(day.isoformat())
+def _date(value: object) -> str:
+    """A date, or a time, of TOML in ISO 8601. Raises ValueError."""
+    return str(datetime.fromisoformat(str(value)).date())
 
 
 def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) -> Path:

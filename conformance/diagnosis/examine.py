@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import httpx
@@ -123,6 +125,14 @@ def rate_limit(examination: Examination) -> float:
     while answered < MEASURED and not examination.listed(examination.target.primary).throttled:
         answered += 1
     return answered / (time.monotonic() - begun) if answered == MEASURED else 0.0
+
+
+def at_once(examination: Examination, number: int) -> float:
+    """Seconds that the slowest of so many simultaneous reads takes; infinity if one is not answered."""
+    primary = examination.target.primary
+    with ThreadPoolExecutor(number) as pool:
+        answers = list(pool.map(examination.listed, [primary] * number))
+    return max(math.inf if answer.status is None else answer.elapsed for answer in answers)
 
 
 def sentences(examination: Examination) -> list[Diagnosis]:

@@ -20,7 +20,7 @@ from conformance._files import InputError
 from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
-from conformance.diagnosis.examine import latency, preflight, rate_limit
+from conformance.diagnosis.examine import at_once, latency, preflight, rate_limit
 from conformance.judge.findings import Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
@@ -42,6 +42,9 @@ PAUSE, TRY = 0.2, 2.0
 
 #: Requests a second; the run adopts a rate limit below this.
 SLOW = 50
+
+#: Seconds that the slowest of as many requests at once as there are lanes may take.
+CALM = 3.0
 
 
 def share(target: Target, started: float, processes: int = 1) -> Budget:
@@ -70,6 +73,7 @@ class Controller:
         self._server: EmbeddedServer | None = None
         #: Latency and clock offset of the server in seconds, as measured before the first check.
         self._latency = self._ahead = 0.0
+        self._lanes = 1
         #: Requests sent before the first check.
         self._examined = 0
         try:
@@ -117,6 +121,7 @@ class Controller:
             first = share(target, self.started)
             examined = preflight(target, budget=first)
             self._latency, self._ahead = latency(examined), examined.clock.offset
+            self._lanes = self.options.lanes or self._sustained(examined, tell)
             self._examined = first.admitted
             return target if target.limits.requests_per_second else self._paced(target, examined, tell)
         in_ci = environment.get("CI", "").strip().lower() not in ("", "0", "false", "no")
@@ -129,6 +134,17 @@ class Controller:
         tell("conformance: starting the embedded reference server")
         self._server = EmbeddedServer(self._temporary)
         return self._limited(build(self._server.tables(), "embedded server"))
+
+    def _sustained(self, examined: Examination, tell: Callable[[str], None]) -> int:
+        """The number of lanes by the server's latency, fewer where that rises with them."""
+        lanes = suggested(self._latency)
+        while lanes > 1 and lanes * self._latency > CALM and at_once(examined, lanes) > CALM:
+            lanes //= 2
+            tell(
+                f"conformance: {2 * lanes} requests at once take longer than {CALM:g} s: the run keeps to "
+                f"{lanes}; --lanes N sets another number"
+            )
+        return lanes
 
     def _paced(self, target: Target, examined: Examination, tell: Callable[[str], None]) -> Target:
         """The target, limited to the rate of a slow rate limiter if one was measured."""
@@ -157,7 +173,7 @@ class Controller:
         """Number of lanes of each process."""
         if self.processes > 1:
             return 1
-        return self.options.lanes or (1 if self.embedded else suggested(self._latency))
+        return self.options.lanes or self._lanes
 
     def process_data(self, process: int = 0) -> dict[str, Any]:
         """The data for a process that runs tests, as JSON data."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -14,6 +17,8 @@ from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis.examine import preflight, rate_limit
 from conformance.judge.findings import Verdict
+from conformance.plugin import controller
+from conformance.plugin.lanes import suggested
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
@@ -164,3 +169,28 @@ def test_server_with_a_fault_is_left_to_the_checks() -> None:
 
     target, transport = reference()
     preflight(target, ListsBroken(transport))
+
+
+class Serial(Between):
+    """Answers one request after the other, each in 20 ms."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self._lock = threading.Lock()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with self._lock:
+            time.sleep(0.02)
+            return super().handle_request(request)
+
+
+def test_latency_that_rises_with_the_lanes_gets_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller, "CALM", 0.1)
+    said: list[str] = []
+    target, transport = reference()
+    chosen = []
+    for between in (Serial(transport), transport):
+        known: Any = SimpleNamespace(_latency=0.02)
+        chosen.append(controller.Controller._sustained(known, preflight(target, between), said.append))
+    assert chosen == [3, suggested(0.02)]
+    assert len(said) == 1 and "--lanes" in said[0]

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
 from conformance.judge import outcomes
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
-from conformance.judge.ledger import Entry, Gap
+from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
@@ -105,9 +104,6 @@ class CheckContext:
     def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
         """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
         the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
-        if isinstance(got, Unclear):
-            self.skip_judgement(rule, got.reason, *exchanges[:1], cause=got.cause, remedy=got.remedy)
-            return False
         return self.entries[rule].expect(expected, got, *exchanges, cause=cause)
 
     def refused(
@@ -145,17 +141,18 @@ class CheckContext:
     ) -> None:
         """Notes why a probe could not be judged. `remedy` is what the user can do; the cause and remedy of
         `stop`, the exception behind it, replace those given."""
+        if stop is not None:
+            cause, remedy = stop.cause, stop.remedy
         numbers = tuple(exchange.number for exchange in exchanges)
-        gap = Gap.of(stop, numbers) if stop else Gap(reason, cause, remedy, numbers)
-        self.entries[rule].gaps.append(replace(gap, reason=reason))
+        self.entries[rule].unclear.append(Unclear(reason, cause, remedy, numbers))
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""
-        self.entries[rule].unless_judged = Gap(reason, remedy=remedy, left_out=True)
+        self.entries[rule].no_occasion = Unclear(reason, remedy=remedy)
 
     def not_applicable(self, rule: str, reason: str) -> None:
         """Notes that the target file declares the subject of a rule absent; a judgement takes precedence."""
-        self.entries[rule].unless_judged = Gap(reason, declared=True)
+        self.entries[rule].absent = reason
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """True if an answer can be judged by a rule; otherwise sets it aside."""

@@ -86,7 +86,7 @@ class Violation:
         return f"expected {self.expected}; got {self.got}"
 
 
-class Finding(msgspec.Struct, dict=True):
+class Finding(msgspec.Struct):
     """One check's conclusion on one rule and operation, as ledger, results.json and every page have it."""
 
     rule: Annotated[str, says("Id of the rule.")]

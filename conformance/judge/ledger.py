@@ -50,27 +50,8 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return groups
 
 
-@dataclass(frozen=True)
-class Gap:
-    """Reason why a rule was not judged, the rule whose violation may have caused it, and a remedy.
-
-    `left_out`: there was no occasion; irrelevant if other checks judged the rule.
-    `declared`: the target file declares absent what it needs.
-    """
-
-    reason: str
-    cause: str = ""
-    remedy: str = ""
-    exchanges: tuple[int, ...] = ()
-    left_out: bool = False
-    declared: bool = False
-
-    @classmethod
-    def of(cls, stop: Inconclusive | NotApplicable, exchanges: Iterable[int] = ()) -> Gap:
-        """The gap that an exception causes."""
-        if isinstance(stop, NotApplicable):
-            return cls(stop.reason, declared=True)
-        return cls(stop.reason, stop.cause, stop.remedy, tuple(exchanges))
+#: The usual reason why a check did not judge a rule.
+NO_OCCASION = Unclear("the check had no occasion to judge this rule")
 
 
 @dataclass
@@ -87,17 +68,19 @@ class Entry:
     violations: list[Violation] = field(default_factory=list)
     #: Numbers of exchanges of judgements that held.
     proof: list[int] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
-    #: Applies if nothing was judged.
-    unless_judged: Gap = Gap("the check had no occasion to judge this rule", left_out=True)
+    unclear: list[Unclear] = field(default_factory=list)
+    #: Applies if nothing was judged, nor unclear.
+    no_occasion: Unclear = NO_OCCASION
+    #: What the rule is about, which the target file declares absent; applies if nothing was judged.
+    absent: str = ""
     observations: dict[str, str] = field(default_factory=dict)
 
     def expect(self, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
-        """Counts a judgement; True if it holds: what was got is empty. An unclear one is noted as a gap. The
-        exchanges show it, the decisive one first."""
+        """Counts a judgement; True if it holds: what was got is empty. The exchanges show it, the
+        decisive one first."""
         numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
         if isinstance(got, Unclear):
-            self.gaps.append(Gap(got.reason, got.cause, got.remedy, numbers[:1]))
+            self.unclear.append(Unclear(got.reason, got.cause, got.remedy, numbers[:1]))
             return False
         if not got:
             self.judged += 1
@@ -119,34 +102,24 @@ class Entry:
         """The conclusion; `stop` is the exception that ended the check, `sent` are its exchanges' numbers."""
         if self.violations:
             return self._violation(sent)
-        gap = self._gap(stop, sent)
         finding = Finding(
-            self.rule,
-            self.operation,
-            self._verdict(gap),
-            self.check,
-            probes=self.judged,
-            exchanges=list(self.proof),
+            self.rule, self.operation, Verdict.INCONCLUSIVE, self.check, probes=self.judged,
             observations=dict(self.observations),
-            further=[f"not judged: {skipped.reason}" for skipped in self.gaps],
-        )
-        if gap is not None:
-            finding.summary, finding.cause, finding.remedy = gap.reason, gap.cause, gap.remedy
-            finding.exchanges, finding.further, finding.exercised = list(gap.exchanges), [], not gap.left_out
+        )  # fmt: skip
+        if isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.absent):
+            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason if stop else self.absent
+        elif stop is None and self.judged:
+            of_open = ALL_RULES[self.rule].level is Level.OPEN
+            finding.verdict = Verdict.OBSERVED if of_open else Verdict.PASSED
+            finding.exchanges = list(self.proof)
+            finding.further = [f"not judged: {each.reason}" for each in self.unclear]
+        else:
+            why = self.no_occasion if not self.unclear else self.unclear[0]
+            if stop is not None:
+                why = Unclear(stop.reason, stop.cause, stop.remedy, tuple(sent[-2:]))
+            finding.summary, finding.cause, finding.remedy = why.reason, why.cause, why.remedy
+            finding.exchanges, finding.exercised = list(why.exchanges), why is not self.no_occasion
         return finding
-
-    def _gap(self, stop: Inconclusive | NotApplicable | None, sent: Sequence[int]) -> Gap | None:
-        """Reason why there is no conclusion; None if there is one."""
-        if stop is not None:
-            return Gap.of(stop, sent[-2:])
-        if self.judged:
-            return None
-        return self.unless_judged if self.unless_judged.declared or not self.gaps else self.gaps[0]
-
-    def _verdict(self, gap: Gap | None) -> Verdict:
-        if gap is not None:
-            return Verdict.NOT_APPLICABLE if gap.declared else Verdict.INCONCLUSIVE
-        return Verdict.OBSERVED if ALL_RULES[self.rule].level is Level.OPEN else Verdict.PASSED
 
     def _violation(self, sent: Sequence[int]) -> Finding:
         first, *others = self.violations

@@ -27,11 +27,12 @@ NOTHING_SHOWN = "no answer holds a value that the rule is about"
 @dataclass(frozen=True)
 class Unclear:
     """Reason why answers do not show whether an expectation holds, the rule whose violation may have caused
-    that, and what the user can do."""
+    that, what the user can do, and the numbers of the exchanges behind it."""
 
     reason: str
     cause: str = ""
     remedy: str = ""
+    exchanges: tuple[int, ...] = ()
 
 
 #: What was got: empty if the expectation holds.

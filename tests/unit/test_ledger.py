@@ -16,7 +16,8 @@ from conformance.judge.findings import (
     Verdict,
     Violation,
 )
-from conformance.judge.ledger import Entry, Gap, Ledger
+from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.outcomes import Unclear
 from tests.support.report_samples import exchange
 
 OPEN, REQUIRED = "http.success-status", "list.walk"
@@ -38,9 +39,9 @@ SENTENCE = "a walk: a refusal (4xx)"
         (entry(), None, "inconclusive", False, "the check had no occasion to judge this rule"),
         (entry(judged=1), None, "passed", True, ""),
         (entry(OPEN, judged=1), None, "observed", True, ""),
-        (entry(gaps=[Gap("no answer")]), None, "inconclusive", True, "no answer"),
-        (entry(gaps=[Gap("no answer")], judged=1), None, "passed", True, ""),
-        (entry(unless_judged=Gap("no payouts", declared=True)), None, "not applicable", True, "no payouts"),
+        (entry(unclear=[Unclear("no answer")]), None, "inconclusive", True, "no answer"),
+        (entry(unclear=[Unclear("no answer")], judged=1), None, "passed", True, ""),
+        (entry(absent="no payouts"), None, "not applicable", True, "no payouts"),
         (entry(judged=1), Inconclusive("lost"), "inconclusive", True, "lost"),
         (entry(judged=1), NotApplicable("no payouts"), "not applicable", True, "no payouts"),
         (entry(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive("lost"), "failed", True, None),

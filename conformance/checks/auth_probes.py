@@ -155,7 +155,7 @@ class AuthProbes(Engine):
         answer = place.send(call.signed(nonce=used.nonce), what)
         if answer.arrived - used.started > within:
             reason = f"{what} came too late for the nonce to be remembered"
-            self.ctx.skip_judgement(rule, reason, answer, remedy=SOONER)
+            self.ctx.unclear(rule, reason, answer, remedy=SOONER)
             return
         self.ctx.expect(rule, *replayed(what, answer))
 

@@ -130,7 +130,7 @@ class CheckContext:
         """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
         return self.expect(rule, *outcomes.member(what, exchange, name, value, otherwise))
 
-    def skip_judgement(
+    def unclear(
         self,
         rule: str,
         reason: str,
@@ -157,7 +157,7 @@ class CheckContext:
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """True if an answer can be judged by a rule; otherwise sets it aside."""
         if reason := unusable(exchange):
-            self.skip_judgement(rule, reason.reason, exchange, cause=reason.cause)
+            self.unclear(rule, reason.reason, exchange, cause=reason.cause)
         return reason is None
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
@@ -184,7 +184,7 @@ class CheckContext:
             control = self.send(renewed(usual), "the same request in its usual form")
             if not control.succeeded:
                 reason = f"in its usual form it was answered {control.described()}, too"
-                self.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))
+                self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
                 return
         self.accepted(rule, answer.purpose, answer)
 
@@ -199,7 +199,7 @@ class CheckContext:
         )
         if not valid.refused_authentication:
             return False
-        self.skip_judgement(
+        self.unclear(
             rule,
             f"the valid {self.operation.id} was answered {valid.described()}",
             valid,

@@ -168,15 +168,15 @@ class DefectiveBodies(Engine):
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         if self.stop and answer.refused:
-            self.skip_judgement(case.rule, case.name, answer)
+            self.unclear(case.rule, case.name, answer)
             return True
         return super()._shows_nothing(case, reason, answer)
 
-    def skip_judgement(self, rule: str, what: str, exchange: Exchange) -> None:
+    def unclear(self, rule: str, what: str, exchange: Exchange) -> None:
         """Notes that a refusal shows nothing, as the valid request is refused, too."""
         assert self.stop is not None
         reason = f"{what}: refused, but {self.stop.reason}"
-        self.ctx.skip_judgement(rule, reason, exchange, stop=self.stop)
+        self.ctx.unclear(rule, reason, exchange, stop=self.stop)
 
     def _move_on(self) -> None:
         """Replaces the fixture after an accepted defective request, whose effects would distort verdicts."""
@@ -211,7 +211,7 @@ class DefectiveBodies(Engine):
         )
         if elsewhere is not None:
             reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
-            self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
+            self.ctx.unclear(UNTOUCHED, reason, created, elsewhere)
 
 
 Fields = Sequence[Field]

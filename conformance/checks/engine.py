@@ -297,7 +297,7 @@ class Engine:
             if case.rule in RULES[other.rule].follows and other.statuses and other.rule in ctx.rules:
                 if answer.succeeded:
                     told = f"{case.name} was not refused, but answered {answer.described()}"
-                    ctx.skip_judgement(other.rule, told, answer, cause=case.rule)
+                    ctx.unclear(other.rule, told, answer, cause=case.rule)
                 else:
                     ctx.expect(other.rule, *replace(other, what=case.name).judge(answer))
 
@@ -310,7 +310,7 @@ class Engine:
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
-                ctx.skip_judgement(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
+                ctx.unclear(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
                 return True
         if reason.demand is Demand.REFUSED and not of_authentication and ctx.locked_out(reason.rule, answer):
             return True
@@ -324,6 +324,6 @@ class Engine:
             ctx.expect(control.rule, *judgement)
         if broken or (other.refused and other.described() == answer.described()):
             told = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
-            ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
+            ctx.unclear(reason.rule, told, answer, other, cause=control.rule)
             return True
         return False

@@ -27,7 +27,7 @@ def working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]
         found, kept = page_of(exchange), lists.kept(filters)
         if found is None or set(found.ids) & lists.ids != kept:
             reason = f"the filter {name} does not work alone"
-            ctx.skip_judgement(COMBINE, reason, exchange, cause=rules_of(filters)[0])
+            ctx.unclear(COMBINE, reason, exchange, cause=rules_of(filters)[0])
             continue
         valid[name] = filters
         lists.counted(found, f"{name} alone")
@@ -78,7 +78,7 @@ def combine(
     else:
         exchange = ctx.send(lists.call.with_query([*filters, *paging]), what)
     if refusable and exchange.refused:
-        ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
+        ctx.unclear(COMBINE, f"{what}, was refused", exchange)
     elif found := lists.judge(COMBINE, exchange, lists.kept(filters), what):
         lists.counted(found, what)
         judge_by_query(ctx, found.exchange, "list.echo", "list.defaults", "list.pages")
@@ -88,7 +88,7 @@ def later_page(ctx: CheckContext, lists: Filtered, filters: Parameters, what: st
     """Judges the third page of a filtered list that is empty; a server may refuse it as past the last."""
     exchange = ctx.send(lists.call.with_query([*filters, *query(3, 1)]), what)
     if exchange.refused:
-        ctx.skip_judgement(COMBINE, f"{what}, was refused", exchange)
+        ctx.unclear(COMBINE, f"{what}, was refused", exchange)
         return
     exchange = lists.looked(exchange, lambda answer: _total(answer) in (None, len(lists.kept(filters))))
     lists.judge(COMBINE, exchange, [], what, part=True)
@@ -169,6 +169,6 @@ def no_period(ctx: CheckContext, lists: Filtered) -> None:
     ):
         exchange = lists.send([("start_date", start), ("end_date", end)], what)
         if exchange.refused:
-            ctx.skip_judgement(COMBINE, "a period of no length was refused", exchange)
+            ctx.unclear(COMBINE, "a period of no length was refused", exchange)
         else:
             lists.judge(COMBINE, exchange, [], what)

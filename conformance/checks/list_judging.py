@@ -80,14 +80,14 @@ def usable_page(
     if exchange.refused_authentication and not (refusable and exchange.refused_otherwise):
         # An authentication failure says nothing about lists.
         reason = f"{what} was answered {exchange.described()}"
-        ctx.skip_judgement(rule, reason, exchange, cause="auth.accepts-valid")
+        ctx.unclear(rule, reason, exchange, cause="auth.accepts-valid")
         return None
     if not ctx.usable(rule, exchange):
         return None
     found = page_of(exchange)
     if found is None and exchange.succeeded:
         reason = f"{what} was answered {exchange.described()}, not with a page"
-        ctx.skip_judgement(rule, reason, exchange, cause="list.envelope")
+        ctx.unclear(rule, reason, exchange, cause="list.envelope")
     elif found is None:
         judged = outcomes.refused_or_ignored if refusable else outcomes.accepted
         ctx.expect(rule, *judged(what, exchange))

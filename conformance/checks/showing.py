@@ -45,7 +45,7 @@ def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
     """Notes that an account shows no balance, which a rule is about."""
     reason = "the account shows no balance, so that no form of one was seen"
     if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
-        ctx.skip_judgement(rule, reason, answer, remedy=FUNDED)
+        ctx.unclear(rule, reason, answer, remedy=FUNDED)
     else:
         # Without payouts no account need ever hold money.
         ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")

@@ -61,7 +61,7 @@ class SideEffects(Watch):
         except NotSeen as reason:
             if reason.look is None or self.ctx.usable(rule, reason.look):
                 looks = [reason.look] if reason.look else []
-                self.ctx.skip_judgement(rule, reason.reason, *looks, remedy=reason.remedy)
+                self.ctx.unclear(rule, reason.reason, *looks, remedy=reason.remedy)
             return
         expected = f"no effect of {what}"
         if recurring is not None and recurring.effect:

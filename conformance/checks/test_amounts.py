@@ -160,7 +160,7 @@ def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) 
             ctx.not_applicable("payout.amount-in-usd", reason)
         else:
             reason = f"payouts to this target are in {body['currency']}, not in USD"
-            ctx.skip_judgement(
+            ctx.unclear(
                 "payout.amount-in-usd",
                 reason,
                 answer,

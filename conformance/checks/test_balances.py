@@ -109,7 +109,7 @@ def _judge_currencies(ctx: CheckContext, answer: Exchange, what: str) -> None:
     balances = answer.get("balances")
     if not isinstance(balances, list):
         reason = f"{answer.purpose}: balances is not an array"
-        ctx.skip_judgement("balances.of-account", reason, answer, cause="format.fields")
+        ctx.unclear("balances.of-account", reason, answer, cause="format.fields")
         return
     currencies = [str(balance.get("currency")) for balance in objects(balances)]
     twice = sorted({currency for currency in currencies if currencies.count(currency) > 1})

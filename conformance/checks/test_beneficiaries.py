@@ -137,9 +137,7 @@ def _judge_disable(
 ) -> None:
     rule = "beneficiary.disable"
     if not before.succeeded:
-        ctx.skip_judgement(
-            rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create"
-        )
+        ctx.unclear(rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create")
         before = person.created
     answer = person.disable(f"{name} is disabled")
     if not ctx.accepted(rule, f"{name} is disabled", answer):
@@ -350,7 +348,7 @@ def _judge_destinations(
     rule = "beneficiary.destinations"
     shown_ids = identifiers(answer.get("payout_destinations"))
     if shown_ids is None:
-        ctx.skip_judgement(
+        ctx.unclear(
             rule, f"{what}: payout_destinations is not an array of resources", answer, cause="format.fields"
         )
         return

@@ -65,7 +65,7 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
             value, what = email(254), "email of 254 characters, as long as RFC 5321 allows,"
             answer = ctx.send(_call(ctx, invalid, {"email": value}), what)
     if invalid.stop and not answer.succeeded:
-        invalid.skip_judgement(rule, what, answer)
+        invalid.unclear(rule, what, answer)
         return
     if answer.refused and not answer.throttled:
         shorter = _call(ctx, invalid, {})
@@ -75,7 +75,7 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
         control = ctx.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
             reason = f"{what} was refused, but so was a shorter one"
-            ctx.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))
+            ctx.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
             return
         if field.name in FORMED:
             return

@@ -76,9 +76,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
         expected = lists.kept(in_utc)
         plain = lists.shows(lists.send(in_utc, f"{name} in UTC, to compare with"), in_utc)
         if (page := page_of(plain)) is None or set(page.ids) & lists.ids != expected:
-            ctx.skip_judgement(
-                rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
-            )
+            ctx.unclear(rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}")
             continue
         for minutes in (120, -210):
             text = with_offset(chosen, minutes)
@@ -89,7 +87,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
                 ctx.expect(rule, sentence, "", exchange)
             elif (answer := page_of(exchange)) is None:
                 reason = f"{what} was answered {exchange.described()}"
-                ctx.skip_judgement(rule, reason, exchange, cause="list.envelope")
+                ctx.unclear(rule, reason, exchange, cause="list.envelope")
             else:
                 got = set(answer.ids) & lists.ids
                 alike = got == set(page.ids) & lists.ids
@@ -115,7 +113,7 @@ def test_status_filter(ctx: CheckContext) -> None:
         parameters = _status(ctx, status)
         exchange = lists.send(parameters, what)
         if exchange.refused and status not in _NAMED_STATUSES[ctx.operation.id]:
-            ctx.skip_judgement(
+            ctx.unclear(
                 "list.status-filter",
                 f"{what} was refused, which may be as the server does not know it",
                 exchange,
@@ -150,7 +148,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
         else:
             lists.counted(lists.judge("list.currency-filter", exchange, [], what), what)
     for what, exchange in refused:
-        ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
+        ctx.unclear("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
     code = str(lists.elements[0].get("currency", ""))
     for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
         # A malformed currency may be refused, ignored or match nothing; a partial match is a LIKE query.
@@ -216,7 +214,7 @@ def test_filters_combine(ctx: CheckContext) -> None:
         no_period(ctx, lists)
     plain = walk(ctx.send, lists.call, size=WALKED_SIZE)
     if plain.broken or plain.repeated or plain.total != len(plain.ids):
-        ctx.skip_judgement(
+        ctx.unclear(
             COMBINE,
             "the list cannot be paged through even without filters",
             *plain.exchanges[:2],

@@ -36,7 +36,7 @@ def _probe(
     exchange = ctx.send(probe, what)
     hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
-        ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
+        ctx.unclear(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return exchange
     also = [501] if ctx.operation.traits.under_development or not documented else []
     ctx.expect(SURVIVES, *outcomes.answered(what, exchange, also=also))

@@ -187,7 +187,7 @@ def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[
             alone = original.with_fresh_key(body)
             if not alone.succeeded:
                 reason = f"{what}: such a body is refused with a fresh key, too ({alone.described()})"
-                ctx.skip_judgement(rule, reason, answer, alone)
+                ctx.unclear(rule, reason, answer, alone)
                 continue
             answers.append(alone)
         ctx.refused(rule, answer.purpose, answer, 0, CONFLICT[0], CONFLICT[1])
@@ -260,7 +260,7 @@ def test_after_refusal(ctx: CheckContext) -> None:
         refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
         if not refused.refused:
             reason = f"a request without its required fields was answered {refused.described()}"
-            ctx.skip_judgement(rule, reason, refused, cause="fields.required")
+            ctx.unclear(rule, reason, refused, cause="fields.required")
             return
         what = "the same request without its required fields and key again"
         ctx.refused("fields.required", what, ctx.send(refused.call, what))

@@ -143,6 +143,6 @@ def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
         alone = IdempotentRequest(ctx)
         if not alone.brings(ctx.send(alone.call, "a key that no other organization used, again")):
             reason = "no used key brings the original response"
-            ctx.skip_judgement(RULE, reason, answer, cause="idempotency.replay")
+            ctx.unclear(RULE, reason, answer, cause="idempotency.replay")
             return
     ctx.same(RULE, what, original.exchange, answer)

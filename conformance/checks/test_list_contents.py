@@ -72,7 +72,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         identifier for identifier in [*list_fixture.created, *list_fixture.known] if identifier not in shown
     ]
     if missing and cut:
-        ctx.skip_judgement(
+        ctx.unclear(
             "list.complete",
             f"{len(pages)} pages of more were read; {len(missing)} elements were not on them",
             *exchanges,
@@ -116,7 +116,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     # Concurrent creates shift elements to later pages: some show twice, none is skipped.
     grew = len({page.total for page in after.pages}) > 1
     if not after.cut and not grew and (after.repeated or (after.total or 0) > len(after.ids)):
-        ctx.skip_judgement(
+        ctx.unclear(
             "list.complete", "the list cannot be read as a whole", *after.exchanges[:2], cause="list.walk"
         )
         return
@@ -137,7 +137,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         shows = f"{what}: that account in it"
         ctx.expect("list.complete", *listed(shows, [identifier(created)], [*after.page_exchanges, *ends]))
     else:
-        ctx.skip_judgement(
+        ctx.unclear(
             "list.complete", "the new account is neither on the first pages nor on the last two", created
         )
 
@@ -169,7 +169,7 @@ def test_accounts_in_use_are_listed(ctx: CheckContext) -> None:
         ctx.expect("list.walk", *no_repeats("a page of the accounts: none of them twice", page))
     if read.cut and not set(used) <= set(read.ids):
         reason = f"{len(read.pages)} pages of more were read; not all accounts in use were on them"
-        ctx.skip_judgement("list.complete", reason, *read.exchanges[:1])
+        ctx.unclear("list.complete", reason, *read.exchanges[:1])
     else:
         ctx.expect("list.complete", *listed("the accounts in use", used, read.page_exchanges))
 
@@ -219,7 +219,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
         if not created.succeeded:
             stop = refusal_of_valid(created)
-            ctx.skip_judgement("list.complete", stop.reason, created, stop=stop)
+            ctx.unclear("list.complete", stop.reason, created, stop=stop)
             break
         made[str(created.get("id"))] = created
         # Then by a filter, as before: caches may forget one query and not the other.

@@ -57,7 +57,7 @@ def test_walking_pages(ctx: CheckContext) -> None:
     else:
         for rule in ("list.walk", "list.stable"):
             stop = list_fixture.shortage(2)
-            ctx.skip_judgement(rule, "a list of one element is no list to walk", stop=stop)
+            ctx.unclear(rule, "a list of one element is no list to walk", stop=stop)
     _judge_numbers(ctx, reading)
 
 
@@ -215,9 +215,7 @@ def _judge_defaults(
     expected = page_of(explicit)
     for name, wanted in (("page", number), ("size", size)):
         if expected is not None and getattr(expected, name) != wanted:
-            ctx.skip_judgement(
-                "list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo"
-            )
+            ctx.unclear("list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo")
         else:
             ctx.expect("list.defaults", *paging.number_is(what, found, name, wanted), *before)
     if found.size == size:
@@ -231,7 +229,7 @@ def _judge_defaults(
         ctx.send(exchange.call, f"the request before {what}, again")
     omitted = page_of(ctx.send(found.exchange.call, f"{what} again"))
     if again is None or again.ids != expected.ids or omitted is None or omitted.ids != found.ids:
-        ctx.skip_judgement(
+        ctx.unclear(
             "list.defaults", f"what page={number}&size={size} shows changes", explicit, cause="list.stable"
         )
     else:
@@ -252,7 +250,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         list_fixture.need(2)
     except Inconclusive as stop:
         # One element has no order; other checks compare it.
-        ctx.skip_judgement("list.stable", stop.reason, stop=stop)
+        ctx.unclear("list.stable", stop.reason, stop=stop)
         return
     # With two elements in arbitrary order, each further read reveals that with a probability of one half.
     times = 3 if len(list_fixture.created) > 4 else 8

@@ -117,7 +117,7 @@ def _judge_shared(
                 ctx.expect(RULE, *replayed(what, answer))
                 return
         except Inconclusive as stop:
-            ctx.skip_judgement(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
+            ctx.unclear(RULE, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
     # All partners fail: the defect is not their own.
     for answer, what in suspects[:1]:
         ctx.expect(RULE, *replayed(what, answer))
@@ -219,6 +219,6 @@ def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
             )
             if not unsigned.refused_authentication:
                 reason = f"a request {what} is refused before authentication"
-                ctx.skip_judgement(RULE, reason, answer, unsigned, cause="auth.comes-first")
+                ctx.unclear(RULE, reason, answer, unsigned, cause="auth.comes-first")
                 continue
         ctx.expect(RULE, *replayed(again, answer), used)

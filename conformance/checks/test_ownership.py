@@ -222,7 +222,7 @@ def _judge_look(ctx: CheckContext, look: Look, usual: Look | None, created: Exch
         if before and not listed:
             ctx.accepted(RULE, f"{what}, read by {answer.operation}", answer, created)
         elif listed:
-            ctx.skip_judgement(RULE, "the list does not show what was created", answer)
+            ctx.unclear(RULE, "the list does not show what was created", answer)
         return
     for name in ["status"] if listed else sorted(state):
         value, expected, known = look.resource.get(name), state[name], before.get(name, MISSING)

@@ -127,7 +127,7 @@ def test_payouts_at_once(ctx: CheckContext) -> None:
             turn = payouts.turn(ctx.send, rounds.race)
             if refused := next((one for one in turn if one.refused and not one.throttled), None):
                 stop = refusal_of_valid(refused)
-                ctx.skip_judgement("payout.race", stop.reason, refused, stop=stop)
+                ctx.unclear("payout.race", stop.reason, refused, stop=stop)
                 return
             _judge_own(ctx, turn[SINGLE + 2 : -1])
             if rounds.spoilt:

@@ -71,7 +71,7 @@ def test_one_nonce(ctx: CheckContext) -> None:
             passed = True
             ctx.expect(rule, *outcomes.at_most_one(what, answers, authentication=True))
     if not passed:
-        ctx.skip_judgement(
+        ctx.unclear(
             rule,
             "none of the simultaneous requests with one nonce passed authentication",
             cause="auth.accepts-valid",
@@ -126,7 +126,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
                 # A quota was reached.
                 return
             stop = refusal_of_valid(answers[0])
-            ctx.skip_judgement(rule, stop.reason, *answers[:1], stop=stop)
+            ctx.unclear(rule, stop.reason, *answers[:1], stop=stop)
             return
         if _answered(answers) and not ctx.expect(rule, *outcomes.same_among_accepted(what, answers)):
             return
@@ -172,7 +172,7 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
         if later.succeeded:
             return later
         reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
-        ctx.skip_judgement(rule, reason, later, answers[0], stop=refusal_of_valid(later))
+        ctx.unclear(rule, reason, later, answers[0], stop=refusal_of_valid(later))
         return None
     if ctx.usable(rule, later):
         differences = [difference(answer, later) for answer in succeeded]
@@ -234,9 +234,9 @@ def test_one_wallet(ctx: CheckContext) -> None:
         if succeeded:
             ctx.expect(rule, *outcomes.at_most_one(what, answers))
         if found is None:
-            ctx.skip_judgement(rule, f"listWallets was answered {listed.described()}", listed)
+            ctx.unclear(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not found:
-            ctx.skip_judgement(rule, "listWallets does not show the wallet", listed, cause="list.complete")
+            ctx.unclear(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         elif found:
             expected = f"{what}: one wallet in listWallets"
             ctx.expect(rule, expected, f"{len(found)}" if len(found) > 1 else "", listed, *answers)

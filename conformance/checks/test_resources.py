@@ -222,7 +222,7 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
     try:
         ids = {"account_id": made.fixture.account_id, parameter: identifier(made.exchange)}
     except Inconclusive as stop:
-        ctx.skip_judgement("read.equals-create", stop.reason, made.exchange, stop=stop)
+        ctx.unclear("read.equals-create", stop.reason, made.exchange, stop=stop)
         return
     create = made.exchange.operation or ""
     created, truth = document(made.exchange), stated(create, made.body, made.fixture.ids(create))

@@ -142,7 +142,7 @@ def test_path_is_signed(ctx: CheckContext) -> None:
     answer = engine.send(engine.call(case), name)
     if answer.refused and not answer.refused_authentication:
         # A router may not find the encoded path.
-        ctx.skip_judgement(rule, f"{name} was answered {answer.described()}", answer)
+        ctx.unclear(rule, f"{name} was answered {answer.described()}", answer)
     else:
         engine.judge(case, answer)
 
@@ -202,7 +202,7 @@ def test_query_is_signed(ctx: CheckContext) -> None:
             answer = engine.send(engine.call(case), case.name)
             if not ctx.usable(rule, answer) or answer.refused_authentication:
                 told = f"{name} was answered {valid.described()}"
-                ctx.skip_judgement(rule, told, valid, cause="auth.query-as-sent")
+                ctx.unclear(rule, told, valid, cause="auth.query-as-sent")
             else:
                 engine.judge(case, answer)
     unsent = Auth(signed_target=f"{engine.target()}?{sent}")

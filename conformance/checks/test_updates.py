@@ -204,7 +204,7 @@ def _judge_change(ctx: CheckContext, change: _Change, aside: list[str], *, stead
     )
     if not later.succeeded:
         reason = f"the read after {what} was answered {later.described()}"
-        ctx.skip_judgement(rule, reason, later, cause="read.equals-create")
+        ctx.unclear(rule, reason, later, cause="read.equals-create")
         return
     judge_beneficiary(ctx, rule, later, expected, f"a read after {what}", but=others, otherwise=known)
     judge_not_back(ctx, rule, later, answer, f"a read after {what}")
@@ -240,7 +240,7 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
     disabled = person.disable("a beneficiary is disabled")
     if disabled.get("status") != "disabled":
         reason = f"a beneficiary cannot be disabled: {disabled.described()}"
-        ctx.skip_judgement(rule, reason, disabled, cause="beneficiary.disable")
+        ctx.unclear(rule, reason, disabled, cause="beneficiary.disable")
         return
     for body in (_new_values(fixture), {"note": samples.marker()}):
         if (answer := person.patch(body, what)).succeeded:
@@ -292,7 +292,7 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
             )
             continue
         reason = f"a PATCH with {what} was answered {answer.described()}"
-        ctx.skip_judgement(rule, reason, answer, cause="fields.max-length")
+        ctx.unclear(rule, reason, answer, cause="fields.max-length")
         effects.start()
     what, note = "a valid PATCH after refused ones", samples.marker()
     valid = person.patch({"note": note}, what)

@@ -33,7 +33,13 @@ class Exploration:
 
     name: str
     function: ExplorationFunction
-    parts: tuple[str, ...]
+    #: Part -> rule and operation of its finding where nothing is judged.
+    stands_for: Mapping[str, tuple[str, str]]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of its parts."""
+        return tuple(self.stands_for)
 
 
 EXPLORATIONS: dict[str, Exploration] = {}
@@ -66,7 +72,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
 
         # Else pytest would take the parameters of the decorated function for fixtures.
         del explore.__wrapped__
-        marked = Exploration(name, explore, tuple(stands_for))
+        marked = Exploration(name, explore, stands_for)
         EXPLORATIONS[name] = marked
         explore.conformance_exploration = marked  # type: ignore[attr-defined]
         return explore

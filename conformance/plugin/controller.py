@@ -201,9 +201,8 @@ class Controller:
         """Notes a test whose process died; returns the reason."""
         reason = "the process that ran the check died: it was killed, perhaps for its memory"
         stop = Inconclusive(reason, "Run it again.")
-        for rule in getattr(job.judged, "rules", ()):
-            entry = Entry(rule, job.parameter, job.judged.name)
-            self.ledger.add(entry.finding(stop))
+        for cell in job.cells:
+            self.ledger.add(Entry(*cell, job.judged.name).finding(stop))
         return reason
 
     @contextlib.contextmanager

@@ -47,6 +47,13 @@ class Job:
         return isinstance(self.judged, Check) and self.judged.waits
 
     @property
+    def cells(self) -> list[tuple[str, str]]:
+        """The rules that it judges, with the operation; of an exploration, what stands for them."""
+        if isinstance(self.judged, Check):
+            return [(rule.id, self.parameter) for rule in self.judged.rules_on(self.parameter)]
+        return [self.judged.stands_for[self.parameter]]
+
+    @property
     def title(self) -> str:
         """The name as in reports of errors."""
         return f"{self.judged.name}[{self.parameter}]"

@@ -1,4 +1,4 @@
-"""Who pays: requests that move money, and rounds of payouts during which no others may be sent."""
+"""The lock of requests that move money, and of rounds of payouts during which no others may be sent."""
 
 from __future__ import annotations
 

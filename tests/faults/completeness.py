@@ -66,6 +66,17 @@ def _(self: Any, ctx: Context, listing: Listing) -> Any:
     return int(total)
 
 
+@fault("list.complete", seam="count")
+def _(self: Any, ctx: Context, listing: Listing) -> Any:
+    """total is counted once a minute."""
+    known = self.state.setdefault("a minute", {})
+    key = (self.list_parent(ctx), repr(listing.conditions))
+    total, at = known.get(key, (0, 0))
+    if ctx.now > at + 60_000_000:
+        known[key] = total, _ = self.usual(), ctx.now
+    return int(total)
+
+
 @fault("list.complete", seam="list_records", operations=LONG_LISTS)
 def _(self: Any, ctx: Context) -> None:
     """The newest element is not listed until another one is created."""

@@ -10,6 +10,7 @@ from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.defaults import defaults, same_defaults
+from conformance.checks.members import not_its_own
 from conformance.judge import outcomes
 from conformance.judge.comparison import document, objects, shown
 from conformance.judge.findings import Inconclusive
@@ -39,6 +40,30 @@ def create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
     """Creates a destination where their number does not matter; returns the exchange."""
     fixture = created_in(ctx.run, "createPayoutDestination")
     return ctx.send(call("createPayoutDestination", fixture.ids("createPayoutDestination"), body), purpose)
+
+
+#: Hidden number of a destination -> the shape that has it.
+_NUMBERS = {"account_number": "bank account", "iban": "IBAN alone", "wallet_address": "wallet"}
+
+
+@check("create.echo", operations=("createPayoutDestination",))
+def test_numbers_with_the_same_end(ctx: CheckContext) -> None:
+    """A destination whose hidden number ends as that of another one of its beneficiary is a new one: its
+    create is answered with its own label."""
+    operation = ctx.operation.id
+    fixture = AccountFixture(ctx.run, account_id=ctx.account().account_id)
+    for name, shape in _NUMBERS.items():
+        if not accepts(ctx.run, operation, shape):
+            continue
+        first, second = (accepted_body(fixture, operation, shape) for _ in range(2))
+        if name not in first or "label" not in second:
+            continue
+        earlier = ctx.accept(fixture.call(operation, first), f"a destination with {name}")
+        alike = {**second, name: samples.other_value(name, first[name])}
+        what = f"a destination whose {name} ends as that of another"
+        answer = ctx.send(fixture.call(operation, alike), what)
+        if answer.succeeded:
+            ctx.expect("create.echo", f"{what}: its own label", not_its_own(answer, "label"), answer, earlier)
 
 
 def squeezed(text: str) -> str:

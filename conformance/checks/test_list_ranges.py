@@ -78,11 +78,23 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
 #: Pages past the last that overflow no integer.
 _NEAR = ("page 1 past the last of size 10", "page 2 past the last of size 1")
 
-#: A page past the last whose offset overflows 32 bits.
+#: A page past the last whose offset is 0 in 32 bits.
 _FAR = "page=268435457 at size 16"
+
+#: Pages past the last, with their sizes: themselves or their offsets are negative in 32 bits, or inexact as
+#: floating-point numbers.
+_WRAPPED = (
+    (2**31 - 1, DEFAULT_SIZE),
+    (2**31 // DEFAULT_SIZE + 2, DEFAULT_SIZE),
+    (2**32 // DEFAULT_SIZE + 2, DEFAULT_SIZE),
+    (2**27 + 1, 16),
+    (2**49 + 1, 16),
+    (2**53 + 1, DEFAULT_SIZE),
+)
 
 #: Pages that overflow 64 bits: by their offset at size 16, or by themselves.
 _BEYOND_NUMBERS = {
+    "page=2**59+1 at size 16": 2**59 + 1,
     "page=2**60+1 at size 16": 2**60 + 1,
     "page=2**63-1 at size 16": 2**63 - 1,
     "page=2**64+1 at size 16": 2**64 + 1,
@@ -112,6 +124,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             ("page=4294967297", query(page=2**32 + 1)),
             (_FAR, query(2**28 + 1, 16)),
         ]
+        probes += [(f"page={far} at size {size}", query(far, size)) for far, size in _WRAPPED]
         probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
         if not ctx.operation.traits.others_add:
             last = max(1, pages_of(count, DEFAULT_SIZE))

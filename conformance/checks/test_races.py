@@ -1,4 +1,4 @@
-"""Races: simultaneous requests with one nonce, one idempotency key, or for one wallet.
+"""Races: simultaneous requests with one nonce, one idempotency key, different bodies, or for one wallet.
 
 A server may serialize such requests or refuse all but one: only accepted ones and the final state count.
 """
@@ -12,9 +12,12 @@ from decimal import Decimal
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.idempotent_requests import own_place
+from conformance.checks.members import not_its_own
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
+from conformance.contract.fields import documented
 from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
@@ -22,9 +25,9 @@ from conformance.judge.outcomes import Got, Unclear, difference
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
-from conformance.world.account import identifier
+from conformance.world.account import AccountFixture, identifier
 from conformance.world.run_context import refusal_of_valid
-from conformance.world.samples import other_end
+from conformance.world.samples import marker, other_end
 
 #: Simultaneous requests in a round, and rounds.
 NONCES, KEYS, WALLETS = 8, 10, 12
@@ -200,6 +203,49 @@ def _moved(looks: Sequence[Exchange], operation: str) -> Got:
         if raced.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, KEYS + 1)]:
             return f"{member[1]} {member[0]} changes by more"
     return ""
+
+
+# ---------------------------------------------------------------------- different bodies
+
+
+#: Simultaneous requests with different bodies.
+BODIES_AT_ONCE = 10
+
+
+@check(
+    "create.echo",
+    "beneficiary.update",
+    operations=tuple(
+        name for name, traits in TRAITS.items() if traits.free_text and not traits.draws_on_funds
+    ),
+)
+def test_different_bodies_at_once(ctx: CheckContext) -> None:
+    """Simultaneous creates, and PATCHes of several beneficiaries, are each answered with what they sent."""
+    (rule,), traits = ctx.rules, ctx.operation.traits
+    what = f"one of {BODIES_AT_ONCE} simultaneous {ctx.operation.id} with different bodies"
+    rounds, shown = Rounds(ctx, 1), {*documented(ctx.operation.id)}
+    for _ in rounds:
+        answers = rounds.race(_different(ctx), what)
+        for answer in [each for each in answers if each.succeeded]:
+            others = [other for other in answers if other is not answer]
+            for name in {traits.free_text, "amount"} & answer.call.document.keys() & shown:
+                ctx.expect(rule, f"{what}: its own {name}", not_its_own(answer, name), answer, *others)
+        if not rounds.spoilt and not any(answer.succeeded for answer in answers):
+            raise refusal_of_valid(answers[0])
+
+
+def _different(ctx: CheckContext) -> list[Call]:
+    """Builds valid calls with different bodies: in one place, or of several beneficiaries of an account."""
+    operation, run = ctx.operation.id, ctx.run
+    if TRAITS[operation].changes:
+        account = run.account().account_id
+        payees = [AccountFixture(run, account_id=account) for _ in range(BODIES_AT_ONCE // 2)]
+        text = TRAITS[operation].free_text
+        return [payee.call(operation, {text: f"changed {marker()}"}) for payee in payees]
+    fixture = own_place(ctx)
+    if TRAITS[operation].unique_pair:
+        return [fixture.call(operation, body) for body in run.samples.wallets()[:BODIES_AT_ONCE]]
+    return [fixture.call(operation) for _ in range(BODIES_AT_ONCE)]
 
 
 # ---------------------------------------------------------------------- one wallet

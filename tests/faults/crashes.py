@@ -262,6 +262,20 @@ faults["http.no-server-error"] |= {
         operations=BODY_OPERATIONS,
         each=lambda operation: UNUSUAL[list(OPERATIONS).index(operation) % len(UNUSUAL) :][:1],
     ),
+    "A query in a notation that some frameworks take for a structure is answered with 500.": crashing(
+        lambda self, ctx: self.value in ctx.query,
+        operations=OPERATION_SETS["list"],
+        each=(b"size[]=", b"page[a]=", b"size=5&size=5"),
+    ),
+    "An offset beyond 32 bits is answered with 500.": seam(
+        "offset",
+        lambda self, ctx, listing: (
+            refuse(refusal(500, "server_error", "internal_error"))
+            if self.usual() % 2**32 >= 2**31
+            else self.usual()
+        ),
+        operations=OPERATION_SETS["list"],
+    ),
     "A GET with a body is answered with 500.": crashing(
         lambda self, ctx: bool(ctx.request.body), operations=OPERATION_SETS["read"]
     ),

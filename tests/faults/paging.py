@@ -255,6 +255,10 @@ BEYOND: dict[str, Callable[[Listing, int], int]] = {
     "around": lambda listing, offset: offset % listing.total,
     "the first, from a million on": lambda listing, offset: 0 if offset > 1_000_000 else offset,
     "32 bits": lambda listing, offset: (offset & 0x7FFFFFFF) if offset > 0x7FFFFFFF else offset,
+    "the first, below 0 in 32 bits": lambda listing, offset: 0 if offset % 2**32 >= 2**31 else offset,
+    "the first, beyond what is exact as a float": lambda listing, offset: (
+        0 if offset >= 2**53 and listing.page < 2**54 else offset
+    ),
     "the last, one past": lambda listing, offset: (
         _last(listing) if listing.page == listing.total // listing.size + 1 else offset
     ),

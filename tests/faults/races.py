@@ -190,6 +190,29 @@ def _(self: Any, ctx: Context) -> None:
     self.usual()
 
 
+@fault("create.echo", operations=[name for name in KINDS if name not in ("createPayout", "createWallet")])
+class ReadsTheNewestBack(NotAtomic):
+    """A create is answered with the newest of its list: with another's where several come at once."""
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        pause()
+        kind, parent = KINDS[ctx.operation], self.parent(ctx)["id"]
+        (ctx.record,) = ctx.store.select(kind, parent, newest_first=True, limit=1)
+
+
+@fault("beneficiary.update")
+class ReadsTheLastChangedBack(NotAtomic):
+    """A PATCH is answered with the beneficiary that was changed last."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        last = self.__dict__.setdefault("last", {})
+        last["id"] = ctx.params["beneficiary_id"]
+        pause()
+        ctx.record = self.find(ctx, "beneficiary", last["id"])
+
+
 @fault("wallet.race")
 class LooksThenReserves(NotAtomic):
     """A pair is looked up first and reserved later."""

@@ -87,7 +87,9 @@ class TotalsBehind(Behaviour):
         return super().count(ctx, _indexed(ctx, listing))
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
-        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))
+        # SQLite knows no offset beyond 64 bits.
+        offset = min(self.offset(ctx, listing), 2**62)
+        return self.fetch(ctx, listing, limit=listing.size, offset=offset)
 
 
 @choice("read.delay")

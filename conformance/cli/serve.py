@@ -35,8 +35,8 @@ from conformance.reference.core_messages import Request, Response
 from conformance.reference.seed import seed, target_tables, target_text
 from conformance.reference.serving.listener import base_url, listen, serve, served
 from conformance.reference.store import Store
-from conformance.report.building import RunInfo
 from conformance.report.building import build as build_document
+from conformance.report.verdict import RunInfo
 from conformance.report.write import finish
 from conformance.target.environment import PREFIX, variable
 from conformance.target.file import build

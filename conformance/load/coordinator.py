@@ -17,8 +17,9 @@ from conformance.judge.latency import Latency
 from conformance.judge.ledger import Ledger
 from conformance.load.process import Report
 from conformance.load.settings import Settings
-from conformance.report.building import RunInfo, build
+from conformance.report.building import build
 from conformance.report.document import Document, MomentRecord
+from conformance.report.verdict import RunInfo
 from conformance.report.write import finish
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext

@@ -27,10 +27,10 @@ from conformance.plugin.embedded_server import EmbeddedServer, named_target
 from conformance.plugin.lanes import suggested
 from conformance.plugin.options import Options
 from conformance.plugin.worker import Job
-from conformance.report.building import RunInfo
 from conformance.report.building import build as build_document
 from conformance.report.document import Document
 from conformance.report.known_failures import KnownFailures, write_known
+from conformance.report.verdict import RunInfo
 from conformance.target.file import NO_FILES, Target, Tls, build
 from conformance.wire.budget import Budget
 from conformance.wire.client import USER_AGENT

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -31,35 +30,11 @@ from conformance.report.document import (
     TargetRecord,
 )
 from conformance.report.evidence import document_exchanges
-from conformance.report.known_failures import KnownFailures
-from conformance.report.verdict import decide
+from conformance.report.verdict import RunInfo, decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
 R = TypeVar("R")
-
-
-@dataclass
-class RunInfo:
-    """The metadata of a run: times in Unix seconds, `options` as given, by name.
-
-    `embedded`: the target was the suite's reference server. `interrupted`: why the run ended early; empty if
-    it completed or only its user limited it (see `Ledger.narrowed`). `others_failed`: tests that are not the
-    suite's failed in the same session. `folder`: where the reports are written.
-    """
-
-    started: float
-    ended: float
-    seed: int | None = None
-    options: dict[str, str] = field(default_factory=dict)
-    embedded: bool = False
-    interrupted: str = ""
-    others_failed: bool = False
-    workers: int = 1
-    fail_on: Level = Level.REQUIRED
-    known: KnownFailures | None = None
-    folder: Path | None = None
-    label: str = ""
 
 
 def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
@@ -67,14 +42,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
 
     Ledgers of workers are redacted already; options and target are redacted here.
     """
-    decided = decide(
-        ledger,
-        run.fail_on,
-        run.known,
-        run.interrupted,
-        embedded=run.embedded,
-        others_failed=run.others_failed,
-    )
+    decided = decide(ledger, run)
     return Document(
         format=FORMAT,
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from conformance._text import clean, count, listed
 from conformance.contract.needs import first, waiting
@@ -22,22 +23,37 @@ def gating(fail_on: Level) -> tuple[Level, ...]:
     return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
 
 
-def decide(
-    ledger: Ledger,
-    fail_on: Level,
-    known: KnownFailures | None = None,
-    interrupted: str = "",
-    *,
-    embedded: bool = False,
-    others_failed: bool = False,
-) -> Decision:
-    """Decides a run, and marks the cells that `known` lists.
+@dataclass
+class RunInfo:
+    """The metadata of a run: times in Unix seconds, `options` as given, by name.
+
+    `embedded`: the target was the suite's reference server. `interrupted`: why the run ended early; empty if
+    it completed or only its user limited it (see `Ledger.narrowed`). `others_failed`: tests that are not the
+    suite's failed in the same session. `folder`: where the reports are written.
+    """
+
+    started: float
+    ended: float
+    seed: int | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    embedded: bool = False
+    interrupted: str = ""
+    others_failed: bool = False
+    workers: int = 1
+    fail_on: Level = Level.REQUIRED
+    known: KnownFailures | None = None
+    folder: Path | None = None
+    label: str = ""
+
+
+def decide(ledger: Ledger, run: RunInfo) -> Decision:
+    """Decides a run, and marks the cells that its list of known failures has.
 
     Precedence: internal errors, interruption, violations. A lost server is no interruption: the run is judged
     by what was seen, and is incomplete at best.
     """
-    entries = known.apply(ledger) if known else ()
-    return Decision(ledger, fail_on, causes(ledger), entries, interrupted, embedded, others_failed)
+    entries = run.known.apply(ledger) if run.known else ()
+    return Decision(ledger, run, causes(ledger), entries)
 
 
 #: Name, title and sentence of a verdict.
@@ -49,12 +65,9 @@ class Decision:
     """The verdict of a run, and the facts that it rests on."""
 
     ledger: Ledger
-    fail_on: Level
+    run: RunInfo
     causes: tuple[CauseRecord, ...]
     known_failures: tuple[KnownFailureRecord, ...]
-    interrupted: str
-    embedded: bool
-    others_failed: bool = False
 
     @cached_property
     def record(self) -> VerdictRecord:
@@ -72,7 +85,7 @@ class Decision:
             self._exit_status(name),
             clean(sentence),
             tuple(map(clean, self._notes(name))),
-            self.fail_on,
+            self.run.fail_on,
             clean(title),
             len(self.violations),
             len(self.known),
@@ -81,12 +94,12 @@ class Decision:
     def _exit_status(self, name: str) -> int:
         """The exit status of the verdict of this name; 1 where only other tests of the session failed."""
         status = EXIT_STATUS[name]
-        return 1 if self.others_failed and status in (0, 6) else status
+        return 1 if self.run.others_failed and status in (0, 6) else status
 
     @cached_property
     def gating(self) -> tuple[Level, ...]:
         """The levels that fail this run."""
-        return gating(self.fail_on)
+        return gating(self.run.fail_on)
 
     @cached_property
     def known(self) -> list[Cell]:
@@ -132,9 +145,9 @@ class Decision:
         return "error", "the suite failed", sentence + self._beside("Elsewhere")
 
     def _interruption(self) -> _Verdict | None:
-        if not self.interrupted or self.ledger.lost:
+        if not self.run.interrupted or self.ledger.lost:
             return None
-        sentence = f"No verdict: the run was interrupted ({self.interrupted})."
+        sentence = f"No verdict: the run was interrupted ({self.run.interrupted})."
         return "interrupted", "interrupted", sentence + self._beside("Until then")
 
     def _beside(self, words: str) -> str:
@@ -217,13 +230,13 @@ class Decision:
         cells = count(len(passed), f"{kind} cell") if passed else f"no {kind} cell"
         if self.ledger.selection:
             return "partial", "partial", self._partial(cells)
-        server = f"The {'embedded reference ' if self.embedded else ''}server"
+        server = f"The {'embedded reference ' if self.run.embedded else ''}server"
         if excused := self._excused():
             title = f"conforms but for {excused}"
             sentence = f"{server} {title}: {cells} passed, and no new violation was seen."
             return "known failures", title, sentence
         hold = f"{_rules(passed)} hold on every operation ({cells} passed)"
-        if self.embedded:
+        if self.run.embedded:
             sentence = f"The embedded reference server conforms; yours was not judged: {hold}."
             return "embedded", "embedded server conforms", sentence
         return "conforms", "conforms", f"The server conforms: {hold}."
@@ -233,7 +246,7 @@ class Decision:
         if self.ledger.side is Side.CLIENT:
             selected = self.ledger.selection
             return f"No violation in {selected}: {cells} passed, {left:,} more were not exercised."
-        whose = " of the embedded reference server" if self.embedded else ""
+        whose = " of the embedded reference server" if self.run.embedded else ""
         rest = f"{left:,} were left out" if left else "generated and further requests were left out"
         excused = self._excused()
         return (
@@ -256,7 +269,7 @@ class Decision:
         if ledger.lost and name != "incomplete":
             notes.append(self._lost)
         warnings = [cell for cell in ledger.with_verdict(Verdict.WARNING) if not cell.known]
-        if self.fail_on is Level.REQUIRED and warnings:
+        if self.run.fail_on is Level.REQUIRED and warnings:
             notes.append(
                 f"{count(len(warnings), 'warning')} on {_rules(warnings)} that the specification only implies"
             )
@@ -273,7 +286,7 @@ class Decision:
         absent = ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating)
         for reason, number in Counter(cell.summary for cell in absent).items():
             notes.append(f"{count(number, 'cell')} not applicable{f': {reason}' if reason else ''}")
-        if self.others_failed:
+        if self.run.others_failed:
             notes.append(
                 "tests that are not the suite's failed in the same session, so it ends with 1 at best"
             )

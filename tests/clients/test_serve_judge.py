@@ -21,9 +21,10 @@ from conformance.clients.judging import BODY, RECORDS, SHOWN
 from conformance.clients.provocations import parse
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
-from conformance.report.building import RunInfo, build
+from conformance.report.building import build
 from conformance.report.changes import load
 from conformance.report.html import html
+from conformance.report.verdict import RunInfo
 from tests.clients.changes import with_header
 from tests.clients.client import Client, Rig
 from tests.support.running import ROOT, environment

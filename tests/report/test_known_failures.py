@@ -17,8 +17,7 @@ from conformance.report.facts import KNOWN, numbers
 from conformance.report.known_failures import MISSING, KnownFailures, write_known
 from conformance.report.markdown import markdown
 from conformance.report.sections import sections
-from conformance.report.verdict import decide
-from tests.support.report_samples import WALK, document, finding, whole_run
+from tests.support.report_samples import WALK, decided, document, finding, whole_run
 
 
 def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFailures:
@@ -57,14 +56,14 @@ EVERYWHERE = {("list.walk", operation): Verdict.FAILED for operation in RULES["l
 def test_exit_status_with_a_list(
     verdicts: dict[tuple[str, str], Verdict], listed: str, status: int, tmp_path: Path
 ) -> None:
-    assert decide(whole_run(verdicts), Level.REQUIRED, load(tmp_path, listed)).record.exit_status == status
+    assert decided(whole_run(verdicts), known=load(tmp_path, listed)).exit_status == status
 
 
 def test_a_listed_failure_stays_visible(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry())
-    assert "known failure" in decide(results, Level.REQUIRED, known).record.sentence
+    assert "known failure" in decided(results, known=known).sentence
     assert (results.cell(*WALK).verdict, results.cell(*WALK).known) == (Verdict.FAILED, "mended soon")
-    decide(results, Level.REQUIRED, load(tmp_path, ""))
+    decided(results, known=load(tmp_path, ""))
     assert not results.cell(*WALK).known
 
 
@@ -123,8 +122,8 @@ def test_an_expired_entry_is_told(tmp_path: Path) -> None:
 def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
     cell = ("payout.amount-in-usd", "createPayout")
     results, known = whole_run({cell: Verdict.WARNING}), load(tmp_path, entry(*cell))
-    assert decide(results, Level.IMPLIED).record.exit_status == 1
-    assert decide(results, Level.IMPLIED, known).record.exit_status == 0
+    assert decided(results, Level.IMPLIED).exit_status == 1
+    assert decided(results, Level.IMPLIED, known=known).exit_status == 0
 
 
 @pytest.mark.parametrize(
@@ -183,11 +182,11 @@ def test_a_written_list_is_read_back_and_excuses_exactly_its_run(
     results = whole_run(None, *(finding(*cell, verdict(cell[0]), got=got) for cell in sorted(broken)))
     path = write_known(results, tmp_path_factory.mktemp("known") / "known.toml")
     known = KnownFailures.load(path)
-    assert decide(results, Level.IMPLIED, known).record.exit_status == 0
+    assert decided(results, Level.IMPLIED, known=known).exit_status == 0
     assert {key for key, cell in ((cell.key, cell) for cell in results.cells) if cell.known} == broken
     # With one violation less its entry is stale, unless a wider entry covers it.
     if broken:
-        assert decide(whole_run(), Level.IMPLIED, known).record.exit_status == 1
+        assert decided(whole_run(), Level.IMPLIED, known=known).exit_status == 1
 
 
 def test_entries_survive_when_the_list_is_written_anew_but_stale_ones(tmp_path: Path) -> None:
@@ -219,8 +218,8 @@ def missing(operation: str = "createWallet", **further: str) -> str:
 
 def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path: Path) -> None:
     results, known = lacking(), load(tmp_path, missing())
-    assert decide(results, Level.REQUIRED).record.exit_status == 1
-    decision = decide(results, Level.REQUIRED, known).record
+    assert decided(results).exit_status == 1
+    decision = decided(results, known=known)
     assert (decision.exit_status, decision.name) == (0, "known failures")
     assert "conforms but for 1 operation known to be missing" in decision.sentence
     assert any("2 cells not judged for want of createWallet" in note for note in decision.notes)
@@ -229,24 +228,21 @@ def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path
 def test_a_case_inconclusive_for_another_reason_stays_incomplete(tmp_path: Path) -> None:
     results, known = lacking(), load(tmp_path, missing())
     results.add(finding(*WALK, Verdict.INCONCLUSIVE))
-    assert decide(results, Level.REQUIRED, known).record.name == "incomplete"
-    assert decide(lacking("createPayout"), Level.REQUIRED, known).record.exit_status == 1
+    assert decided(results, known=known).name == "incomplete"
+    assert decided(lacking("createPayout"), known=known).exit_status == 1
 
 
 def test_an_operation_that_came_or_an_entry_that_expired_fails_the_run(tmp_path: Path) -> None:
-    decision = decide(whole_run({}), Level.REQUIRED, load(tmp_path, missing())).record
+    decision = decided(whole_run({}), known=load(tmp_path, missing()))
     assert (decision.name, decision.exit_status) == ("outdated", 1)
-    assert (
-        decide(lacking(), Level.REQUIRED, load(tmp_path, missing(expires="2026-11-20"))).record.exit_status
-        == 1
-    )
+    assert decided(lacking(), known=load(tmp_path, missing(expires="2026-11-20"))).exit_status == 1
 
 
 def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
     results = lacking()
     known = KnownFailures.load(write_known(results, tmp_path / "written.toml"))
     assert [(listed.rule, listed.operation) for listed in known.entries] == [(MISSING, "createWallet")]
-    assert decide(results, Level.REQUIRED, known).record.exit_status == 0
+    assert decided(results, known=known).exit_status == 0
     # Entries that the run did not judge stay listed.
     nothing = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
     assert [listed.operation for listed in nothing.entries] == ["createWallet"]

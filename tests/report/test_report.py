@@ -23,13 +23,22 @@ from conformance.plugin.worker import Worker
 from conformance.report import evidence
 from conformance.report.document import EXIT_STATUS
 from conformance.report.terminal import summary
-from conformance.report.verdict import decide
 from conformance.report.write import FORMATS, write_all
 from conformance.report.write import results as results_json
 from conformance.target.file import Features, Target
 from tests.support.drawn_runs import runs
 from tests.support.mistakes import KeysIgnored
-from tests.support.report_samples import API_KEY, SECRET, TARGET, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import (
+    API_KEY,
+    SECRET,
+    TARGET,
+    decided,
+    document,
+    exchange,
+    finding,
+    keep,
+    whole_run,
+)
 from tests.support.runs import run_on
 
 WALK = ("list.walk", "listWallets")
@@ -67,8 +76,8 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, di
     verdict = made.verdict
     status, sentence = verdict.exit_status, verdict.sentence
     assert EXIT_STATUS[verdict.name] == status
-    assert decide(results, **how).record.exit_status == status
-    assert decide(results, **how).record.sentence == sentence
+    assert decided(results, **how).exit_status == status
+    assert decided(results, **how).sentence == sentence
 
     texts = {name: "".join(make(made)) for name, make in FORMATS.items()}
     assert json.loads(texts["results.json"])["verdict"] == to_plain(made)["verdict"]
@@ -99,14 +108,14 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, di
     ],
 )
 def test_exit_status(verdicts: Mapping[tuple[str, str], Verdict], how: dict[str, Any], status: int) -> None:
-    assert decide(whole_run(verdicts), **{"fail_on": Level.REQUIRED, **how}).record.exit_status == status
+    assert decided(whole_run(verdicts), **how).exit_status == status
 
 
 def test_a_run_that_exercised_nothing_does_not_conform() -> None:
     nothing = Ledger.of_catalogue(TARGET)
-    assert decide(nothing, Level.REQUIRED).record.exit_status == 6
+    assert decided(nothing).exit_status == 6
     nothing.narrowed = ["-k nothing"]
-    assert decide(nothing, Level.REQUIRED).record.exit_status == 6
+    assert decided(nothing).exit_status == 6
 
 
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.WARNING, Verdict.OBSERVED])
@@ -115,33 +124,33 @@ def test_a_run_of_nothing_that_can_fail_is_partial(verdict: Verdict) -> None:
     only = {(cell.rule, cell.operation): Verdict.NOT_RUN for cell in whole_run().cells}
     results = whole_run({**only, (rule, "listAccounts"): verdict})
     results.narrowed = [f"--rule {rule}"]
-    decided = decide(results, Level.REQUIRED).record
-    assert (decided.exit_status, decided.name) == (0, "partial")
-    assert "no required cell passed" in decided.sentence
+    verdict_record = decided(results)
+    assert (verdict_record.exit_status, verdict_record.name) == (0, "partial")
+    assert "no required cell passed" in verdict_record.sentence
 
 
 def test_deselected_cases_are_named_and_leave_the_exit_status_0() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
     results.narrowed = ["-m 'not fuzz'"]
-    assert decide(results, Level.REQUIRED).record.exit_status == 0
-    assert "-m 'not fuzz'" in decide(results, Level.REQUIRED).record.sentence
-    assert "conforms" not in decide(results, Level.REQUIRED).record.sentence
+    assert decided(results).exit_status == 0
+    assert "-m 'not fuzz'" in decided(results).sentence
+    assert "conforms" not in decided(results).sentence
 
 
 def test_a_lost_server_never_conforms() -> None:
     results = whole_run()
     results.lost = "no answer to ten requests"
-    assert decide(results, Level.REQUIRED).record.exit_status == 6
-    assert "no answer to ten requests" in decide(results, Level.REQUIRED).record.sentence
+    assert decided(results).exit_status == 6
+    assert "no answer to ten requests" in decided(results).sentence
     broken = whole_run({WALK: Verdict.FAILED})
     broken.lost = results.lost
-    assert decide(broken, Level.REQUIRED).record.exit_status == 1
-    assert decide(broken, Level.REQUIRED, interrupted=results.lost).record.exit_status == 1
+    assert decided(broken).exit_status == 1
+    assert decided(broken, interrupted=results.lost).exit_status == 1
 
 
 def test_declared_absent_operations_neither_fail_nor_are_missing() -> None:
     bare = Target("http://sandbox.test", TARGET.primary, None, Features(payouts=False, secondary=False))
-    assert decide(whole_run(target=bare), Level.IMPLIED).record.exit_status == 0
+    assert decided(whole_run(target=bare), Level.IMPLIED).exit_status == 0
 
 
 # ---------------------------------------------------------------------- contents of a document

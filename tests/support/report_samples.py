@@ -10,8 +10,9 @@ from conformance.contract.rules import RULES, Level
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger
-from conformance.report.building import RunInfo, build
-from conformance.report.document import Document
+from conformance.report.building import build
+from conformance.report.document import Document, VerdictRecord
+from conformance.report.verdict import RunInfo, decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange
@@ -104,6 +105,11 @@ def whole_run(
         results.add(extra)
     results.sent += 100
     return results
+
+
+def decided(results: Ledger, fail_on: Level = Level.REQUIRED, **changes: Any) -> VerdictRecord:
+    """Returns the verdict of a run."""
+    return decide(results, run_info(fail_on=fail_on, **changes)).record
 
 
 def document(results: Ledger, target: Target | None = TARGET, **changes: Any) -> Document:

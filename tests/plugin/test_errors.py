@@ -92,7 +92,10 @@ class NoSignatureCheck(Behaviour):
 
 @pytest.mark.parametrize(
     ("place", "spread"),
-    [*((place, "--lanes 3") for place in PLACES), *((place, "-n 2") for place in list(PLACES)[:7])],
+    [
+        *((place, "--lanes 3") for place in PLACES),
+        *(pytest.param(place, "-n 2", marks=pytest.mark.slow) for place in list(PLACES)[:7]),
+    ],
 )
 def test_an_exception_is_named_and_what_was_judged_stays(place: str, spread: str, tmp_path: Path) -> None:
     (tmp_path / "planting.py").write_text(PLANTING)

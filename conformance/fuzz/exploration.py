@@ -63,6 +63,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
             if reason := absent(RULES[rule], operation, run.target):
                 return [entry.finding(NotApplicable(reason))]
             try:
+                run.answering()
                 findings = function(run, part, settings, name)
                 # Hypothesis may have caught an Inconclusive that ends the run.
                 run.answering()

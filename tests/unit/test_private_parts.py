@@ -53,7 +53,7 @@ def test_without_the_private_function_the_root_stays() -> None:
     class Other:
         known_args_namespace = None
 
-    _private.determine_root_again(Other())  # type: ignore[arg-type]
+    _private.determine_root_again(Other())
 
 
 def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config) -> None:
@@ -63,7 +63,7 @@ def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config
     hook.mark_rewrite("unheard_of")
     assert hook._is_marked_for_rewrite("unheard_of.part", AssertionState(pytestconfig, "rewrite"))
     hook._marked_for_rewrite_cache.clear()
-    _private.disable_assertion_rewriting(SimpleNamespace(rewrite_hook=hook), "unheard_of")  # type: ignore[arg-type]
+    _private.disable_assertion_rewriting(SimpleNamespace(rewrite_hook=hook), "unheard_of")
     assert not hook._is_marked_for_rewrite("unheard_of.part", AssertionState(pytestconfig, "rewrite"))
     assert hasattr(pytestconfig.pluginmanager, "rewrite_hook")
 
@@ -71,11 +71,11 @@ def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config
 def test_the_parser_tells_the_names_of_its_options(pytestconfig: pytest.Config) -> None:
     names = _private.option_names(pytestconfig._parser)
     assert {"--conformance-target", "--base-url", "--maxfail", "-k"} <= names
-    assert _private.option_names(SimpleNamespace()) == frozenset()  # type: ignore[arg-type]
+    assert _private.option_names(SimpleNamespace()) == frozenset()
 
 
 def test_without_a_rewriting_hook_nothing_happens() -> None:
-    _private.disable_assertion_rewriting(SimpleNamespace(), "conformance")  # type: ignore[arg-type]
+    _private.disable_assertion_rewriting(SimpleNamespace(), "conformance")
 
 
 def test_nothing_else_uses_private_parts() -> None:

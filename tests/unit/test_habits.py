@@ -109,3 +109,13 @@ def test_hurried_time_moves_all_clocks_alike() -> None:
     for earlier, later in zip((*before[:3], before[3] / 1e9), after, strict=True):
         assert 100 <= later - earlier < 200
     assert time.time() - before[0] < 100
+
+
+def test_an_id_of_another_kind_is_not_waited_for() -> None:
+    """A conforming server answers 404 for ever."""
+    run = run_on()
+    fixture = run.account()
+    beneficiary = fixture.beneficiary_id
+    wrong = fixture.call("listWallets").but(path=f"/v1/accounts/{beneficiary}/wallets")
+    right = fixture.call("getBeneficiary")
+    assert run.made.newest(right, "primary") > 0 == run.made.newest(wrong, "primary")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from conformance.reference.serving.in_process import InProcessTransport
+from conformance.wire.messages import Call
 from conformance.world.cache import RunCache
 from conformance.world.habits import (
     LONGEST,
@@ -115,7 +116,6 @@ def test_an_id_of_another_kind_is_not_waited_for() -> None:
     """A conforming server answers 404 for ever."""
     run = run_on()
     fixture = run.account()
-    beneficiary = fixture.beneficiary_id
-    wrong = fixture.call("listWallets").but(path=f"/v1/accounts/{beneficiary}/wallets")
+    wrong = Call("listWallets", "GET", f"/v1/accounts/{fixture.beneficiary_id}/wallets")
     right = fixture.call("getBeneficiary")
     assert run.made.newest(right, "primary") > 0 == run.made.newest(wrong, "primary")

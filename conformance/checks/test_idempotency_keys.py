@@ -1,4 +1,4 @@
-"""Which Idempotency-Keys are accepted (section 4.0): UUIDs, compared as a whole, and no others."""
+"""Idempotency-Keys that are accepted (section 4.0): UUIDs, compared as a whole, and no others."""
 
 from __future__ import annotations
 

@@ -8,15 +8,15 @@ stated limit only. Path parameters and headers come from fixtures and odd_reques
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import requests
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.contract import json_text
 from conformance.contract.fields import FREE_TEXT, UNIQUE, Field, request_fields
@@ -187,7 +187,16 @@ def generated(operation: str, valid: ValidBody | None) -> Iterator[SearchStrateg
         item = described(operation, view, valid)
         schema = load(f"{view} view of {operation}", {"/probe": {own.method.lower(): item}})
         cases = schema["/probe"][own.method].as_strategy(generation_mode=mode)
-        yield st.builds(functools.partial(case_of, operation), cases, st.booleans())
+        yield _sendable(operation, cases)
+
+
+@st.composite
+def _sendable(draw: DrawFn, operation: str, cases: SearchStrategy[GeneratedCase[Any]]) -> Case:
+    try:
+        return case_of(operation, draw(cases), raw=draw(st.booleans()))
+    except UnicodeEncodeError:
+        # Before 4.32 schemathesis generates surrogates where there is no codec.
+        hypothesis.reject()
 
 
 def prepared(generated: GeneratedCase[Any]) -> requests.PreparedRequest:

@@ -6,6 +6,7 @@ import time
 
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.messages import Call
+from conformance.world.account import call
 from conformance.world.cache import RunCache
 from conformance.world.habits import (
     LONGEST,
@@ -18,7 +19,9 @@ from conformance.world.habits import (
 )
 from tests.support.runs import run_on
 from tests.support.stages import Stage
+from tests.variants.choice import compose
 from tests.variants.hurry import hurried
+from tests.variants.replicas import CommitsLate
 
 
 def test_first_good_look_is_the_answer() -> None:
@@ -119,3 +122,39 @@ def test_an_id_of_another_kind_is_not_waited_for() -> None:
     wrong = Call("listWallets", "GET", f"/v1/accounts/{fixture.beneficiary_id}/wallets")
     right = fixture.call("getBeneficiary")
     assert run.made.newest(right, "primary") > 0 == run.made.newest(wrong, "primary")
+
+
+def test_only_what_must_exist_is_asked_for_again() -> None:
+    run = run_on()
+    own, sibling, foreign = run.account(fresh=True), run.account(fresh=True), run.account(owner="secondary")
+    beneficiary, other = own.beneficiary_id, sibling.beneficiary_id
+
+    def newest(account: str, child: str) -> float:
+        ids = {"account_id": account, "beneficiary_id": child}
+        return run.made.newest(call("getBeneficiary", ids), "primary")
+
+    assert newest(own.account_id, beneficiary) == run.made.latest(beneficiary) > 0
+    assert newest(foreign.account_id, beneficiary) == run.made.latest(foreign.account_id) > 0
+    for account, child in (
+        (own.account_id, other),
+        (own.account_id, "bene_unknown"),
+        (beneficiary, beneficiary),
+        ("acc_unknown", beneficiary),
+    ):
+        assert newest(account, child) == 0
+    payee = {"beneficiary_id": beneficiary, "payout_destination_id": own.destination_id}
+    for named, exists in ((payee, True), ({**payee, "beneficiary_id": other}, False)):
+        paid = call("createPayout", {"account_id": own.account_id}, named)
+        assert bool(run.made.newest(paid, "primary")) is exists
+
+
+def test_what_commits_late_is_found_and_rested_for() -> None:
+    run = run_on(compose(CommitsLate))
+    with hurried():
+        fixture = run.account(fresh=True)
+        assert run.send(fixture.client, fixture.call("createVirtualAccount"), "at once").succeeded
+        assert CommitsLate.commits_behind / 1e6 <= run.made.lag < 1
+        sent = run.sent
+        other = run.account(fresh=True)
+        assert run.send(other.client, other.call("createVirtualAccount"), "after a rest").succeeded
+        assert run.sent == sent + 2

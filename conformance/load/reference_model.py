@@ -26,8 +26,6 @@ class Thing:
     operation: str
     id: str
     shown: Document
-    #: True if its `created` is from a list, in the precision of lists and their filters.
-    listed: bool = False
     #: The answers to its create and updates.
     answers: list[Exchange] = field(default_factory=list)
 
@@ -36,11 +34,9 @@ class Thing:
         names = documented(self.operation)
         return {name: value for name, value in self.shown.items() if name in names and name not in RESTLESS}
 
-    def shown_by(self, name: str, value: Any) -> Exchange | None:
-        """The latest answer that shows a member with this value, or None. Judged against an answer instead of
-        the value, a replay compares its own answers."""
-        told = [answer for answer in self.answers if same(answer.get(name), value)]
-        return told[-1] if told else None
+    def shown_by(self, name: str, value: Any) -> list[Exchange]:
+        """The latest answer that shows a member with this value, if any."""
+        return [answer for answer in self.answers if same(answer.get(name), value)][-1:]
 
 
 @dataclass

@@ -6,19 +6,18 @@ model.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge import outcomes, paging, queries
-from conformance.judge.comparison import alike, objects
+from conformance.judge import outcomes, paging
+from conformance.judge.comparison import objects
 from conformance.judge.oracle import ValidBody
 from conformance.judge.outcomes import Got
 from conformance.load.recorder import Recorder
 from conformance.load.reference_model import Document, Model, Payee, Post, Thing
 from conformance.wire.messages import Call, Exchange, to_json
-from conformance.wire.pages import Parameters, Walk, repeated, walk
+from conformance.wire.pages import Walk, repeated, walk
 from conformance.world.account import AccountFixture, call, unknown_like
 from conformance.world.habits import added, eventually, found
 from conformance.world.run_context import RunContext
@@ -90,6 +89,10 @@ class Sender:
         if not self.recorder.expect(rule, operation, expected, got, *exchanges):
             raise ExampleOver
 
+    def holds(self, rule: str, operation: str) -> None:
+        """Counts a passed judgement."""
+        self.recorder.entry(rule, operation).judged += 1
+
     # ------------------------------------------------------------------ idempotency
 
     def replay(self, post: Post) -> None:
@@ -140,84 +143,54 @@ class Sender:
 
     # ------------------------------------------------------------------ lists (section 8)
 
-    def judge_list(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> None:
+    def judge_list(self, operation: str, size: int, payee: Payee | None = None) -> None:
         """Walks a list until it agrees with the model, for a bounded time, and compares both: elements and
         totals may be eventually consistent."""
-
-        def readings() -> Iterator[Reading]:
-            while True:
-                yield self._read(operation, size, filters, payee)
-                if any(name.startswith("status") for name, _ in filters):
-                    # A job may have changed the status of an element.
-                    self.learn(operation, payee)
-
-        read = functools.partial(next, readings())
-        done, expected = eventually(
-            self.run.cache, operation, read, lambda seen: not seen[0].whole or _tells(*seen)
-        )
-        for exchange in done.exchanges:
-            style = self.run.target.array_style
-            for rule, judgement in paging.demanded(operation, exchange, style):
-                self.expect(rule, operation, *judgement)
-        if done.whole:
-            self._compare(operation, done, expected, filters)
-
-    def learn(self, operation: str, payee: Payee | None = None) -> None:
-        """Copies each element's status into the model, and `created` in the precision of lists."""
         done, expected = eventually(
             self.run.cache,
             operation,
-            lambda: self._read(operation, 100, [], payee),
-            lambda seen: not seen[0].whole or set(seen[1]) <= set(seen[0].ids),
+            lambda: self._read(operation, size, payee),
+            lambda seen: not seen[0].whole or _tells(*seen),
         )
-        for item in objects(done.items) if done.whole else ():
-            thing = expected.get(str(item.get("id")))
-            created = item.get("created")
-            if thing is not None and alike(thing.operation, "created", created, thing.shown.get("created")):
-                moved: Document = {name: item[name] for name in ("created", "status") if name in item}
-                # A copy, as replays are compared with the answer to the create.
-                thing.shown = {**thing.shown, **moved}
-                thing.listed = True
+        for exchange in done.exchanges:
+            for rule, demanded in paging.demanded(operation, exchange, self.run.target.array_style):
+                self.expect(rule, operation, *demanded)
+        if done.whole:
+            self._compare(operation, done, expected)
 
-    def _read(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> Reading:
+    def _read(self, operation: str, size: int, payee: Payee | None = None) -> Reading:
         """Walks a list; returns the walk and the expected elements."""
         things = self.model.listed(operation, payee)
-        expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
+        expected = {thing.id: thing for thing in things}
         listing = call(operation, self.ids_of(payee))
-        read = walk(self.shown, listing, size=size, filters=filters, most=MAX_PAGES, beyond_last=False)
+        read = walk(self.shown, listing, size=size, most=MAX_PAGES, beyond_last=False)
         items = objects(read.items)
         own = added(self.run, operation, items, expected)
         for item in items:
             if item.get("id") in own and item.get("label") not in self.model.refused:
                 expected[item["id"]] = Thing(ADDS_TO[operation], item["id"], item)
-        rule = next(iter(queries.rules_of(filters)), "list.walk") if things else "list.empty"
+        rule = "list.walk" if things else "list.empty"
         for exchange in read.exchanges:
             self.expect(rule, operation, *outcomes.accepted("a valid query", exchange))
         return read, expected
 
-    def _compare(self, operation: str, done: Walk, expected: dict[str, Thing], filters: Parameters) -> None:
-        rules = queries.rules_of(filters)
-        rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
-        pages, items = done.page_exchanges, objects(done.items)
+    def _compare(self, operation: str, done: Walk, expected: dict[str, Thing]) -> None:
+        rule, what, pages = "list.complete", "a list of what the requests made", done.page_exchanges
+        items = objects(done.items)
         self.expect("list.walk", operation, *paging.listed("a list", [], pages, once=True))
         for extra in (item for item in items if item.get("id") not in expected):
-            self._unexpected(operation, extra, rule, done, expected)
+            self._unexpected(operation, extra, done, expected)
         self.expect(rule, operation, *paging.listed("what the requests made", list(expected), pages))
-        what = "a list of what the requests made"
         self.expect(rule, operation, *paging.number_is(what, done.pages[-1], "total", len(expected)))
         for item in items:
             if (thing := expected.get(str(item.get("id")))) is None:
                 continue
             for name, value in thing.steady().items():
-                if name not in item:
-                    continue
-                known = paging.element_shows(pages, thing.id, name, value, thing.operation)
-                answer = thing.shown_by(name, value)
-                self.expect("list.complete", operation, *known, *([answer] if answer else []))
+                if name in item:
+                    known = paging.element_shows(pages, thing.id, name, value, thing.operation)
+                    self.expect(rule, operation, *known, *thing.shown_by(name, value))
 
-    def _unexpected(
-        self, operation: str, item: Document, rule: str, done: Walk, expected: dict[str, Thing]
-    ) -> None:
+    def _unexpected(self, operation: str, item: Document, done: Walk, expected: dict[str, Thing]) -> None:
         """Judges an element that the model does not have, by the rule of the request that created it."""
         label, shown = str(item.get("label")), done.page_exchanges
         if label in self.model.refused:
@@ -233,7 +206,8 @@ class Sender:
             once = paging.no_other_labelled("a replayed request done once", shown, label, known)
             self.expect("idempotency.replay", str(twins[0].call.operation), *once)
         what = "a list of what the requests made"
-        self.expect(rule, operation, *paging.none_of_another(what, shown, expected, {}, exact=True))
+        nothing_else = paging.none_of_another(what, shown, expected, {}, exact=True)
+        self.expect("list.complete", operation, *nothing_else)
 
 
 def _tells(done: Walk, expected: Mapping[str, Thing]) -> bool:

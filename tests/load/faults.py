@@ -270,7 +270,14 @@ class ListsCached(LoadFault):
 class AnswersSwapped(LoadFault):
     """One in 300 reads is answered with the answer to another one of the same operation."""
 
-    RULES = ("read.equals-create", "balances.of-account", "list.complete", "list.walk", "list.empty")
+    RULES = (
+        "tenancy.isolation",
+        "read.equals-create",
+        "balances.of-account",
+        "list.complete",
+        "list.walk",
+        "list.empty",
+    )
     one_in = 300
 
     def __init__(self) -> None:

@@ -116,6 +116,8 @@ def _item(item: Item, number: int, heading: Markup, verbose: bool) -> Iterator[R
         if verbose or not fact.more:
             faint = _FAINT if fact.label in _ASIDE else {}
             yield Row(f"{fact.text}{fact.after}", faint, label=fact.label, command=fact.label == "reproduce")
+    if more := sum(fact.more for fact in item.facts if not verbose):
+        yield Row(f"{more} in the report, or with -v", _FAINT, label="more")
 
 
 def _verdict(document: Document, folder: Path | None) -> Iterator[Row]:

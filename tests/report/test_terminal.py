@@ -44,6 +44,12 @@ def test_a_failure_that_did_not_come_again_alone_is_named_all_the_same(
     assert any(line.endswith("report: reports/report.html") for line in lines)
 
 
+def test_what_is_left_out_of_a_violation_is_counted() -> None:
+    results = whole_run(None, finding(*WALK, Verdict.FAILED, further=["one more", "and one"]))
+    assert "   more       2 in the report, or with -v" in lines_of(results)
+    assert "   also       one more" in lines_of(results, verbose=True)
+
+
 @settings(max_examples=25, deadline=None)
 @given(text=st.text(max_size=300), width=st.integers(20, 200), verbose=st.booleans())
 def test_no_line_holds_a_control_character_or_starts_a_workflow_command(

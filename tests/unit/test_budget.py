@@ -9,14 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conformance import __version__
 from conformance.judge.findings import Inconclusive
-from conformance.plugin.controller import share, wait_for
-from conformance.wire.budget import Budget, Retry
+from conformance.plugin.controller import share
+from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
 from conformance.world.run_context import MORE
 from tests.support.callers import connect, list_accounts, run_at
-from tests.support.wire import OK, wire
+from tests.support.wire import wire
 
 BUSY = b"HTTP/1.1 429 Too Many\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
 
@@ -35,13 +34,6 @@ def test_nothing_is_sent_after_a_stop() -> None:
     assert len(server.requests) == budget.admitted == 1
     assert (exchange.attempts, exchange.failure, exchange.error) == (0, Failure.WITHHELD, "enough")
     assert exchange.unsent and not exchange.lost
-
-
-def test_threads_share_a_budget() -> None:
-    budget = Budget()
-    with ThreadPoolExecutor(8) as pool:
-        reasons = list(pool.map(lambda _: budget.take(), range(800)))
-    assert set(reasons) == {""} and budget.admitted == 800
 
 
 def test_processes_divide_the_rate_and_end_together() -> None:
@@ -104,13 +96,6 @@ def test_requests_keep_the_interval_of_the_rate(monkeypatch: pytest.MonkeyPatch)
 # --------------------------------------------------------------------------- time
 
 
-def test_nothing_is_sent_after_the_end() -> None:
-    with wire() as server:
-        client = connect(server, budget=Budget(end=time.time() - 1, over="it was late"))
-        exchange = client.send(list_accounts())
-    assert (exchange.failure, exchange.error, server.requests) == (Failure.WITHHELD, "it was late", [])
-
-
 def test_answer_that_the_end_cuts_off_is_no_timeout_of_the_server() -> None:
     """The server delays its answer until the run has ended."""
     over = threading.Event()
@@ -133,32 +118,3 @@ def test_no_wait_for_a_rate_limit_goes_beyond_the_end() -> None:
     with wire(lambda connection, index: connection.sendall(busy)) as server:
         exchange = connect(server, budget=Budget(end=time.time() + 30)).send(list_accounts())
     assert (exchange.status, len(server.requests)) == (429, 1)
-
-
-def test_waits_are_counted() -> None:
-    with wire(lambda connection, index: connection.sendall(OK if index > 1 else BUSY)) as server:
-        retry = Retry()
-        connect(server, retry=retry).send(list_accounts())
-    assert (retry.waits, len(server.requests)) == (2, 3)
-
-
-def test_target_says_how_long_an_answer_may_take() -> None:
-    with wire() as server:
-        run = run_at(server.url)
-        assert run.timeouts.seconds == 30
-        assert run.retry.seconds == 120
-    run = run_at(server.url, limits={"request_timeout": 2.5, "retry_seconds": 7})
-    assert (run.timeouts.seconds, run.retry.seconds) == (2.5, 7)
-    run.timeouts.timeouts = 100
-    assert run.timeouts.seconds == 2.5
-
-
-# --------------------------------------------------------------------------- identification
-
-
-def test_requests_name_suite_and_version() -> None:
-    with wire() as server:
-        wait_for(server.url, 5, print)
-        connect(server).send(list_accounts())
-    agent = f"financial-accounts-conformance/{__version__}".encode()
-    assert [request.values(b"user-agent") for request in server.requests] == [[agent]] * 2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -12,9 +10,9 @@ import pytest
 from conformance.judge.findings import Inconclusive
 from conformance.wire import budget
 from conformance.wire.messages import Call
-from conformance.world.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
+from conformance.world.run_context import LOST_AFTER_TIMEOUTS
 from tests.support.callers import connect, list_accounts, run_at
-from tests.support.wire import OK, answering, nowhere, wire
+from tests.support.wire import OK, answering, wire
 
 # --------------------------------------------------------------------------- unusual answers
 
@@ -31,25 +29,6 @@ def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> No
     assert first.status == int(start.split()[1])
     assert (second.status, second.attempts, second.error) == (200, 1, None)
     assert len(server.requests) == 2
-
-
-@pytest.mark.parametrize("start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n"])
-def test_a_late_forbidden_body_does_not_reach_the_next_answer(start: bytes) -> None:
-    """The body arrives after the next request on the connection was sent."""
-    first_of_all: list[socket.socket] = []
-
-    def reply(connection: socket.socket, index: int) -> None:
-        if index == 0:
-            first_of_all.append(connection)
-            connection.sendall(start + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n")
-        else:
-            connection.sendall(b"{}" * (connection in first_of_all) + OK)
-
-    with wire(reply) as server:
-        client = connect(server)
-        first, second = client.send(list_accounts()), client.send(list_accounts())
-    assert first.status == int(start.split()[1])
-    assert (second.status, second.attempts, second.error) == (200, 1, None)
 
 
 def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,55 +66,6 @@ def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key() -> Non
     assert (told.repeated, told.begun, run.sent) == (False, lost.started, 2)
     assert not run.invariants.tallies["http.no-server-error", "listAccounts"].broken
     assert not run.invariants.tallies["http.lost-requests", "listAccounts"].broken
-
-
-def test_lost_request_with_a_used_nonce_keeps_it() -> None:
-    with wire(lambda connection, index: index != 1 and sent(connection)) as server:
-        client = connect(server)
-        used = client.send(list_accounts()).nonce
-        exchange = client.send(list_accounts().signed(nonce=used))
-    assert exchange.nonce == used
-    assert len(server.requests) == 3
-
-
-def test_lost_request_goes_out_on_a_new_connection() -> None:
-    """No matter how many idle connections the server has closed."""
-    everybody = threading.Barrier(4)
-    seen: list[int] = []
-
-    def reply(connection: socket.socket, index: int) -> bool:
-        if index < 4:
-            everybody.wait(10)
-        seen.append(id(connection))
-        stale = index >= 4 and seen.index(id(connection)) < 4
-        return not stale and sent(connection)
-
-    with wire(reply) as server:
-        client = connect(server)
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(client.send, [list_accounts()] * 4))
-        exchanges = [client.send(list_accounts()) for _ in range(4)]
-    assert [exchange.status for exchange in exchanges] == [200] * 4
-
-
-def test_requests_take_connections_by_turns() -> None:
-    """Each connection may lead to another process of the server."""
-    both = threading.Barrier(2)
-    seen: list[int] = []
-
-    def reply(connection: socket.socket, index: int) -> None:
-        if index < 2:
-            both.wait(10)
-        seen.append(id(connection))
-        connection.sendall(OK)
-
-    with wire(reply) as server:
-        client = connect(server)
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(client.send, [list_accounts()] * 2))
-        for _ in range(4):
-            client.send(list_accounts())
-    assert seen[2] == seen[4] != seen[3] == seen[5]
 
 
 @pytest.mark.parametrize("answer", [b"", b"once more"], ids=["closed", "late"])
@@ -181,22 +111,6 @@ def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: st
     assert len(server.requests) == sent
     tally = run.invariants.tallies["http.no-server-error", "listAccounts"]
     assert (tally.judged, tally.broken) == (1, 1)
-
-
-def test_server_that_is_gone_breaks_no_rule_and_ends_the_sending() -> None:
-    run = run_at(nowhere())
-    for _ in range(LOST_AFTER_REFUSED):
-        assert not run.lost
-        exchange = run.send(run.client(), list_accounts(), "")
-        assert exchange.unsent
-        assert (exchange.error or "").startswith("ConnectError")
-    assert not run.invariants.tallies
-    sent = run.sent
-    with pytest.raises(Inconclusive, match="could no longer be reached") as stop:
-        run.send(run.client(), list_accounts(), "")
-    assert stop.value.reason == run.lost
-    assert "\n" not in run.lost
-    assert run.sent == sent
 
 
 class Scripted(httpx.BaseTransport):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
 import unicodedata
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -17,34 +14,12 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
-from conformance.world import corpora, text_turns
-from conformance.world.corpora import Value, amounts, headers, ids, query_strings, values
+from conformance.world import text_turns
+from conformance.world.corpora import amounts, headers, ids, query_strings, values
 from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.kept_texts import KEPT, LONG
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.samples import Amounts
-
-MODULES = [
-    importlib.import_module(f"{corpora.__name__}.{module.name}")
-    for module in pkgutil.iter_modules(corpora.__path__)
-]
-
-
-def _corpora() -> Iterator[tuple[str, tuple[Value, ...]]]:
-    for module in MODULES:
-        for name, value in vars(module).items():
-            tables = value.items() if isinstance(value, dict) else [("", value)]
-            for key, table in tables:
-                if isinstance(table, tuple) and table and isinstance(table[0], Value):
-                    yield f"{module.__name__.rpartition('.')[2]}.{name}{key and f'[{key}]'}", table
-
-
-CORPORA = dict(_corpora())
-each_corpus = pytest.mark.parametrize("corpus", CORPORA.values(), ids=list(CORPORA))
-
-
-def test_the_corpora_are_found() -> None:
-    assert {"amounts.REFUSED", "dates.DATES", "headers.NONCES", "texts.SERVER_OWNED[id]"} <= CORPORA.keys()
 
 
 def test_amounts_are_respelled_with_their_defects() -> None:
@@ -130,12 +105,6 @@ def test_odd_bodies_hold_the_valid_one(bodies: Derived) -> None:
     for odd in bodies.odd():
         if odd.reason not in illegal:
             assert strictly(odd.value).keys() >= bodies.document.keys(), odd.reason
-
-
-@each_sample
-def test_names_and_bodies_differ(bodies: Derived) -> None:
-    made = [*bodies.malformed(), *bodies.not_objects(), *bodies.odd(), *bodies.long()]
-    assert len({body.reason for body in made}) == len({body.value for body in made}) == len(made)
 
 
 @each_sample

@@ -14,7 +14,6 @@ from conformance.world.habits import (
     PAUSES,
     eventually,
     expect_within,
-    found,
     within,
 )
 from tests.support.runs import run_on
@@ -22,15 +21,6 @@ from tests.support.stages import Stage
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.replicas import CommitsLate
-
-
-def test_first_good_look_is_the_answer() -> None:
-    looks = iter(range(10))
-    with hurried():
-        begin = time.monotonic()
-        assert eventually(RunCache(), "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
-        assert time.monotonic() - begin >= sum(PAUSES[:3])
-    assert next(looks) == 4
 
 
 def test_a_good_first_look_does_not_wait() -> None:
@@ -83,17 +73,6 @@ def test_polls_of_old_writes_do_not_use_up_the_waits() -> None:
         assert eventually(cache, "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
 
 
-def test_effects_that_never_show_do_not_use_up_the_waits_for_a_resource() -> None:
-    run = run_on()
-    balances = run.account(fresh=True).call("getAccountBalances")
-    missing = run.send(run.client(), balances.but(target="/v1/nothing"), "nothing to be found")
-    answers = iter([missing, missing, run.send(run.client(), balances, "the balances")])
-    with hurried():
-        for _ in range(MOST_IN_VAIN):
-            eventually(run.cache, "getAccountBalances", lambda: 0, lambda seen: False)
-        assert eventually(run.cache, "getAccountBalances", lambda: next(answers), found).succeeded
-
-
 def test_operations_of_which_none_exists_are_waited_for_together() -> None:
     run = run_on(
         transport=lambda server: InProcessTransport(Stage.of(server, "createAccount", "listAccounts"))
@@ -103,16 +82,6 @@ def test_operations_of_which_none_exists_are_waited_for_together() -> None:
         for operation in ("getAccountBalances", "listVirtualAccounts", "listWallets") * 2:
             assert run.shown(run.client(), fixture.call(operation), "is it there?").status == 404
         assert LONGEST <= time.monotonic() - begin < 2 * LONGEST
-
-
-def test_hurried_time_moves_all_clocks_alike() -> None:
-    before = time.time(), time.monotonic(), time.perf_counter(), time.time_ns()
-    with hurried():
-        time.sleep(100)
-        after = time.time(), time.monotonic(), time.perf_counter(), time.time_ns() / 1e9
-    for earlier, later in zip((*before[:3], before[3] / 1e9), after, strict=True):
-        assert 100 <= later - earlier < 200
-    assert time.time() - before[0] < 100
 
 
 def test_an_id_of_another_kind_is_not_waited_for() -> None:

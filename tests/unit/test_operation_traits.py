@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
-from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 from conformance.contract.fields import documented, request_fields
-from conformance.contract.new_resources import NULLABLE, PARENTS
 from conformance.contract.operations import OPERATIONS, response_problems, response_schema
 from conformance.contract.rules import OPERATION_SETS, SPEC
-from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS, Traits
+from conformance.contract.traits import TRAITS
 
 DATA = yaml.safe_load((SPEC / "operations.yaml").read_bytes())
 SCHEMA = json.loads((SPEC / "operations.schema.json").read_bytes())
@@ -27,33 +24,6 @@ def test_data_fit_their_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     found = Draft202012Validator(SCHEMA).iter_errors(DATA)
     assert not [f"{error.json_path}: {error.message}" for error in found]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"creates": "account"},
-        {"creates": "account", "changes": "account", "initial": {"status": "active"}, "samples": ["account"]},
-        {"moves_money": {"available_balance": 2}},
-        {"shared": False},
-        {"moves": "money"},
-        {"read_by": "get account"},
-    ],
-    ids=[
-        "no-initial-state",
-        "creates-and-changes",
-        "no-direction",
-        "says-no",
-        "unknown-trait",
-        "no-operation",
-    ],
-)
-def test_schema_refuses(wrong: dict[str, Any]) -> None:
-    assert not Draft202012Validator(SCHEMA).is_valid({"operations": {"createAccount": wrong}})
-
-
-def test_typed_traits_are_those_of_the_schema() -> None:
-    assert {field.name for field in fields(Traits)} == set(SCHEMA["$defs"]["traits"]["properties"])
 
 
 def test_every_operation_has_an_entry_in_the_order_of_openapi() -> None:
@@ -85,20 +55,6 @@ def test_traits_agree_with_openapi(operation: str) -> None:
         assert set(traits.moves_money) <= set(balance)
 
 
-def test_an_update_keeps_what_a_create_requires() -> None:
-    required = {field.name: field.required for field in request_fields("updateBeneficiary")}
-    assert required["email"] and not required["title"]
-
-
-def test_every_list_has_one_operation_that_adds_to_it() -> None:
-    assert set(ADDS_TO) == set(OPERATION_SETS["list"])
-    assert len(ADDS_TO) == len([traits for traits in TRAITS.values() if traits.listed_by])
-
-
-def test_every_sample_belongs_to_one_operation() -> None:
-    assert len(SAMPLE_OPERATIONS) == sum(len(traits.samples) for traits in TRAITS.values())
-
-
 @every_create
 def test_initial_state_fits_the_response_schema(operation: str) -> None:
     """Each stated value is one that the response schema allows."""
@@ -122,24 +78,3 @@ def test_defaults_are_those_of_openapi_where_it_states_them(operation: str) -> N
             assert defaults[name] == schema["default"]
         if name in defaults and "enum" in schema:
             assert defaults[name] in schema["enum"]
-
-
-def test_nullable_fields_are_those_of_section_2() -> None:
-    """Fields typed "or null" in section 2 that are optional in sections 4.2 to 4.7."""
-    assert {operation: set(names) for operation, names in NULLABLE.items()} == {
-        "createBeneficiary": {"title", "middle_name", "company_name", "tax_id", "note"},
-        "createPayoutDestination": {"label", "network"},
-        "createPayout": {"note"},
-    }
-
-
-def test_parents_are_those_of_section_4() -> None:
-    assert PARENTS == {
-        "createAccount": "customer_id",
-        "createBeneficiary": "account_id",
-        "createPayoutDestination": "beneficiary_id",
-        "createPayout": "account_id",
-        "createVirtualAccount": "account_id",
-        "createWallet": "account_id",
-        "createPayin": "account_id",
-    }

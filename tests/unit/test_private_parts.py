@@ -27,11 +27,6 @@ def test_pytest_chooses_its_root_by_one_function(pytestconfig: pytest.Config) ->
     assert all(hasattr(known, name) for name in ("inifilename", "override_ini", "file_or_dir", "rootdir"))
 
 
-def test_pytest_stores_its_root_and_configuration_file(pytestconfig: pytest.Config) -> None:
-    assert all(hasattr(pytestconfig, name) for name in ("_rootpath", "_inipath", "_inicache"))
-    assert hasattr(pytestconfig, "_inicfg") or hasattr(pytestconfig, "inicfg")
-
-
 def test_the_cache_goes_where_it_is_sent(
     pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,13 +42,6 @@ def test_the_root_is_chosen_again(pytestconfig: pytest.Config, monkeypatch: pyte
     monkeypatch.setattr(pytestconfig, "_rootpath", Path("/elsewhere"))
     _private.determine_root_again(pytestconfig)
     assert (pytestconfig.rootpath, pytestconfig.inipath) == chosen
-
-
-def test_without_the_private_function_the_root_stays() -> None:
-    class Other:
-        known_args_namespace = None
-
-    _private.determine_root_again(Other())
 
 
 def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config) -> None:
@@ -72,10 +60,6 @@ def test_the_parser_tells_the_names_of_its_options(pytestconfig: pytest.Config) 
     names = _private.option_names(pytestconfig._parser)
     assert {"--conformance-target", "--base-url", "--maxfail", "-k"} <= names
     assert _private.option_names(SimpleNamespace()) == frozenset()
-
-
-def test_without_a_rewriting_hook_nothing_happens() -> None:
-    _private.disable_assertion_rewriting(SimpleNamespace(), "conformance")
 
 
 def test_nothing_else_uses_private_parts() -> None:

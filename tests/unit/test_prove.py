@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 from conformance.judge.findings import Inconclusive
@@ -60,16 +57,3 @@ def test_unknown_names_are_refused(registered: list[Fault]) -> None:
         faults["wallet.race"] |= {
             "Nothing.": seam("parse_timestamp", lambda *_: 0, operations=("listWallets",))
         }
-
-
-def test_faults_of_a_rule_stand_in_one_file() -> None:
-    """A class or table for several rules belongs to the file of the first of them."""
-    files: dict[str, set[str]] = {}
-    for path in Path(catalogue.__file__).parent.glob("*.py"):
-        if path.stem in catalogue.SECTIONS:
-            for rule in re.findall(
-                r'(?:@fault\(|^faults\[)\s*"([^"]+)"', path.read_text("utf-8"), re.MULTILINE
-            ):
-                files.setdefault(rule, set()).add(path.stem)
-    assert len(files) > 100
-    assert {rule: names for rule, names in files.items() if len(names) > 1} == {}

@@ -152,19 +152,10 @@ def test_every_mistake_is_named(mistake: Mistake) -> None:
     assert mistake in named
 
 
-def test_no_two_mistakes_are_called_the_same() -> None:
-    assert len({mistake.name for mistake in MISTAKES}) == len({mistake.text for mistake in MISTAKES})
-    assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES)
-
-
 @pytest.mark.parametrize("parts", [LIST, CREATE, UUID, RAW, TEXT])
 def test_right_signature_is_no_mistake(parts: Parts) -> None:
     right = signing.signature(SECRET, parts.string())
     assert right not in {made for _, made in signatures(parts, SECRET)}
-
-
-def test_a_secret_that_is_no_number_is_not_decoded() -> None:
-    assert "hexadecimal secret" not in {mistake.name for mistake, _ in signatures(LIST, "not hexadecimal!")}
 
 
 @pytest.mark.parametrize("signature", ["", "0" * 64, "zz", "sha256=", "\u00e9" * 64, "=" * 9])
@@ -203,12 +194,6 @@ def test_sign_prints_string_and_headers(capsys: pytest.CaptureFixture[str]) -> N
     assert SECRET not in shown
 
 
-def test_sign_reads_bodies_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "body.json").write_text(BODY)
-    assert main(["sign", *SENT, "--api-key", "k", "--body-file", str(tmp_path / "body.json")]) == 0
-    assert RIGHT in capsys.readouterr().out
-
-
 def test_explain_signature_names_the_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     spaced = ("--body", BODY.replace(":", ": "))
     assert main(["explain-signature", *SENT, *spaced, "--signature", RIGHT]) == 1
@@ -224,11 +209,6 @@ def test_the_page_shows_what_the_command_says(capsys: pytest.CaptureFixture[str]
     ).groups()  # type: ignore[union-attr]
     assert main(shlex.split(command.replace("\\\n", " "))) == 1
     assert capsys.readouterr().out.split("\n")[0] == answer
-
-
-def test_explain_signature_accepts_a_right_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain-signature", *SENT, "--body", BODY, "--signature", RIGHT]) == 0
-    assert capsys.readouterr().out.startswith("The signature is right.\n")
 
 
 def test_explain_signature_compares_with_what_was_signed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,19 +83,6 @@ def test_features_are_the_keys_of_the_schema() -> None:
     assert [field.name for field in fields(Features)] == list(keys("features"))
 
 
-def test_every_value_says_what_it_should_hold() -> None:
-    """The error message is made from the description in the schema."""
-    tables = [
-        "primary",
-        "secondary",
-        "features",
-        "lists",
-        "limits",
-        *(f"samples.{kind}" for kind in SAMPLE_OPERATIONS),
-    ]
-    assert all("description" in key for table in tables for key in keys(table).values())
-
-
 def test_secrets_do_not_show_in_representations() -> None:
     assert "s3cret" not in repr(build(VALID, "target.toml"))
 
@@ -190,20 +177,6 @@ def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "variable"),
-    [
-        ("api_key", "CONFORMANCE_PRIMARY_API_KEY"),
-        ("secret", "CONFORMANCE_PRIMARY_SECRET"),
-        ("customer_id", "CONFORMANCE_PRIMARY_CUSTOMER_ID"),
-    ],
-)
-def test_missing_value_is_named_with_its_variable(missing: str, variable: str) -> None:
-    tables = {**VALID, "primary": {key: value for key, value in PRIMARY.items() if key != missing}}
-    with pytest.raises(InputError, match=variable):
-        build(tables, "target.toml")
-
-
-@pytest.mark.parametrize(
     ("content", "named"),
     [
         (None, "no such target file"),
@@ -220,14 +193,6 @@ def test_unreadable_file(content: bytes | None, named: str, tmp_path: Path) -> N
         load(path, {})
     with pytest.raises(InputError, match="folder"):
         load(tmp_path, {})
-
-
-def test_payee_needs_the_funded_account() -> None:
-    payee = {"beneficiary_id": "bene_1", "payout_destination_id": "dest_1"}
-    with pytest.raises(InputError, match=r"primary\.funded_account_id: missing; a payee of"):
-        build({**VALID, "primary": {**PRIMARY, **payee}}, "target.toml")
-    whole = {**PRIMARY, **payee, "funded_account_id": "acc_1"}
-    assert build({**VALID, "primary": whole}, "target.toml").primary.beneficiary_id == "bene_1"
 
 
 def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> None:
@@ -314,12 +279,6 @@ def test_options_alone_make_a_usable_file(tmp_path: Path, capsys: pytest.Capture
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_secrets_may_come_from_the_environment(tmp_path: Path) -> None:
-    path = tmp_path / "target.toml"
-    assert main(["init", str(path), *GIVEN]) == 0
-    assert load(path, {"CONFORMANCE_PRIMARY_SECRET": "s3cret"}).primary.secret == "s3cret"
-
-
 class Terminal(io.StringIO):
     """Answers typed in a terminal, one a line, that end with Ctrl-D; secrets are not echoed."""
 
@@ -392,27 +351,6 @@ def test_the_end_of_the_input_writes_nothing(
     typed(ANSWERS[:number])
     assert main(["init", str(tmp_path / "target.toml")]) == 2
     assert "the input ended before" in capsys.readouterr().err and not (tmp_path / "target.toml").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "--base-url"),
-        (["--base-url", "ftp://x", *GIVEN[2:]], "base_url"),
-        (["--base-url", "http://127.0.0.1:8000/v1", *GIVEN[2:]], "before /v1"),
-    ],
-    ids=["nothing", "scheme", "version"],
-)
-def test_wrong_values(
-    arguments: list[str],
-    said: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert main(["init", str(tmp_path / "target.toml"), *arguments]) == 2
-    assert said in capsys.readouterr().err and not (tmp_path / "target.toml").exists()
 
 
 def test_init_does_not_overwrite_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

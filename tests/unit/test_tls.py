@@ -17,12 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from conformance._files import InputError
-from conformance.cli.main import main
-from conformance.diagnosis.examine import examine
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import Target, load
-from conformance.world.run_context import RunContext
-from tests.support.callers import list_accounts
 from tests.support.running import Outcome, cells, run, write_target
 from tests.support.wire import Wire, as_request, rendered, wire
 
@@ -75,22 +71,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(tmp_path_factory.mktemp("tls"))
 
 
-def test_client_shows_its_certificate(files: Files) -> None:
-    with wire(tls=files.server) as server:
-        run = RunContext(files.loaded(server, **ALL))
-        exchange = run.send(run.client(), list_accounts(), "over mutual TLS")
-    assert (exchange.status, exchange.error) == (200, None)
-
-
-@pytest.mark.parametrize("missing", [("ca",), ("client_certificate", "client_key")])
-def test_nothing_is_answered_without_certificate_or_authority(files: Files, missing: tuple[str, ...]) -> None:
-    keys = {key: name for key, name in ALL.items() if key not in missing}
-    with wire(tls=files.server) as server:
-        run = RunContext(load(files.target(server, **keys), {}))
-        exchange = run.send(run.client(), list_accounts(), "over half of mutual TLS")
-    assert exchange.status is None and not server.requests
-
-
 def judged(files: Files, folder: Path, **keys: str) -> Outcome:
     """Runs one rule on the reference server, which requires a client certificate of its CA."""
     reference, seeded = new_server()
@@ -132,19 +112,6 @@ def test_run_with_a_wrong_certificate_or_none_says_what_to_name(
     assert outcome.status == 4
     assert said in " ".join(outcome.output.split())
     assert "Traceback" not in outcome.output
-
-
-def test_doctor_and_environment(files: Files) -> None:
-    variables = {f"CONFORMANCE_TLS_{key.upper()}": name for key, name in ALL.items()}
-    with wire(tls=files.server) as server:
-        examined = examine(load(files.target(server), variables))
-    assert server.requests and all(exchange.status == 200 for exchange in examined.exchanges)
-
-
-def test_command_names_the_key(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
-    path = files.target(ca="nowhere.pem")
-    assert main(["doctor", "--target", str(path)]) != 0
-    assert "tls.ca" in capsys.readouterr().err
 
 
 def encrypted(files: Files) -> None:

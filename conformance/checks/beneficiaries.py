@@ -45,7 +45,7 @@ class Beneficiary:
     def furnish(self, fixture: AccountFixture) -> bool:
         """Creates a destination of it and, unless the target has no payouts, a payout to that; True if the
         destination was accepted."""
-        bank = self.ctx.run.bank_account(fixture)
+        bank = fixture.bank_account()
         made = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
         if made.succeeded:
             self.stated["payout_destinations"] = [document(made)]

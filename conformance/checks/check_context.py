@@ -21,7 +21,7 @@ from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import AccountFixture, renewed
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
-from conformance.world.habits import describe_delay, eventually
+from conformance.world.lag import describe_delay, eventually
 from conformance.world.run_context import RunContext, refusal_of_valid
 
 R = TypeVar("R")

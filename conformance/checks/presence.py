@@ -16,7 +16,7 @@ from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
-from conformance.world.habits import eventually
+from conformance.world.lag import eventually
 from conformance.world.run_context import RunContext
 
 #: A path that the contract does not have.

@@ -31,8 +31,8 @@ from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import bodies
-from conformance.world.habits import found
 from conformance.world.known_lists import large_list
+from conformance.world.lag import found
 from conformance.world.shapes import accepted_body, accepts
 
 #: Name of the probe that disables a plain beneficiary.
@@ -235,7 +235,7 @@ def _judge_defaults(
 ) -> None:
     """Judges that a beneficiary shows the defaults of its list of destinations after a change of these."""
     rule, what = "beneficiary.destinations", "a beneficiary after another destination became its default"
-    body = {**ctx.run.bank_account(fixture), "is_default": True}
+    body = {**fixture.bank_account(), "is_default": True}
     if not ctx.send(call("createPayoutDestination", owner.ids, body), "another default").succeeded:
         return
     listing = call("listPayoutDestinations", owner.ids).with_query(query(1, MAX_SIZE))
@@ -296,7 +296,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
             call("updateBeneficiary", owner.ids, other),
             call(ctx.operation.id, owner.ids, None if disables else change),
         ]
-        accounts = [ctx.run.bank_account(fixture) for _ in range(2)]
+        accounts = [fixture.bank_account() for _ in range(2)]
         creates = [call("createPayoutDestination", owner.ids, body) for body in accounts]
         purpose = "a beneficiary changed while destinations are made"
         aside, changed, *answers = rounds.race([*changes, *creates], purpose)

@@ -98,7 +98,7 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         number = made.body.get("account_number")
         if isinstance(number, str):
             judged |= ends_with(ctx, made.exchange, number, f"created with {made.kind}")
-    bank = ctx.run.bank_account(created_in(ctx.run, "createPayoutDestination"))
+    bank = created_in(ctx.run, "createPayoutDestination").bank_account()
     if "account_number" not in bank:
         bank = ctx.run.samples.bank_accounts()[0]
     for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
@@ -145,7 +145,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
                 judged = True
                 alone = alone or (made.body if name == "iban" else None)
     fixture = created_in(ctx.run, "createPayoutDestination")
-    details = {"account_number": samples.digits(10), **alone} if alone else ctx.run.bank_account(fixture)
+    details = {"account_number": samples.digits(10), **alone} if alone else fixture.bank_account()
     value, what = samples.iban(), f"an IBAN beside {'an account number' if alone else 'bank details'}"
     answer = create(ctx, {**details, "iban": value}, what)
     # In a country of IBANs it applies, whatever stands beside it.
@@ -191,7 +191,7 @@ def test_first_destination_is_no_default(ctx: CheckContext) -> None:
     rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
     fixture = ctx.account(fresh=True)
     owner = Beneficiary(ctx, fixture)
-    body = {name: value for name, value in ctx.run.bank_account(fixture).items() if name != "is_default"}
+    body = {name: value for name, value in fixture.bank_account().items() if name != "is_default"}
     answer = ctx.send(call("createPayoutDestination", owner.ids, body), what)
     if answer.succeeded:
         ctx.member(rule, what, answer, "is_default", False)
@@ -347,7 +347,7 @@ def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
 def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | None = None) -> Call:
     """Builds the create of a default destination, of the fixture's beneficiary or that of these ids."""
     operation = "createPayoutDestination"
-    body = {**ctx.run.bank_account(fixture), "is_default": True}
+    body = {**fixture.bank_account(), "is_default": True}
     return call(operation, ids or fixture.ids(operation), body)
 
 

@@ -25,7 +25,7 @@ from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import call, identifier
 from conformance.world.creations import created_in, creations
-from conformance.world.habits import within
+from conformance.world.lag import within
 from conformance.world.samples import marker
 
 #: Simultaneous reads: they find one stale process of three with a probability of 0.91, 1 - (2/3) ** 6.

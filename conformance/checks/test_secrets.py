@@ -51,14 +51,14 @@ def new_vault(ctx: CheckContext) -> Vault:
     created = [fixture.destination]
     wallet = run.samples.wallet_destinations()[0]
     beside = {
-        **run.bank_account(fixture),
+        **fixture.bank_account(),
         "iban": samples.iban(),
         "wallet_address": wallet["wallet_address"],
     }
     # A server may mask only the numbers of the destination's type, or only addresses of one network.
     numbered = {**wallet, "iban": samples.iban()}
     other = {**numbered, "network": "solana_devnet", "wallet_address": samples.solana_address()}
-    card = {**run.bank_account(fixture), "type": "card", "account_number": samples.digits(16)}
+    card = {**fixture.bank_account(), "type": "card", "account_number": samples.digits(16)}
     operation = "createPayoutDestination"
     rows = [bodies(fixture, operation, name) for name in ("an IBAN", "wallet")]
     for tries in (*rows, [other, numbered], [card], [beside]):

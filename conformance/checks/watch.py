@@ -15,7 +15,8 @@ from conformance.judge.effects import Effect
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, identity, page_of, query, walk
 from conformance.world.account import AccountFixture, call
-from conformance.world.habits import FEWER_ACCOUNTS, added, eventually, newest_accounts
+from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
+from conformance.world.lag import eventually
 from conformance.world.run_context import RunContext
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."

@@ -163,7 +163,7 @@ class OperationFixtures:
     def _payee_id(self, member: str, whose: str) -> str:
         """Returns the id for a member of a payout's body; the caller's own is that of a payee who is paid."""
         if whose == OWN:
-            beneficiary_id, destination_id, _ = self.run.payee(self.fixture)
+            beneficiary_id, destination_id, _ = self.fixture.payee
             return beneficiary_id if member == "beneficiary_id" else destination_id
         return self._id(member.removeprefix("payout_"), whose)
 

@@ -17,7 +17,7 @@ from conformance.load.reference_model import Document, Payee, Thing
 from conformance.load.sender import ExampleOver, Sender
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
-from conformance.world.habits import eventually, within
+from conformance.world.lag import eventually, within
 from conformance.world.run_context import RunContext
 
 

@@ -22,7 +22,7 @@ from conformance.load.recorder import Recorder
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
-from conformance.world.habits import eventually
+from conformance.world.lag import eventually
 from conformance.world.run_context import RunContext
 
 #: The requests of one client with their names, in order.

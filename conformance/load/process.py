@@ -111,7 +111,7 @@ class LoadProcess:
         if run.target.features.payouts:
             with suppress(Inconclusive, NotApplicable):
                 fixture = run.account("payouts")
-                run.payee(fixture)
+                _ = fixture.payee
                 self.payer, self.payouts = fixture, PayoutRounds(fixture, time.sleep)
         self.valid = valid
 

@@ -19,7 +19,8 @@ from conformance.load.reference_model import Document, Model, Payee, Post, Thing
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.pages import Walk, repeated, walk
 from conformance.world.account import AccountFixture, call, unknown_like
-from conformance.world.habits import added, eventually, found
+from conformance.world.habits import added
+from conformance.world.lag import eventually, found
 from conformance.world.run_context import RunContext
 
 #: Maximum of pages that one walk reads.

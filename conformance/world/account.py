@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 #: Sample body -> members to replace in it.
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
+#: Beneficiary id, destination id and currency.
+Payee = tuple[str, str, str]
+
+_PAYEE = Key["Payee | None"]("the payee of the target file, where only that is paid")
+_BANK = Key[int]("which bank details the server accepts")
 _ACCOUNT, _BENEFICIARY = Key[Exchange]("account"), Key[Exchange]("beneficiary")
 
 
@@ -127,10 +134,40 @@ class AccountFixture:
         return identifier(self.destination)
 
     @property
-    def payee(self) -> tuple[str, str, str]:
-        """Beneficiary id, destination id and currency of a payout within this fixture."""
+    def payee(self) -> Payee:
+        """The payee of a payout that the server accepts: this fixture's own, or that of the target file if
+        only that is paid. Tried once in a run."""
+        primary = self.run.target.primary
+        vetted = primary.beneficiary_id and primary.payout_destination_id
+        if not vetted or not self.works_in(str(primary.funded_account_id)):
+            return self._own_payee
+        return self.run.cache.get(_PAYEE, self._vetted_payee) or self._own_payee
+
+    @property
+    def _own_payee(self) -> Payee:
         currency = self.destination.get("currency")
         return self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
+
+    def _vetted_payee(self) -> Payee | None:
+        """The payee of the target file, if the server accepts it and refuses this fixture's; else None."""
+        run, primary = self.run, self.run.target.primary
+        ids = {"account_id": self.account_id, "beneficiary_id": str(primary.beneficiary_id)}
+        listing = call("listPayoutDestinations", ids)
+        listed = run.send(self.client, listing, "which currency does the payee of the target file take?")
+        items = objects(listed.get("items"))
+        named = (item for item in items if item.get("id") == primary.payout_destination_id)
+        currency = str(next(named, {}).get("currency") or "USD")
+        vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency
+
+        def paid(payee: Payee) -> bool:
+            attempt = self.call("createPayout", run.samples.payout(*payee))
+            return run.send(self.client, attempt, "which payee does this server pay?").succeeded
+
+        with contextlib.suppress(Inconclusive):
+            run.answering()
+            if paid(self._own_payee):
+                return None
+        return vetted if paid(vetted) else None
 
     @property
     def virtual_account(self) -> Exchange:
@@ -171,9 +208,9 @@ class AccountFixture:
             case "" if TRAITS[operation].subset_of:
                 return {"note": samples.beneficiary()["note"]}
             case "payout_destination":
-                return self.run.bank_account(self)
+                return self.bank_account()
             case "payout":
-                return samples.payout(*self.run.payee(self))
+                return samples.payout(*self.payee)
             case "virtual_account":
                 return samples.virtual_account()
             case "wallet":
@@ -181,6 +218,22 @@ class AccountFixture:
             case "payin":
                 return samples.payin()
         raise KeyError(operation)
+
+    def bank_account(self) -> dict[str, Any]:
+        """A bank account body that the server accepts. Tried once in a run."""
+        create, samples = "createPayoutDestination", self.run.samples
+
+        def choose() -> int:
+            with contextlib.suppress(Inconclusive):
+                for index, body in enumerate(samples.bank_accounts()):
+                    attempt = call(create, self.ids(create), body)
+                    purpose = "which bank details does this server accept?"
+                    if self.run.send(self.client, attempt, purpose).succeeded:
+                        return index
+            return 0
+
+        # New account numbers: a server may refuse the same ones twice.
+        return samples.bank_accounts()[self.run.cache.get(_BANK, choose)]
 
     def create(self, operation: str, body: Any = None) -> Exchange:
         """Sends a valid create; raises Inconclusive when the server refuses it."""

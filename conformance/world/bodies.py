@@ -329,8 +329,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         # To the default destination; a server may make the first one the default.
         "another beneficiary and currency": paid(
             lambda fixture: [
-                body | {"is_default": True}
-                for body in (*_european(fixture), fixture.run.bank_account(fixture))
+                body | {"is_default": True} for body in (*_european(fixture), fixture.bank_account())
             ],
             _other_payee,
         ),

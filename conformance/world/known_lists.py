@@ -21,7 +21,8 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
 from conformance.world.account import AccountFixture
 from conformance.world.cache import Key
-from conformance.world.habits import eventually, only_own, waited
+from conformance.world.habits import only_own
+from conformance.world.lag import eventually, waited
 from conformance.world.planned_elements import (
     LARGE,
     SMALL,

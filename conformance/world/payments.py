@@ -13,7 +13,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.cache import Key
-from conformance.world.habits import PAUSES, within
+from conformance.world.lag import PAUSES, within
 
 #: Account and currency -> beneficiary id, destination id and currency of payouts unlike the sample.
 _PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")

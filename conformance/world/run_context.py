@@ -7,13 +7,11 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import httpx
 
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import traits_of
-from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive, InternalError, NotApplicable
 from conformance.judge.invariants import Invariants
 from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
@@ -25,10 +23,10 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
-from conformance.world.account import AccountFixture, call, renewed
+from conformance.world.account import renewed
 from conformance.world.accounts import Accounts
-from conformance.world.cache import Key, RunCache
-from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, found, within
+from conformance.world.cache import RunCache
+from conformance.world.lag import MOST_IN_VAIN, eventually, expect_within, found, within
 from conformance.world.made import MadeList
 from conformance.world.payers import Payers
 from conformance.world.samples import Samples
@@ -45,9 +43,6 @@ SAMPLE_REMEDIES = {
     "createWallet": "[samples.wallet] pairs",
     "createPayin": "[samples.payin], or [features] payins = false",
 }
-
-_PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
-_BANK = Key[int]("which bank details the server accepts")
 
 #: Remedy where the budget of requests is spent.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
@@ -293,58 +288,6 @@ class RunContext:
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             raise refusal_of_valid(exchange)
         return exchange
-
-    # ------------------------------------------------------------------ resources
-
-    def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
-        """Beneficiary id, destination id and currency of a payout that the server accepts: created ones, or
-        those of the target file if only these are accepted. Tried once in a run."""
-        primary = self.target.primary
-        if not primary.beneficiary_id or not primary.payout_destination_id:
-            return fixture.payee
-        if not fixture.works_in(str(primary.funded_account_id)):
-            return fixture.payee
-        return self.cache.get(_PAYEE, lambda: self._vetted(fixture)) or fixture.payee
-
-    def _vetted(self, fixture: AccountFixture) -> tuple[str, str, str] | None:
-        """The payee of the target file, if the server accepts it and refuses the fixture's; else None."""
-        primary = self.target.primary
-        ids = {"account_id": fixture.account_id, "beneficiary_id": str(primary.beneficiary_id)}
-        listed = self.send(
-            fixture.client,
-            call("listPayoutDestinations", ids),
-            "which currency does the payee of the target file take?",
-        )
-        named = (
-            item for item in objects(listed.get("items")) if item.get("id") == primary.payout_destination_id
-        )
-        currency = str(next(named, {}).get("currency") or "USD")
-        vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency
-
-        def paid(payee: tuple[str, str, str]) -> bool:
-            attempt = fixture.call("createPayout", self.samples.payout(*payee))
-            return self.send(fixture.client, attempt, "which payee does this server pay?").succeeded
-
-        with contextlib.suppress(Inconclusive):
-            self.answering()
-            if paid(fixture.payee):
-                return None
-        return vetted if paid(vetted) else None
-
-    def bank_account(self, fixture: AccountFixture) -> dict[str, Any]:
-        """A bank account body that the server accepts. Tried once in a run."""
-        create, purpose = "createPayoutDestination", "which bank details does this server accept?"
-
-        def choose() -> int:
-            with contextlib.suppress(Inconclusive):
-                for index, body in enumerate(self.samples.bank_accounts()):
-                    attempt = call(create, fixture.ids(create), body)
-                    if self.send(fixture.client, attempt, purpose).succeeded:
-                        return index
-            return 0
-
-        # New account numbers: a server may refuse the same ones twice.
-        return self.samples.bank_accounts()[self.cache.get(_BANK, choose)]
 
 
 def refusal_of_valid(exchange: Exchange) -> Inconclusive:

@@ -84,10 +84,10 @@ def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, 
     """Generated requests send the same text in several fields, some of which are not masked."""
     run = run_on()
     fixture = run.account()
-    number = {**run.bank_account(fixture), "account_number": numbers}
+    number = {**fixture.bank_account(), "account_number": numbers}
     first = run.send(fixture.client, fixture.call("createPayoutDestination", number), "a number")
     assert first.succeeded
-    name = {**run.bank_account(fixture), "account_name": names, "label": names}
+    name = {**fixture.bank_account(), "account_name": names, "label": names}
     other = fixture.call("createPayoutDestination", name)
     exchange = run.send(fixture.client, other, "another destination")
     shown = replace(exchange, response_body=exchange.response_body + numbers.encode())

@@ -22,7 +22,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
 from conformance.world.account import call
-from conformance.world.habits import LONGEST
+from conformance.world.lag import LONGEST
 from conformance.world.run_context import RunContext
 from conformance.world.samples import Amounts
 from tests.faults.refusals import asked

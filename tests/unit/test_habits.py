@@ -8,14 +8,7 @@ from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.messages import Call
 from conformance.world.account import call
 from conformance.world.cache import RunCache
-from conformance.world.habits import (
-    LONGEST,
-    MOST_IN_VAIN,
-    PAUSES,
-    eventually,
-    expect_within,
-    within,
-)
+from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within
 from tests.support.runs import run_on
 from tests.support.stages import Stage
 from tests.variants.choice import compose

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from conformance._files import InputError
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.cli.rules import described
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, Level, Rule, Side, rules_named
 from conformance.judge.exchanges import exchange_record
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(rule: Rule, operation: str) -> Iterator[str]:
-    yield from described(rule)
+    yield from _described(rule)
     yield ""
     if Side.CLIENT in rule.sides:
         yield "Judged on the requests that clients send: conformance serve --judge"
@@ -70,6 +69,37 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
     does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
     yield f"Decisive on {operation}, with the reference server, which {does}"
     yield from textwrap.indent(_example(rule, operation), "   ").splitlines()
+
+
+def _described(rule: Rule) -> list[str]:
+    """The lines of a rule's full description."""
+    lines = [
+        rule.id,
+        *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
+        f"   level       {rule.level}: {_MEANING[rule.level]}",
+        f"   binds       {' and '.join(f'{side}s' for side in rule.sides)}",
+        f"   section     {', '.join(rule.section)} of the specification",
+    ]
+    if rule.quote:
+        lines += textwrap.wrap(
+            f'"{rule.quote}"', 100, initial_indent="   it says     ", subsequent_indent=" " * 15
+        )
+    if rule.client:
+        lines.append(f"   of clients  {rule.client}")
+    facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
+    for name, values in facts.items():
+        if values:
+            lines += textwrap.wrap(
+                ", ".join(values), 100, initial_indent=f"   {name:12}", subsequent_indent=" " * 15
+            )
+    return lines
+
+
+_MEANING = {
+    Level.REQUIRED: "the specification states it; a violation fails the run",
+    Level.IMPLIED: "the specification suggests it; a violation warns, or fails under --fail-on implied",
+    Level.OPEN: "the specification leaves it open; the choice is recorded",
+}
 
 
 def _checks(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -61,9 +61,6 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("no rule matches all of these options; leave one of them out.")
     if options.json:
         print(json.dumps([asdict(rule) for rule in chosen], indent=1))
-    elif options.id and all(name in ALL_RULES for name in options.id):
-        for rule in chosen:
-            print("\n".join(described(rule)))
     else:
         print("\n".join(_table(chosen)))
     return 0
@@ -86,34 +83,3 @@ def _table(rules: Iterable[Rule]) -> list[str]:
         f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {cells} cells (a rule on an operation), "
         f"catalogue {VERSION}",
     ]
-
-
-def described(rule: Rule) -> list[str]:
-    """The lines of a rule's full description."""
-    lines = [
-        rule.id,
-        *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
-        f"   level       {rule.level}: {_MEANING[rule.level]}",
-        f"   binds       {' and '.join(f'{side}s' for side in rule.sides)}",
-        f"   section     {', '.join(rule.section)} of the specification",
-    ]
-    if rule.quote:
-        lines += textwrap.wrap(
-            f'"{rule.quote}"', 100, initial_indent="   it says     ", subsequent_indent=" " * 15
-        )
-    if rule.client:
-        lines.append(f"   of clients  {rule.client}")
-    facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
-    for name, values in facts.items():
-        if values:
-            lines += textwrap.wrap(
-                ", ".join(values), 100, initial_indent=f"   {name:12}", subsequent_indent=" " * 15
-            )
-    return lines
-
-
-_MEANING = {
-    Level.REQUIRED: "the specification states it; a violation fails the run",
-    Level.IMPLIED: "the specification suggests it; a violation warns, or fails under --fail-on implied",
-    Level.OPEN: "the specification leaves it open; the choice is recorded",
-}

@@ -49,7 +49,7 @@ def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[s
 
 
 def test_one_rule_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rules", "wallet.race"]) == 0
+    assert main(["explain", "wallet.race"]) == 0
     text = capsys.readouterr().out
     for part in ("wallet.race", "required", "4.6, 8", "createWallet", "wallet.duplicate"):
         assert part in text

@@ -68,17 +68,19 @@ def test_reads_after_a_while(ctx: CheckContext) -> None:
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
     )
-    made = _unchanged(ctx, create) or ctx.run.account("created").create(create)
-    ctx.exchanges.append(made.number)
-    _settled(ctx, made)
-    account = made.call.path.split("/")[3]
-    ids = {"account_id": account, f"{TRAITS[create].creates}_id": identifier(made)}
-    truth = stated(create, made.call.document, ids)
+    create_answer = _unchanged(ctx, create) or ctx.run.account("created").create(create)
+    ctx.exchanges.append(create_answer.number)
+    _settled(ctx, create_answer)
+    account = create_answer.call.path.split("/")[3]
+    ids = {"account_id": account, f"{TRAITS[create].creates}_id": identifier(create_answer)}
+    truth = stated(create, create_answer.call.document, ids)
     what = "one of several reads, long after it was created"
     for answer in _looks(ctx, call(ctx.operation.id, ids), what):
         if ctx.accepted(rule, what, answer):
-            created = document(made)
-            judge_members(ctx, rule, answer, created, what, but=_OTHERS_MOVE, otherwise=truth, shown_by=made)
+            created = document(create_answer)
+            judge_members(
+                ctx, rule, answer, created, what, but=_OTHERS_MOVE, otherwise=truth, shown_by=create_answer
+            )
 
 
 def _unchanged(ctx: CheckContext, create: str) -> Exchange | None:
@@ -141,16 +143,16 @@ def _changed(ctx: CheckContext) -> Exchange | None:
 def test_lists_after_a_while(ctx: CheckContext) -> None:
     """Reads a list that was read first and grew long before, several times at once: each answer counts every
     created element in its total, and shows them where it is short."""
-    first, made = _grown(ctx)
-    ctx.exchanges += [exchange.number for exchange in made.values()]
-    _settled(ctx, *made.values())
+    first, elements = _grown(ctx)
+    ctx.exchanges += [exchange.number for exchange in elements.values()]
+    _settled(ctx, *elements.values())
     what = "one of several reads of a list, long after its last element was created"
-    counted, added = first.get("total"), [each for each in made.values() if each.number > first.number]
+    counted, added = first.get("total"), [each for each in elements.values() if each.number > first.number]
     least = (counted if isinstance(counted, int) else 0) + len(added)
     for answer in _looks(ctx, first.call, what):
         if ctx.accepted("list.complete", what, answer):
             if not ctx.operation.traits.others_add:
-                ctx.expect("list.complete", *listed(what, list(made), [answer]))
+                ctx.expect("list.complete", *listed(what, list(elements), [answer]))
             total = answer.get("total")
             old = f"total {total}" if isinstance(total, int) and total < least else ""
             ctx.expect("list.complete", f"{what}: total at least {least}", old, answer, first, *added[-1:])
@@ -161,24 +163,24 @@ def _grown(ctx: CheckContext) -> tuple[Exchange, dict[str, Exchange]]:
     until then: the latest one, else the first one of a list that grew, else one of a new list."""
     create, read = ADDS_TO[ctx.operation.id], f"page=1&size={MAX_SIZE}"
     long, settled = ctx.operation.traits.others_add, time.time() - within(ctx.run.cache)
-    found: dict[str, dict[str, Exchange]] = {}
+    lists: dict[str, dict[str, Exchange]] = {}
     for exchange in _own(ctx.run.accepted):
         if exchange.operation == create and isinstance(exchange.get("id"), str):
-            found.setdefault(exchange.call.path, {}).setdefault(str(exchange.get("id")), exchange)
+            lists.setdefault(exchange.call.path, {}).setdefault(str(exchange.get("id")), exchange)
     first = _first_reads(ctx, ctx.operation.id, read)
     #: Path -> when its list first grew after it was read.
     grown = {
         path: min(since)
-        for path, made in found.items()
+        for path, elements in lists.items()
         if path in first
-        and (long or len(made) <= _MOST)
-        and (since := [each.arrived for each in made.values() if each.number > first[path].number])
+        and (long or len(elements) <= _MOST)
+        and (since := [each.arrived for each in elements.values() if each.number > first[path].number])
     }
     if grown:
         old = [path for path in grown if grown[path] <= settled]
         path = max(old, key=grown.__getitem__) if old else min(grown, key=grown.__getitem__)
         latest = max(grown[path], settled)
-        return first[path], {name: each for name, each in found[path].items() if each.arrived <= latest}
+        return first[path], {name: each for name, each in lists[path].items() if each.arrived <= latest}
     fixture = ctx.run.account(fresh=True)
     bodies = [ctx.run.samples.wallet(at) if TRAITS[create].unique_pair else None for at in range(2)]
     elements = [fixture.create(create, bodies[0])]
@@ -248,11 +250,11 @@ def _latest_before(ctx: CheckContext, newer: Exchange) -> Exchange | None:
     """The last create that was answered APART seconds before another was sent: an older one would also differ
     in times truncated to minutes."""
     before = [
-        made
-        for made in ctx.run.accepted
-        if made.operation == newer.operation and made.arrived + APART <= newer.started
+        create
+        for create in ctx.run.accepted
+        if create.operation == newer.operation and create.arrived + APART <= newer.started
     ]
-    return max(before, key=lambda made: made.arrived, default=None)
+    return max(before, key=lambda create: create.arrived, default=None)
 
 
 def _judge_balances_time(ctx: CheckContext, rule: str, balances: Exchange) -> None:

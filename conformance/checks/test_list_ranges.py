@@ -56,8 +56,8 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
                     list_fixture.call.with_query([("page", value), ("size", str(size))]),
                     f"page={value} at size {size}",
                 )
-                found = page_of(exchange)
-                number = found.page if found is not None else None
+                read = page_of(exchange)
+                number = read.page if read is not None else None
                 if number is not None and number >= 1 and number not in valid:
                     valid[number] = ctx.send(
                         list_fixture.call.with_query(query(number, size)), f"page {number} of size {size}"
@@ -180,16 +180,12 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
 
 def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
     """True if the list of accounts has grown up to this page meanwhile, possibly after a delay."""
-    found = page_of(exchange)
-    if (
-        not ctx.operation.traits.others_add
-        or found is None
-        or not (found.items and found.page and found.size)
-    ):
+    page = page_of(exchange)
+    if not ctx.operation.traits.others_add or page is None or not (page.items and page.page and page.size):
         return False
-    if f"page={found.page}" not in exchange.call.query.split("&"):
+    if f"page={page.page}" not in exchange.call.query.split("&"):
         return False
-    least = (found.page - 1) * found.size + len(found.items)
+    least = (page.page - 1) * page.size + len(page.items)
 
     def reaches(read: Walk) -> bool:
         return max(len(set(read.ids)), read.total or 0) >= least
@@ -200,22 +196,22 @@ def _grown_to(ctx: CheckContext, call: Call, exchange: Exchange) -> bool:
 def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, what: str) -> None:
     """Judges list.page-range on the answer to a page below 1; `valid` is the page that it claims to be."""
     rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
-    found = usable_page(ctx, rule, exchange, what, refusable=True)
-    if found is None:
+    page = usable_page(ctx, rule, exchange, what, refusable=True)
+    if page is None:
         return
-    good = ctx.expect(rule, *paging.page_from_one(expected, found))
+    good = ctx.expect(rule, *paging.page_from_one(expected, page))
     if good and valid and (other := page_of(valid)):
-        sentence = f"{what}, answered as page {found.page}: its items"
-        ctx.expect(rule, *paging.same_elements(sentence, found, other))
+        sentence = f"{what}, answered as page {page.page}: its items"
+        ctx.expect(rule, *paging.same_elements(sentence, page, other))
 
 
 def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:
     """Records list.out-of-range: how the server interprets an invalid page or size."""
-    found = page_of(exchange)
+    page = page_of(exchange)
     if exchange.refused:
         answer = f"refused {exchange.status}"
-    elif found is not None:
-        answer = f"answered as {name} {getattr(found, name)}"
+    elif page is not None:
+        answer = f"answered as {name} {getattr(page, name)}"
     else:
         answer = f"answered {exchange.status}"
     ctx.observe("list.out-of-range", f"{name}={value}", answer, exchange)

@@ -59,8 +59,8 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     ids = {"account_id": payer.account_id, "beneficiary_id": identifier(fixture.beneficiary)}
     disabled = ctx.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
     answer = ctx.send(payout, "a payout to a disabled beneficiary")
-    seen = "accepted" if answer.succeeded else answer.described()
-    ctx.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", seen, disabled, answer)
+    choice = "accepted" if answer.succeeded else answer.described()
+    ctx.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", choice, disabled, answer)
 
 
 @check("read.equals-create", "list.complete", operations=("getBeneficiary", "listPayoutDestinations"))
@@ -83,18 +83,20 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
     if ctx.operation.is_list:
         # A list that is joined with payouts duplicates a destination that has two.
         ctx.send(payee.call("createPayout"), "another payout to the same destination")
-        made = {identifier(each): each for each in (paid, default)}
+        destinations = {identifier(each): each for each in (paid, default)}
         listed = f"the destinations of a beneficiary, {what}"
-        seen = ctx.eventually(lambda: ctx.shown(looking, listed), functools.partial(shows_all, made))
-        shows = paging.listed(listed, list(made), [seen], once=True)
-        if ctx.expect(rule, *shows) and (page := page_of(seen)):
+        answer = ctx.eventually(
+            lambda: ctx.shown(looking, listed), functools.partial(shows_all, destinations)
+        )
+        shows = paging.listed(listed, list(destinations), [answer], once=True)
+        if ctx.expect(rule, *shows) and (page := page_of(answer)):
             judge_single_page(ctx, page, listed)
-        compared(ctx, objects(seen.get("items")), made, [seen])
+        compared(ctx, objects(answer.get("items")), destinations, [answer])
         return
     created, but = document(person), (*MOVING, "payout_destinations")
-    seen = look_for(ctx, looking, f"the beneficiary, {what}", created, but=but)
-    if ctx.accepted(rule, f"read {what}", seen):
-        judge_members(ctx, rule, seen, created, f"read {what}", but=but, shown_by=person)
+    answer = look_for(ctx, looking, f"the beneficiary, {what}", created, but=but)
+    if ctx.accepted(rule, f"read {what}", answer):
+        judge_members(ctx, rule, answer, created, f"read {what}", but=but, shown_by=person)
 
 
 def _abroad(body: Body) -> Body:

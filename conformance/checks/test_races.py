@@ -223,12 +223,12 @@ def test_different_bodies_at_once(ctx: CheckContext) -> None:
     """Simultaneous creates, and PATCHes of several beneficiaries, are each answered with what they sent."""
     (rule,), traits = ctx.rules, ctx.operation.traits
     what = f"one of {BODIES_AT_ONCE} simultaneous {ctx.operation.id} with different bodies"
-    rounds, shown = Rounds(ctx, 1), {*documented(ctx.operation.id)}
+    rounds, members = Rounds(ctx, 1), {*documented(ctx.operation.id)}
     for _ in rounds:
         answers = rounds.race(_different(ctx), what)
         for answer in [each for each in answers if each.succeeded]:
             others = [other for other in answers if other is not answer]
-            for name in {traits.free_text, "amount"} & answer.call.document.keys() & shown:
+            for name in {traits.free_text, "amount"} & answer.call.document.keys() & members:
                 ctx.expect(rule, f"{what}: its own {name}", not_its_own(answer, name), answer, *others)
         if not rounds.spoilt and not any(answer.succeeded for answer in answers):
             raise refusal_of_valid(answers[0])
@@ -266,26 +266,26 @@ def test_one_wallet(ctx: CheckContext) -> None:
         answered, succeeded = _answered(answers), [answer for answer in answers if answer.succeeded]
         what = f"{times} simultaneous creates of one currency and network"
         done = walk(ctx.send, fixture.call("listWallets"))
-        listed, found = done.exchanges[-1], None
+        listed, ids = done.exchanges[-1], None
         if done.broken is None:
             of_pair = [
                 wallet
                 for wallet in objects(done.items)
                 if (wallet.get("currency"), wallet.get("network")) == pairs[index]
             ]
-            found = {str(wallet.get("id")) for wallet in of_pair}
-        if len(answered) == len(answers) and not (succeeded or found or found is None or rounds.spoilt):
+            ids = {str(wallet.get("id")) for wallet in of_pair}
+        if len(answered) == len(answers) and not (succeeded or ids or ids is None or rounds.spoilt):
             _judge_none(ctx, rule, index, answers)
             continue
         if succeeded:
             ctx.expect(rule, *outcomes.at_most_one(what, answers))
-        if found is None:
+        if ids is None:
             ctx.unclear(rule, f"listWallets was answered {listed.described()}", listed)
-        elif succeeded and not found:
+        elif succeeded and not ids:
             ctx.unclear(rule, "listWallets does not show the wallet", listed, cause="list.complete")
-        elif found:
+        elif ids:
             expected = f"{what}: one wallet in listWallets"
-            ctx.expect(rule, expected, f"{len(found)}" if len(found) > 1 else "", listed, *answers)
+            ctx.expect(rule, expected, f"{len(ids)}" if len(ids) > 1 else "", listed, *answers)
 
 
 def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange]) -> None:

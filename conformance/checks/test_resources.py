@@ -57,12 +57,14 @@ def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
     that is easily corrupted: each answer shows every field as sent, and the ids of its parents; what a query
     says beside the body does not replace it."""
     operation = ctx.operation.id
-    for made in creations(ctx.run, operation):
-        what = f"created with {made.kind}"
-        shown = sent(operation, made.body)
-        judge_members(ctx, "create.echo", made.exchange, shown, what, otherwise=normalized(made.body))
+    for resource in creations(ctx.run, operation):
+        what = f"created with {resource.kind}"
+        fields = sent(operation, resource.body)
+        judge_members(
+            ctx, "create.echo", resource.exchange, fields, what, otherwise=normalized(resource.body)
+        )
         parent = PARENTS[operation]
-        ctx.member("create.echo", what, made.exchange, parent, made.fixture.ids(operation)[parent])
+        ctx.member("create.echo", what, resource.exchange, parent, resource.fixture.ids(operation)[parent])
     usual, text = ctx.valid(), ctx.operation.traits.free_text
     # Answers to payins show no description.
     name, other = (text, "conformance") if text in sent(operation, usual.document) else ("amount", "7.13")
@@ -79,16 +81,16 @@ def test_text_comes_back_exactly(ctx: CheckContext) -> None:
     comes back as sent, if accepted, and never loses the characters behind these; so do e-mail addresses and
     telephone numbers."""
     rule, operation, name = "create.text-exact", ctx.operation.id, ctx.operation.traits.free_text
-    for made in creations(ctx.run, operation):
-        written = {name: made.body[name] for name in normalized(made.body)}
-        judge_members(ctx, rule, made.exchange, written, f"created with {made.kind}")
+    for resource in creations(ctx.run, operation):
+        written = {name: resource.body[name] for name in normalized(resource.body)}
+        judge_members(ctx, rule, resource.exchange, written, f"created with {resource.kind}")
     ctx.not_exercised("create.echo", "no text of all kinds of letters was taken")
     fixture = created_in(ctx.run, operation)
-    body, told = with_all_texts(fixture, operation), fixture.run.samples.over(ctx.operation.resource)
-    if name not in body or name in told:
+    body, fixed = with_all_texts(fixture, operation), fixture.run.samples.over(ctx.operation.resource)
+    if name not in body or name in fixed:
         ctx.not_exercised(rule, f"the sample has no free {name}")
         return
-    texts = {place: PRECISE for place in places(operation) if {place[0]} & body.keys() - told}
+    texts = {place: PRECISE for place in places(operation) if {place[0]} & body.keys() - fixed}
     what, answer = f"a {name} of all kinds of letters", None
     for tried in with_texts(operation, body, texts):
         answer = ctx.send(call(operation, fixture.ids(operation), tried), what)
@@ -114,14 +116,14 @@ def _judge_stored(ctx: CheckContext, fixture: AccountFixture, created: Exchange,
         ids = fixture.ids(ctx.operation.id) | {f"{traits.creates}_id": identifier(created)}
         look = look_for(ctx, call(traits.read_by, ids), what, answered, otherwise=created.call.document)
         if look.succeeded:
-            told = created.call.document
-            judge_members(ctx, rule, look, answered, what, otherwise=told, shown_by=created)
+            sent_body = created.call.document
+            judge_members(ctx, rule, look, answered, what, otherwise=sent_body, shown_by=created)
         return
     if not traits.listed_by or traits.shared:
         return
     listing = fixture.call(traits.listed_by).with_query(query(1, MAX_SIZE))
 
-    def kept(answer: Exchange) -> list[Judgement]:
+    def judgements(answer: Exchange) -> list[Judgement]:
         return [
             shown_as_created(f"{what} in its list", name, answer, created)
             for name in names
@@ -130,11 +132,11 @@ def _judge_stored(ctx: CheckContext, fixture: AccountFixture, created: Exchange,
 
     look = ctx.eventually(
         lambda: ctx.send(listing, what),
-        lambda answer: all(got == "" for _, got, *_ in kept(answer)),
+        lambda answer: all(got == "" for _, got, *_ in judgements(answer)),
         traits.listed_by,
     )
     if created.get("id") in (identifiers(look.get("items")) or ()):
-        for judgement in kept(look):
+        for judgement in judgements(look):
             ctx.expect(rule, *judgement)
 
 
@@ -143,32 +145,34 @@ def test_initial_state(ctx: CheckContext) -> None:
     """Resources created with each kind of body show the stated initial state, and the stated default of each
     field that was not sent."""
     operation = ctx.operation.id
-    for made in creations(ctx.run, operation):
-        expected = initial_state(operation, made.body)
-        judge_members(ctx, "create.initial-state", made.exchange, expected, f"newly created with {made.kind}")
+    for resource in creations(ctx.run, operation):
+        expected = initial_state(operation, resource.body)
+        judge_members(
+            ctx, "create.initial-state", resource.exchange, expected, f"newly created with {resource.kind}"
+        )
 
 
 @check("create.assigned")
 def test_assigned_values_are_its_own(ctx: CheckContext) -> None:
     """Records whether two resources share a value that the server assigns."""
-    made = [creation.exchange for creation in creations(ctx.run, ctx.operation.id)]
+    creates = [creation.exchange for creation in creations(ctx.run, ctx.operation.id)]
     for name in ("bank_details", "reference", "provider_reference_id", "addresses"):
-        values = [exchange.get(name) for exchange in made]
-        if len(made) > 1 and MISSING not in values:
+        values = [exchange.get(name) for exchange in creates]
+        if len(creates) > 1 and MISSING not in values:
             alike = any(same(value, other) for value, other in itertools.combinations(values, 2))
             answer = "shared" if alike else "of its own"
-            ctx.observe("create.assigned", f"{name} of another resource", answer, *made)
+            ctx.observe("create.assigned", f"{name} of another resource", answer, *creates)
 
 
 @check("format.nullable", operations=tuple(NULLABLE))
 def test_fields_left_out_are_null(ctx: CheckContext) -> None:
     """Optional fields typed "or null" that were not sent are in the answer, and null."""
     operation = ctx.operation.id
-    for made in creations(ctx.run, operation):
+    for resource in creations(ctx.run, operation):
         for name in NULLABLE[operation]:
-            if name not in made.body:
-                what = f"created with {made.kind}, {name} not sent: {name}"
-                ctx.equal("format.nullable", what, made.exchange.get(name), None, made.exchange)
+            if name not in resource.body:
+                what = f"created with {resource.kind}, {name} not sent: {name}"
+                ctx.equal("format.nullable", what, resource.exchange.get(name), None, resource.exchange)
 
 
 @check("format.id-unique")
@@ -176,17 +180,17 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
     """Resources of one account (also with the same body), of another account and of another organization all
     have different ids."""
     operation = ctx.operation.id
-    made = [creation.exchange for creation in creations(ctx.run, operation)]
+    creates = [creation.exchange for creation in creations(ctx.run, operation)]
     first = creations(ctx.run, operation)[0]
     if not TRAITS[operation].unique_pair:
         again = call(operation, first.fixture.ids(operation), first.body)
-        made.append(ctx.send(again, "the same body again, with another key"))
+        creates.append(ctx.send(again, "the same body again, with another key"))
     if not TRAITS[operation].draws_on_funds:  # only the funded account can be relied on to pay
         for organization in ("primary", *(("secondary",) if ctx.target.secondary else ())):
             with contextlib.suppress(Inconclusive):
                 elsewhere = ctx.run.account(owner=organization, fresh=True).call(operation)
-                made.append(ctx.send(elsewhere, f"one in another account ({organization})", organization))
-    accepted = [each for each in made if each.succeeded and isinstance(each.get("id"), str)]
+                creates.append(ctx.send(elsewhere, f"one in another account ({organization})", organization))
+    accepted = [each for each in creates if each.succeeded and isinstance(each.get("id"), str)]
     ids: dict[str, Exchange] = {}
     for exchange in accepted:
         other = ids.setdefault(str(exchange.get("id")), exchange)
@@ -208,24 +212,24 @@ def test_read_equals_create(ctx: CheckContext) -> None:
     (create,) = (
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
     )
-    made = creations(ctx.run, create)
-    for resource in [*made, made[0]]:
+    resources = creations(ctx.run, create)
+    for resource in [*resources, resources[0]]:
         judge_read(ctx, resource, f"read after it was created with {resource.kind}")
     ctx.observe_delay("when does a write show?")
 
 
-def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
+def judge_read(ctx: CheckContext, resource: CreatedResource, what: str) -> None:
     """Judges read.equals-create on one resource."""
     parameter = {"beneficiary": "beneficiary_id", "virtual_account": "virtual_account_id"}[
         ctx.operation.resource
     ]
     try:
-        ids = {"account_id": made.fixture.account_id, parameter: identifier(made.exchange)}
+        ids = {"account_id": resource.fixture.account_id, parameter: identifier(resource.exchange)}
     except Inconclusive as stop:
-        ctx.unclear("read.equals-create", stop.reason, made.exchange, stop=stop)
+        ctx.unclear("read.equals-create", stop.reason, resource.exchange, stop=stop)
         return
-    create = made.exchange.operation or ""
-    created, truth = document(made.exchange), stated(create, made.body, made.fixture.ids(create))
+    create = resource.exchange.operation or ""
+    created, truth = document(resource.exchange), stated(create, resource.body, resource.fixture.ids(create))
     answer = look_for(ctx, call(ctx.operation.id, ids), what, created, but=MOVING, otherwise=truth)
     if ctx.accepted("read.equals-create", what, answer) and isinstance(answer.document, dict):
         judge_members(
@@ -236,16 +240,18 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
             what,
             but=MOVING,
             otherwise=truth,
-            shown_by=made.exchange,
+            shown_by=resource.exchange,
         )
 
 
 @check("idempotency.replay", operations=OPERATION_SETS["create"])
 def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
     """An idempotent replay of the create with the longest answer returns the original response."""
-    made = max(creations(ctx.run, ctx.operation.id), key=lambda made: len(made.exchange.response_body))
-    what = f"the key and body of one created with {made.kind} again"
-    ctx.same("idempotency.replay", what, made.exchange, ctx.send(made.exchange.call, what))
+    longest = max(
+        creations(ctx.run, ctx.operation.id), key=lambda longest: len(longest.exchange.response_body)
+    )
+    what = f"the key and body of one created with {longest.kind} again"
+    ctx.same("idempotency.replay", what, longest.exchange, ctx.send(longest.exchange.call, what))
 
 
 # ---------------------------------------------------------------------- formats
@@ -257,7 +263,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     every answer as well."""
     operation = ctx.operation.id
     if operation in OPERATION_SETS["create"]:
-        answers = [made.exchange for made in creations(ctx.run, operation)]
+        answers = [resource.exchange for resource in creations(ctx.run, operation)]
     else:
         answers = [showing(ctx, "a valid request with something to show")]
     for answer in answers:

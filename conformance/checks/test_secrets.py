@@ -64,9 +64,9 @@ def new_vault(ctx: CheckContext) -> Vault:
     for tries in (*rows, [other, numbered], [card], [beside]):
         for body in tries:
             attempt = fixture.call(operation, body)
-            made = ctx.send(attempt, "a destination whose number must stay hidden")
-            if made.succeeded:
-                created.append(made)
+            answer = ctx.send(attempt, "a destination whose number must stay hidden")
+            if answer.succeeded:
+                created.append(answer)
                 break
     return fixture, created
 

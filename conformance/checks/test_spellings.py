@@ -45,7 +45,7 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
         yield "with a dot in the path", "/./".join(target.rsplit("/", 1))
     literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
     pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
-    yield "with its path in upper case", re.sub(pattern, lambda found: found[0].upper(), target)
+    yield "with its path in upper case", re.sub(pattern, lambda match: match[0].upper(), target)
     escaped = f"/%{ord(literals[-1][0]):02x}{literals[-1][1:]}"
     yield "with a letter of the path escaped", escaped.join(target.rsplit(f"/{literals[-1]}", 1))
     yield "with a format behind the path", f"{target}.json"
@@ -65,9 +65,9 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
 
     def judge(what: str, call: Call, way: tuple[str, Auth] | None = None) -> None:
         how, auth = way or next(ways)
-        told = f"a request {how} and {what}"
-        answer = probes.send(call.but(auth=auth, operation=None), told)
-        ctx.expect(RULE, f"{told}: no resource shown", _resource_in(answer, members), answer)
+        purpose = f"a request {how} and {what}"
+        answer = probes.send(call.but(auth=auth, operation=None), purpose)
+        ctx.expect(RULE, f"{purpose}: no resource shown", _resource_in(answer, members), answer)
 
     for what, target in _spelled(ctx, probes.usual().target):
         judge(what, probes.usual().but(target=target))

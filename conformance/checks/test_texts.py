@@ -28,16 +28,16 @@ from conformance.world.text_turns import Pending, places, with_texts
 )
 def test_labels_of_many(ctx: CheckContext) -> None:
     """Elements of a long list, created with names or labels of all kinds, show these as sent."""
-    made = _judged(ctx, large_list)
+    creates = _judged(ctx, large_list)
     if TRAITS[ctx.operation.traits.listed_by].others_add:
-        _name_more(ctx, len(made))
+        _name_more(ctx, len(creates))
     ctx.not_exercised("create.echo", "there is no long list")
 
 
-def _name_more(ctx: CheckContext, made: int) -> None:
+def _name_more(ctx: CheckContext, number: int) -> None:
     """Creates accounts with the names that the list did not get, because other clients had filled it."""
     fixture = listed_customer(ctx.run)
-    planned = itertools.islice(accounts_of_customer(fixture), made, None)
+    planned = itertools.islice(accounts_of_customer(fixture), number, None)
     for each in itertools.takewhile(lambda each: each.plain is not None, planned):
         answer = ctx.send(fixture.call(ctx.operation.id, each.body), f"an account with the name: {each.kind}")
         if answer.succeeded:
@@ -50,7 +50,7 @@ def test_texts_of_all_kinds(ctx: CheckContext) -> None:
     shows them as sent, unless the server refuses them."""
     operation = ctx.operation.id
     pending = Pending(operation)
-    before = [made.exchange for made in creations(ctx.run, operation)]
+    before = [creation.exchange for creation in creations(ctx.run, operation)]
     if ctx.operation.traits.unique_pair:
         before += _judged(ctx, small_list)
     for exchange in before:
@@ -69,9 +69,9 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
     each answer, and a read at the end, shows them as sent, unless the server refuses them."""
     exact = "beneficiary.update-text-exact"
     rule, operation, fixture = "beneficiary.update", ctx.operation.id, ctx.account(fresh=True)
-    told, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
+    fixed, changed = fixture.run.samples.over("beneficiary"), dict[str, Any]()
     plain = with_all_texts(fixture, "createBeneficiary")
-    plain = {name: value for name, value in plain.items() if name not in told}
+    plain = {name: value for name, value in plain.items() if name not in fixed}
     person, pending = Beneficiary(ctx, fixture), Pending(operation)
     precise = {place: PRECISE for place in places(operation) if place[0] in plain}
     for number, texts in enumerate((precise, *pending.turns())):
@@ -103,13 +103,13 @@ def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -
     """Judges names or labels of a list's elements and returns their creates; none without such a list."""
     name = ctx.operation.traits.free_text
     try:
-        made = list(make(ctx.run, ctx.operation.traits.listed_by).created.values())
+        creates = list(make(ctx.run, ctx.operation.traits.listed_by).created.values())
     except Inconclusive:
         return []
-    for exchange in made:
+    for exchange in creates:
         if name in exchange.call.document:
             _judge_text(ctx, exchange, name)
-    return made
+    return creates
 
 
 def _judge_text(ctx: CheckContext, created: Exchange, name: str) -> None:

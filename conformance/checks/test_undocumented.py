@@ -38,27 +38,27 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
     """GET on the addresses where a created resource may be readable, alone or in a list, shows it neither
     without authentication nor to another organization, also below the latter's own account; nor do documented
     paths with the id of its customer or account left empty."""
-    made = creations(ctx.run, ctx.operation.id)[0].exchange
+    create = creations(ctx.run, ctx.operation.id)[0].exchange
     members = documented(ctx.operation.id)
-    for what, call in _reads(made):
+    for what, call in _reads(create):
         unsigned = call.but(auth=Auth(omit=signing.HEADERS))
-        _judge(ctx, ctx.send(unsigned, f"{what} without authentication"), made, members)
+        _judge(ctx, ctx.send(unsigned, f"{what} without authentication"), create, members)
         if ctx.target.secondary is not None:
-            _judge(ctx, ctx.send(call, f"{what} by another organization", "secondary"), made, members)
+            _judge(ctx, ctx.send(call, f"{what} by another organization", "secondary"), create, members)
     for what, call in (
-        [*_without_parent(made), *_below(ctx, made)] if ctx.target.secondary is not None else ()
+        [*_without_parent(create), *_below(ctx, create)] if ctx.target.secondary is not None else ()
     ):
-        _judge(ctx, ctx.send(call, what, "secondary"), made, members)
+        _judge(ctx, ctx.send(call, what, "secondary"), create, members)
 
 
 @check(RULE)
 def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
     """PUT and DELETE on a created resource have no effect without authentication or for another organization;
     nor has a payout from an account that the body names."""
-    made = creations(ctx.run, ctx.operation.id)[-1].exchange
-    target, unsigned = f"{made.call.path}/{identifier(made)}", Auth(omit=signing.HEADERS)
-    nowhere = f"{made.call.path}/{unknown_like(identifier(made))}"
-    put, delete = Call(None, "PUT", target, body=made.call.body), Call(None, "DELETE", target)
+    create = creations(ctx.run, ctx.operation.id)[-1].exchange
+    target, unsigned = f"{create.call.path}/{identifier(create)}", Auth(omit=signing.HEADERS)
+    nowhere = f"{create.call.path}/{unknown_like(identifier(create))}"
+    put, delete = Call(None, "PUT", target, body=create.call.body), Call(None, "DELETE", target)
     tried = [
         ("a PUT without authentication", put.but(auth=unsigned), "primary"),
         ("a DELETE without authentication", delete.but(auth=unsigned), "primary"),
@@ -67,10 +67,10 @@ def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
         tried.append(("a PUT by another organization", put, "secondary"))
         tried.append(("a DELETE by another organization", delete, "secondary"))
     if ctx.target.secondary is not None and ctx.operation.traits.draws_on_funds:
-        account = {"account_id": made.call.path.split("/")[3]}
-        named = made.call.but(operation=None, target="/v1/transfers/payouts", idempotency_key=new_key())
+        account = {"account_id": create.call.path.split("/")[3]}
+        named = create.call.but(operation=None, target="/v1/transfers/payouts", idempotency_key=new_key())
         what = "a payout from another organization's account, which the body names"
-        tried.append((what, named.with_json({**made.call.document, **account}), "secondary"))
+        tried.append((what, named.with_json({**create.call.document, **account}), "secondary"))
     for what, call, organization in tried:
         known = ctx.send(call, what, organization)
         sent = [known]
@@ -125,19 +125,19 @@ def _shown(answer: Exchange) -> set[str]:
 @check("secrets.hidden", operations=("createPayoutDestination",))
 def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
     """The same addresses show their own organization no full number of a destination."""
-    made = creations(ctx.run, ctx.operation.id)[0].exchange
-    sent = made.call.document
+    create = creations(ctx.run, ctx.operation.id)[0].exchange
+    sent = create.call.document
     numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]
-    for what, call in _reads(made):
+    for what, call in _reads(create):
         answer = ctx.send(call, what)
         got = secret_in(answer, ctx.target, numbers)
         ctx.expect("secrets.hidden", f"{what}: masked numbers", got, answer)
 
 
-def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
+def _reads(create: Exchange) -> Iterator[tuple[str, Call]]:
     """Undocumented GETs that may show a created resource, with their names."""
-    collection, own = made.call.path, identifier(made)
-    described = OPERATIONS[made.call.operation or ""]
+    collection, own = create.call.path, identifier(create)
+    described = OPERATIONS[create.call.operation or ""]
     targets = [collection] if described.path not in _PATHS else []
     if not _single(described):
         targets.append(f"{collection}/{own}")
@@ -152,23 +152,23 @@ def _single(described: Operation) -> bool:
     return any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in _PATHS)
 
 
-def _without_parent(made: Exchange) -> Iterator[tuple[str, Call]]:
+def _without_parent(create: Exchange) -> Iterator[tuple[str, Call]]:
     """GETs of a created resource and its list with an empty first id, which an access check may skip."""
-    described = OPERATIONS[made.call.operation or ""]
-    version, top, _, *rest = made.call.path.strip("/").split("/")
+    described = OPERATIONS[create.call.operation or ""]
+    version, top, _, *rest = create.call.path.strip("/").split("/")
     collection = "/".join(["", version, top, "", *rest])
     for operation in OPERATIONS.values():
         single = operation.path.endswith("}") and operation.path.rpartition("/")[0] == described.path
         if operation.method == "GET" and (single or operation.path == described.path):
-            target = f"{collection}/{identifier(made)}" if single else f"{collection}?size={MAX_SIZE}"
+            target = f"{collection}/{identifier(create)}" if single else f"{collection}?size={MAX_SIZE}"
             what = f"{operation.id} with an empty id of the {top[:-1]}, by another organization"
             yield what, Call(None, "GET", target)
 
 
-def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
+def _below(ctx: CheckContext, create: Exchange) -> Iterator[tuple[str, Call]]:
     """Undocumented GETs of a created resource below another organization's path, alone and in a list, where a
     server may check the owner of the path only."""
-    described = OPERATIONS[made.call.operation or ""]
+    described = OPERATIONS[create.call.operation or ""]
     single, listed = _single(described), described.path in _PATHS
     if single and listed:
         return
@@ -179,13 +179,13 @@ def _below(ctx: CheckContext, made: Exchange) -> Iterator[tuple[str, Call]]:
     path = described.path.format(**{name: quoted(value) for name, value in ids.items()})
     several, below = described.path.rpartition("/")[2], "below another organization's own path, by it"
     if not single:
-        yield f"GET of a {several[:-1]} {below}", Call(None, "GET", f"{path}/{identifier(made)}")
+        yield f"GET of a {several[:-1]} {below}", Call(None, "GET", f"{path}/{identifier(create)}")
     if not listed:
         yield f"GET of the {several} {below}", Call(None, "GET", f"{path}?size={MAX_SIZE}")
 
 
-def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:
-    got = unusable(answer, documented=False) or _resource_in(answer, identifier(made), members)
+def _judge(ctx: CheckContext, answer: Exchange, create: Exchange, members: Sequence[str]) -> None:
+    got = unusable(answer, documented=False) or _resource_in(answer, identifier(create), members)
     ctx.expect(RULE, f"{answer.purpose}: no resource shown", got, answer)
 
 

@@ -187,7 +187,7 @@ def _in_chunks(at: Engine) -> Iterator[Case]:
 
 
 @check("http.chunked-body", "auth.signed-body")
-def test_in_chunks_body(ctx: CheckContext) -> None:
+def test_chunked_body(ctx: CheckContext) -> None:
     """A chunked body, signed over its bytes, is accepted; signed as empty or over a byte more, refused."""
     what = "a valid body sent in chunks"
     _judge_accepted(ctx, "http.chunked-body", what, headers=_CHUNKED)

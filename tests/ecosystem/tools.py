@@ -59,5 +59,4 @@ def credentials(target: dict[str, Any]) -> dict[str, Any]:
         "API_KEY": primary["api_key"],
         "API_SECRET": primary["secret"],
         "CUSTOMER_ID": primary["customer_id"],
-        "FUNDED_ACCOUNT_ID": primary["funded_account_id"],
     }

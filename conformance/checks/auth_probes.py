@@ -82,7 +82,7 @@ class AuthProbes(Engine):
         super().__init__(
             ctx,
             lambda: ctx.account(untouched if once else "authentication"),
-            moved=lambda: ctx.run.accounts.forget(untouched),
+            moved=lambda: ctx.run.forget(untouched),
             others={FOREIGN: lambda: ctx.run.account(owner="secondary")},
         )
         purpose = f"authentication/{operation}"

@@ -18,8 +18,7 @@ from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.account import AccountFixture, renewed
-from conformance.world.accounts import purpose_of
+from conformance.world.account import AccountFixture, purpose_of, renewed
 from conformance.world.cache import Key
 from conformance.world.lag import describe_delay, eventually
 from conformance.world.run_context import RunContext, refusal_of_valid

@@ -183,7 +183,7 @@ class DefectiveBodies(Engine):
         if TRAITS[self.operation].subset_of:
             self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not TRAITS[self.operation].shared:
-            self.ctx.run.accounts.forget(self._purpose)
+            self.ctx.run.forget(self._purpose)
             for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
                 self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
 
@@ -202,7 +202,7 @@ class DefectiveBodies(Engine):
         """Judges that a refused wallet has not taken its pair: a valid one of it can still be created."""
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a valid wallet after refused ones")
-        self.ctx.run.accounts.forget(self._purpose)
+        self.ctx.run.forget(self._purpose)
         elsewhere = judge_pair(
             self.ctx,
             created,

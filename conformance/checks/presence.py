@@ -14,7 +14,7 @@ from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
-from conformance.world.accounts import purpose_of
+from conformance.world.account import purpose_of
 from conformance.world.cache import Key
 from conformance.world.lag import eventually
 from conformance.world.run_context import RunContext

@@ -24,7 +24,7 @@ from conformance.report.transcript import transcript
 from conformance.target.file import build
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
-from conformance.world.accounts import purpose_of
+from conformance.world.account import purpose_of
 from conformance.world.run_context import RunContext
 
 

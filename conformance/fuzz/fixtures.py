@@ -15,8 +15,7 @@ from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.oracle.requests import Path
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, unknown_like
-from conformance.world.accounts import purpose_of
+from conformance.world.account import AccountFixture, purpose_of, unknown_like
 from conformance.world.cache import Key
 from conformance.world.known_lists import ListFixture
 from conformance.world.run_context import RunContext

@@ -20,6 +20,33 @@ from conformance.world.samples import BUSINESS, changed
 if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
+#: The purposes. A suffix after a slash makes another account: "authentication/createWallet" is not that of
+#: "authentication".
+PURPOSES = (
+    # Requests that read, or that must be refused.
+    "shared",
+    # Payouts: the target's funded account, else the shared one.
+    "payouts",
+    # Any number of resources.
+    "created",
+    # Lists whose elements are all known.
+    "lists",
+    # Reads of lists with elements.
+    "populated",
+    # Requests of section 5.
+    "authentication",
+    # Bodies with one defect.
+    "invalid bodies",
+    # Odd requests, of which some may be accepted.
+    "hostile",
+    # Isolation between organizations and accounts (section 5.5).
+    "tenant",
+    "sibling tenant",
+)
+
+#: Purposes of accounts whose free texts all get random markers.
+MARKED = ("tenant", "sibling tenant")
+
 #: Sample body -> members to replace in it.
 Restyle = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -252,6 +279,11 @@ def identifier(exchange: Exchange) -> str:
             cause="format.id",
         )
     return value
+
+
+def purpose_of(operation: str, otherwise: str = "shared") -> str:
+    """The purpose of the account in which an operation can succeed."""
+    return "payouts" if TRAITS[operation].draws_on_funds else otherwise
 
 
 def parameters(operation: str) -> tuple[str, ...]:

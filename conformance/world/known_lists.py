@@ -264,7 +264,7 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     list_fixture.settle()
     if run.target.primary.other_customer_id is not None:
         other = run.account()
-        others = run.accounts.created(other.customer_id)
+        others = run.created_accounts(other.customer_id)
         list_fixture.strangers |= dict.fromkeys(others[-1:], "another customer's")
         if not others:
             _add_stranger(list_fixture, other, "another customer's")
@@ -300,7 +300,7 @@ def account_with_wallets(run: RunContext) -> str:
 
 def _with_wallets(run: RunContext) -> list[str]:
     """The ids of the first customer's accounts in which the run has made two wallets or more."""
-    ours = run.accounts.created(run.target.primary.customer_id)
+    ours = run.created_accounts(run.target.primary.customer_id)
     called = [match("POST", made.path) for made in run.made.resources if made.operation == "createWallet"]
     held = Counter(found[1]["account_id"] for found in called if found)
     return [account for account, wallets in held.items() if wallets > 1 and account in ours]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import httpx
 
-from conformance.contract.operations import request_problems
+from conformance.contract.operations import match, request_problems
 from conformance.contract.traits import traits_of
 from conformance.judge.findings import Inconclusive, InternalError, NotApplicable
 from conformance.judge.invariants import Invariants
@@ -23,13 +23,12 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
-from conformance.world.account import renewed
-from conformance.world.accounts import Accounts
+from conformance.world.account import MARKED, PURPOSES, AccountFixture, renewed
 from conformance.world.cache import RunCache
 from conformance.world.lag import MOST_IN_VAIN, eventually, expect_within, found, within
 from conformance.world.made import MadeList
 from conformance.world.payers import Payers
-from conformance.world.samples import Samples
+from conformance.world.samples import Samples, with_marks
 
 #: Operation -> members of the target file that can remedy a refused sample.
 SAMPLE_REMEDIES = {
@@ -100,9 +99,8 @@ class RunContext:
         self._nonces = Nonces()
         self._transport = transport or Transport(target.tls)
         self._clients: dict[str, Client] = {}
-        self.accounts = Accounts(self)
-        #: The fixture of a purpose.
-        self.account = self.accounts.account
+        #: Purpose and owner -> the account.
+        self._accounts: dict[tuple[str, str], AccountFixture] = {}
         #: Values that are made once in a run.
         self.cache = RunCache()
         expect_within(self.cache, target.limits.shows_within)
@@ -288,6 +286,47 @@ class RunContext:
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             raise refusal_of_valid(exchange)
         return exchange
+
+    # ------------------------------------------------------------------ accounts
+
+    def account(
+        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
+    ) -> AccountFixture:
+        """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
+        "cousin", the other customer of the primary one. Checks that name the same share its contents.
+
+        A `fresh` one has resources of its own in a new account (for payouts: the funded one) and is not
+        shared. `below`: the check works below a beneficiary, so that the shared account will do. Raises
+        KeyError for an unknown purpose."""
+        primary, whole = self.target.primary, purpose.partition("/")[0]
+        if whole not in PURPOSES:
+            raise KeyError(purpose)
+        if purpose == "payouts" and owner == "primary" and primary.funded_account_id is not None:
+            fixture = AccountFixture(self, account_id=primary.funded_account_id)
+        else:
+            purpose = "shared" if purpose == "payouts" else purpose
+            fixture = AccountFixture(
+                self,
+                "primary" if owner == "cousin" else owner,
+                self.account(purpose, owner).account_id if fresh and below else None,
+                customer_id=primary.other_customer_id if owner == "cousin" else None,
+                restyle=with_marks if whole in MARKED else None,
+                business=whole == "sibling tenant" or (whole == "tenant" and owner == "secondary"),
+            )
+        return fixture if fresh else self._accounts.setdefault((purpose, owner), fixture)
+
+    def created_accounts(self, customer_id: str) -> list[str]:
+        """The ids of the accounts that the run has created for a customer, in the order of creation."""
+        found = []
+        for made in self.accepted:
+            called = match(made.method, made.call.path) if made.operation == "createAccount" else None
+            if called and called[1]["customer_id"] == customer_id:
+                found.append(str(made.get("id")))
+        return list(dict.fromkeys(found))
+
+    def forget(self, purpose: str) -> None:
+        """Gives the next check of a purpose another account."""
+        self._accounts = {key: each for key, each in self._accounts.items() if key[0] != purpose}
 
 
 def refusal_of_valid(exchange: Exchange) -> Inconclusive:

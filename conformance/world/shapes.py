@@ -12,8 +12,7 @@ from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, call
-from conformance.world.accounts import purpose_of
+from conformance.world.account import AccountFixture, call, purpose_of
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext, refusal_of_valid

@@ -22,7 +22,7 @@ from conformance.contract.operations import OPERATIONS, match
 from conformance.judge.findings import Verdict
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.messages import Exchange
-from conformance.world.accounts import purpose_of
+from conformance.world.account import purpose_of
 from conformance.world.bodies import SAMPLE
 from conformance.world.shapes import SHAPES, accepted_body
 from tests.support.runs import run_on

@@ -17,7 +17,7 @@ from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
-from conformance.world.accounts import purpose_of
+from conformance.world.account import purpose_of
 from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried

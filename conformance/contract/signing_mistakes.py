@@ -2,7 +2,6 @@
 
 Checks send the signature that a row computes (`Auth.mistake`), and the oracle names the rule it breaks. A
 client's wrong signature, or a server that refuses valid ones, is diagnosed by the row that produces it.
-Stand-alone replay scripts embed this module.
 """
 
 from __future__ import annotations

@@ -227,8 +227,9 @@ class Control:
         self._early, self._told = False, ""
         self._asks = itertools.count()
         self._waiting: dict[int, AsyncResult[Any]] = {}
-        #: The workers when limits were first, and last, distributed.
+        #: The workers when limits were last distributed, and the most that there were.
         self._last: list[str] = []
+        self._most = 1
         self.runner.register_message(REPORT, self._reported, concurrent=True)
         self.runner.register_message(ANSWER, self._answered)
         environment.events.test_start.add_listener(self.start)
@@ -245,7 +246,7 @@ class Control:
 
     def start(self, **_: Any) -> None:
         """Starts a run; Locust's web page may start several."""
-        self.controller, self._last = LoadController(self.settings, self.find), []
+        self.controller, self._last, self._most = LoadController(self.settings, self.find), [], 1
         self.racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
         gevent.spawn(self._share, self.controller, self.racer)
 
@@ -254,7 +255,7 @@ class Control:
         races = None
         while self._runs(controller):
             if (workers := self.workers) != self._last and workers:
-                self._last = workers
+                self._last, self._most = workers, max(self._most, len(workers))
                 rate = self.settings.target.limits.requests_per_second / (len(workers) + self.several)
                 for worker in workers:
                     self.runner.send_message(SHARE, {"rate": rate, "label": self.settings.label}, worker)
@@ -362,7 +363,7 @@ class Control:
         interrupted = "by the user or the system" if self._early else lost
         told = io.StringIO()
         with contextlib.redirect_stdout(told):
-            status = controller.finish(interrupted, max(1, len(self._last)))
+            status = controller.finish(interrupted, self._most)
         self.environment.process_exit_code = status
         # Locust prints its statistics at the end of a headless run: the verdict comes after them.
         if self.environment.parsed_options and self.environment.parsed_options.headless:

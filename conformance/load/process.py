@@ -11,7 +11,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -83,10 +82,10 @@ class LoadProcess:
         self.paying, self.held = 0, False
         #: Rounds of payouts from it; None before the first.
         self.payouts: PayoutRounds | None = None
-        #: Accepted requests, and creates by number, each preceded by the creates of resources that it names.
-        self.posts: deque[list[Exchange]] = deque(maxlen=POSTS)
-        self.accepted: deque[list[Exchange]] = deque(maxlen=ACCEPTED)
-        self.creates: dict[int, list[Exchange]] = {}
+        #: Accepted requests, and creates by number.
+        self.posts: deque[Exchange] = deque(maxlen=POSTS)
+        self.accepted: deque[Exchange] = deque(maxlen=ACCEPTED)
+        self.creates: dict[int, Exchange] = {}
         #: Why the server could not be reached; empty once it answers again.
         self.lost = ""
         self._lock, self._admitted = threading.Lock(), threading.Event()
@@ -134,12 +133,12 @@ class LoadProcess:
 
     def _watched(self, run: RunContext) -> RunContext:
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):
-            run.client(organization).watchers.append(partial(self._watch, run))
+            run.client(organization).watchers.append(self._watch)
         return run
 
     # ------------------------------------------------------------------ watching
 
-    def _watch(self, run: RunContext, exchange: Exchange) -> None:
+    def _watch(self, exchange: Exchange) -> None:
         ledger = self._report.ledger
         if exchange.status is not None:
             self.lost = ""
@@ -151,12 +150,12 @@ class LoadProcess:
         if not exchange.succeeded:
             return
         if next(self._counter) % ONE_IN == 0:
-            self.accepted.append(_with_makers(exchange, run))
+            self.accepted.append(exchange)
         identifier = exchange.get("id") if _creates(exchange) else None
         if isinstance(identifier, str):
             # An idempotent replay shows the same id, from the same origin.
             self._report.ids.append((identifier, exchange.number, _origin(exchange)))
-            self.creates[exchange.number] = _with_makers(exchange, run)
+            self.creates[exchange.number] = exchange
             if len(self.creates) > CREATES:
                 del self.creates[next(iter(self.creates))]
 
@@ -169,7 +168,7 @@ class LoadProcess:
         self.sessions.discard(session)
         self._take(session.run, session.recorder.entries.values())
         for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
-            self.posts.append(_with_makers(post.answer, session.run))
+            self.posts.append(post.answer)
 
     def _take(self, run: RunContext, entries: Iterable[Entry]) -> None:
         ledger = self._report.ledger
@@ -223,8 +222,7 @@ class LoadProcess:
 
     def find(self, numbers: Iterable[int]) -> bytes:
         """The exchanges with these numbers that are still kept."""
-        found = (self.creates[number] for number in numbers if number in self.creates)
-        return self._packed(itertools.chain.from_iterable(found))
+        return self._packed(self.creates[number] for number in numbers if number in self.creates)
 
     def hold(self, held: bool) -> bytes:
         """Holds new payouts and waits for those in progress, or releases them."""
@@ -263,9 +261,3 @@ def _origin(exchange: Exchange) -> int:
 def _creates(exchange: Exchange) -> bool:
     """True if an exchange created a resource."""
     return exchange.succeeded and bool(traits_of(exchange.operation).creates)
-
-
-def _with_makers(exchange: Exchange, run: RunContext) -> list[Exchange]:
-    """The exchange, preceded by the creates of resources that its request names."""
-    names = f"{exchange.call.path} {exchange.call.body!r}"
-    return [*(one for one in run.accepted if _creates(one) and str(one.get("id")) in names), exchange]

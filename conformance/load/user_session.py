@@ -174,8 +174,8 @@ class Session(Driver):
         """Repeats an accepted POST of an earlier session."""
         if not self.process.posts:
             return
-        *made, first = self.rng.choice(self.process.posts)
-        self.run.record |= {exchange.number: exchange for exchange in (*made, first)}
+        first = self.rng.choice(self.process.posts)
+        self.run.record[first.number] = first
         again = self.send(first.call, "a key of an earlier session again", first.organization)
         same = outcomes.same_answer("the key and body of an earlier session again", first, again)
         self.expect("idempotency.replay", str(first.operation), *same)
@@ -191,10 +191,10 @@ class Session(Driver):
         """Sends a request with a recently used nonce, possibly of another user."""
         if not self.process.accepted:
             return
-        *made, first = self.rng.choice(self.process.accepted)
+        first = self.rng.choice(self.process.accepted)
         if time.time() - first.started > NONCE_AGE or not first.nonce:
             return
-        self.run.record |= {exchange.number: exchange for exchange in (*made, first)}
+        self.run.record[first.number] = first
         request = self.any_read().signed(nonce=first.nonce)
         self.mistake(request, "a nonce that was used before", Known(nonces={first.nonce}), first)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -14,7 +13,6 @@ from conformance.judge.findings import Verdict
 from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, Report, unpacked
-from conformance.load.reference_model import Post
 from conformance.load.settings import VARIABLE, Settings
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
@@ -91,7 +89,7 @@ def test_the_last_report_lists_what_all_users_share_and_ends_the_requests() -> N
 def test_exchanges_travel_without_credentials(run: RunContext, target: Target) -> None:
     process = LoadProcess(target)
     made = run.account().create("createVirtualAccount")
-    process.creates[made.number] = [made]
+    process.creates[made.number] = made
     [found] = unpacked(process.find([made.number, made.number + 1]))
     assert (found.call, found.response_body, found.nonce) == (made.call, made.response_body, made.nonce)
     assert target.primary.api_key not in str(found.request_headers)
@@ -114,19 +112,3 @@ def test_the_course_of_a_run_is_sampled(target: Target, tmp_path: Path, run: Run
         controller.take(msgspec.msgpack.encode(Report(ledger)), "one", 3)
     assert [moment.at for moment in controller.moments] == [0.0, 5.0]
     assert sum(moment.answers.exchanges for moment in controller.moments) == 3
-
-
-def test_state_handed_to_the_next_session_does_not_grow(run: RunContext) -> None:
-    process = LoadProcess(run.target)
-    for _ in range(3):
-        session = Mock(run=process.begin())
-        # A key of an earlier session may be repeated, so its answer is kept with its prerequisites.
-        for kept in process.posts:
-            session.run.record |= {exchange.number: exchange for exchange in kept}
-        made = run.account().create("createVirtualAccount")
-        session.run.record[made.number] = made
-        session.run.accepted.append(made)
-        session.recorder.entries, session.model.posts = {}, [Post(made, 0)]
-        process.sessions.add(session)
-        process.end(session)
-    assert [len(kept) for kept in process.posts] == [1, 1, 1]

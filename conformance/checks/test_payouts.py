@@ -27,9 +27,7 @@ from conformance.world.run_context import refusal_of_valid
 from conformance.world.samples import Body
 
 #: Remedy where other traffic changes the balances during a round.
-UNDISTURBED = (
-    "Run payout.race alone (--rule payout.race --lanes 1), on a funded account that nobody else pays from."
-)
+UNDISTURBED = "Name a funded account that nobody else pays from: [primary] funded_account_id."
 
 #: Amounts that number formats write with an exponent or without trailing zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")

@@ -10,8 +10,8 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import Query
 from conformance.reference.store import Condition
 
-from .catalogue import fault, faults, seam
-from .filters import Conditions, RefusesFilter
+from .catalogue import Faulty, fault, faults, of, seam
+from .filters import changes, refuses
 from .walks import Filtered
 
 SECOND = 1_000_000
@@ -31,23 +31,6 @@ STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
     "an hour": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
     "an hour later": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
 }
-
-
-@fault("list.start-date", each=STARTS)
-class OtherStart(Conditions):
-    """start_date keeps other elements than those created at or after it."""
-
-    filter = "start_date"
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return self.value(condition, text)  # type: ignore[no-any-return]
-
-
-@fault("list.start-date")
-class RefusesStart(RefusesFilter):
-    """start_date is refused."""
-
-    filters = ("start_date",)
 
 
 class ComparesTexts(Filtered):
@@ -73,57 +56,12 @@ class ComparesTexts(Filtered):
         ]
 
 
-@fault("list.start-date")
-class ComparesStartAsText(ComparesTexts):
-    """created and start_date are compared as texts, by which 00.5 is before 00."""
-
-    name = "start_date"
-
-    def keeps(self, created: str, text: str) -> bool:
-        return created >= text
-
-
-class ByTheMinute(Conditions):
-    """Reads a date without a fraction of a second as its minute."""
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return condition if "." in text else condition._replace(value=condition.value // MINUTE * MINUTE)
+class StopsBeforeTheMinute(Faulty):
+    """Creates nothing in the last second of a minute, after which no date lies in the minute."""
 
     def instant(self, ctx: Context) -> int:
-        # Nothing is created in the last second of a minute, after which no date lies in the minute.
         now = super().instant(ctx)
         return now - now % MINUTE // 2
-
-
-@fault("list.start-date")
-class StartsByTheMinute(ByTheMinute):
-    """A start_date in whole seconds is read as the beginning of its minute."""
-
-    filter = "start_date"
-
-
-@fault("list.end-date")
-class EndsByTheMinute(ByTheMinute):
-    """An end_date in whole seconds is read as the beginning of its minute."""
-
-    filter = "end_date"
-
-
-@fault("list.end-date")
-class RefusesEnd(RefusesFilter):
-    """end_date is refused."""
-
-    filters = ("end_date",)
-
-
-@fault("list.end-date")
-class ComparesEndAsText(ComparesTexts):
-    """created and end_date are compared as texts, by which 00.5 is before 00."""
-
-    name = "end_date"
-
-    def keeps(self, created: str, text: str) -> bool:
-        return created < text
 
 
 ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
@@ -139,16 +77,6 @@ ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
     "an hour earlier": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
     "nothing": lambda condition, text: condition._replace(value=0),
 }
-
-
-@fault("list.end-date", each=ENDS)
-class OtherEnd(Conditions):
-    """end_date keeps other elements than those created before it."""
-
-    filter = "end_date"
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return self.value(condition, text)  # type: ignore[no-any-return]
 
 
 faults["list.date-offset"] |= {
@@ -171,26 +99,36 @@ faults["list.date-offset"] |= {
 }
 
 
-def _in_milliseconds(self: Any, ctx: Context, query: Any) -> Condition | None:
-    read: Condition | None = self.usual()
-    if read is None:
-        return None
+def _in_milliseconds(self: Any, read: Condition, text: str) -> Condition:
     steps = read.value // 1000 if self.value == "cut" else -(-read.value // 1000)
     return read._replace(value=steps * 1000)
 
 
-for rule, name in (("list.start-date", "start_date"), ("list.end-date", "end_date")):
-    faults[rule] |= {
-        f"{name} is read in whole milliseconds, though created shows microseconds.": seam(
-            f"{name}_condition", _in_milliseconds, each=("cut", "rounded up")
+for name, which, article, kinds, keeps in (
+    ("start_date", "at or after", "A", STARTS, str.__ge__),
+    ("end_date", "before", "An", ENDS, str.__lt__),
+):
+    faults["list." + name.replace("_", "-")] |= {
+        f"{name} keeps other elements than those created {which} it.": changes(
+            name, lambda self, condition, text: self.value(condition, text), each=kinds
         ),
-    }
-    faults[rule] |= {
-        f"{name} is a microsecond off.": seam(
-            f"{name}_condition",
-            lambda self, ctx, query: (
-                None if (read := self.usual()) is None else read._replace(value=read.value + self.value)
+        f"{name} is refused.": refuses(name),
+        f"created and {name} are compared as texts, by which 00.5 is before 00.": of(
+            type("ComparesText", (ComparesTexts,), {"name": name, "keeps": staticmethod(keeps)})
+        ),
+        f"{article} {name} in whole seconds is read as the beginning of its minute.": changes(
+            name,
+            lambda self, read, text: (
+                read if "." in text else read._replace(value=read.value // MINUTE * MINUTE)
             ),
+            base=StopsBeforeTheMinute,
+        ),
+        f"{name} is read in whole milliseconds, though created shows microseconds.": changes(
+            name, _in_milliseconds, each=("cut", "rounded up")
+        ),
+        f"{name} is a microsecond off.": changes(
+            name,
+            lambda self, read, text: read._replace(value=read.value + self.value),
             each={"earlier": -1, "later": 1},
         ),
     }

@@ -10,55 +10,53 @@ from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .catalogue import Faulty, Row, fault, faults, seam
+from .catalogue import Faulty, Row, fault, faults, refuse, seam
 from .lists import Fetches
 
 
-class Conditions(Faulty):
-    """Changes the condition of one filter by `changed`."""
-
-    filter = ""
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return condition
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        conditions = []
-        for name in FILTERS[ctx.operation]:
-            condition = getattr(self, f"{name}_condition")(ctx, query)
-            if self.here(ctx) and condition is not None and name in self.names():
-                condition = self.changed(ctx, condition, query[name][0])
-            if condition is not None:
-                conditions.append(condition)
-        return conditions
-
-    def names(self) -> tuple[str, ...]:
-        """Returns the filters to change."""
-        return (self.filter,)
+def changes(name: str, changed: Callable[..., Condition | None], **options: Any) -> Row:
+    """Makes a row that changes the condition of one filter; `changed` gets the behaviour, the condition and
+    what was sent."""
+    return seam(
+        f"{name}_condition",
+        lambda self, ctx, query: (
+            None if (read := self.usual()) is None else changed(self, read, query[name][0])
+        ),
+        **options,
+    )
 
 
-class RefusesFilter(Faulty):
-    filters: tuple[str, ...] = ()
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        for name in self.filters if self.here(ctx) else ():
-            if name in query:
-                raise self.invalid_parameter(ctx, name, "is not to my liking")
-        return super().conditions(ctx, query)
-
-
-@fault("list.status-filter")
-class RefusesStatus(RefusesFilter):
-    """The status filter is refused."""
-
-    filters = ("status", "statuses")
+def refuses(*names: str) -> Row:
+    """Makes a row that refuses some filters."""
+    return seam(
+        "conditions",
+        lambda self, ctx, query: next(
+            (
+                refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
+                for name in names
+                if name in query
+            ),
+            self.usual(),
+        ),
+    )
 
 
-@fault("list.currency-filter")
-class RefusesCurrency(RefusesFilter):
-    """The currency filter is refused."""
+faults["list.status-filter"] |= {"The status filter is refused.": refuses("status", "statuses")}
 
-    filters = ("currency",)
+faults["list.currency-filter"] |= {
+    "The currency filter is refused.": refuses("currency"),
+    "The currency filter keeps other elements than those of the currency.": changes(
+        "currency",
+        lambda self, condition, text: self.value(condition),
+        each={
+            "ignored": lambda condition: None,
+            "nothing": lambda condition: condition._replace(value="NONE"),
+            "first letters": lambda condition: Condition("currency", ">=", condition.value[:2]),
+            "from there on": lambda condition: condition._replace(operator=">="),
+            "up to there": lambda condition: condition._replace(operator="<="),
+        },
+    ),
+}
 
 
 _OTHERS = {
@@ -110,25 +108,6 @@ def _(self: Any, ctx: Context, name: str, statuses: Any) -> Any:
         "IN",
         [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses],
     )
-
-
-@fault(
-    "list.currency-filter",
-    each={
-        "ignored": lambda condition: None,
-        "nothing": lambda condition: condition._replace(value="NONE"),
-        "first letters": lambda condition: Condition("currency", ">=", condition.value[:2]),
-        "from there on": lambda condition: condition._replace(operator=">="),
-        "up to there": lambda condition: condition._replace(operator="<="),
-    },
-)
-class OtherCurrency(Conditions):
-    """The currency filter keeps other elements than those of the currency."""
-
-    filter = "currency"
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return self.value(condition)  # type: ignore[no-any-return]
 
 
 @fault("list.currency-filter", seam="currency_condition")

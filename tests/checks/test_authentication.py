@@ -38,17 +38,9 @@ def checks(*operations: str, only: str = "") -> list[tuple[Check, str]]:
         "X-API-Key",
         "auth.missing-header[createBeneficiary]: A missing header is answered with another type or code: "
         "X-API-Key type",
-        "auth.bearer-only[createVirtualAccount]: A bearer token, whatever it is, does instead of the four "
-        "headers",
-        "auth.timestamp-window[createPayin]: A timestamp is accepted that is too far off: any past",
         "auth.unknown-key[createWallet]: An unknown key counts as that of the organization whose secret the "
         "request is signed with",
-        "auth.unknown-key[disableBeneficiary]: A key that resembles a known one is taken for it: prefix",
         "auth.signature[disableBeneficiary]: A signature is accepted that is not the right one: first 8",
-        "auth.signature[getVirtualAccount]: A wrong signature is refused with another status, type or code: "
-        "status 403",
-        "auth.nonce-replay[getVirtualAccount]: A used nonce is refused with another status, type or code: "
-        "status 409",
         "auth.comes-first[listVirtualAccounts]: An unknown or foreign resource of the path is refused as "
         "such before this step: headers",
         "auth.comes-first[disableBeneficiary]: An unknown id of the path is refused as such before this "

@@ -30,7 +30,7 @@ from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.jobs import BalancesSettle, OthersPay
-from tests.variants.payments import FeesTaken, ReservedOnApproval
+from tests.variants.payments import ReservedOnApproval
 from tests.variants.replicas import BalancesUneven
 
 UNTOUCHED = "refusal.changes-nothing"
@@ -71,9 +71,8 @@ def found(behaviour: Behaviour, name: str) -> Finding:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("behaviour", [OthersPay, AlwaysTheSame])
-def test_payouts_of_other_clients_are_no_effect(behaviour: type[Behaviour], name: str) -> None:
-    finding = found(behaviour(), name)
+def test_payouts_of_other_clients_are_no_effect(name: str) -> None:
+    finding = found(AlwaysTheSame(), name)
     assert finding.verdict is Verdict.PASSED, finding.summary
 
 
@@ -132,8 +131,7 @@ class Deposits(Behaviour):
         return super().balances(ctx, record)
 
 
-#: Servers on which only payouts move the balance, and immediately; and others.
-PLAIN: list[type[Behaviour]] = [Behaviour, FeesTaken]
+#: Servers on which not only payouts move the balance, or not immediately.
 MOVED: list[type[Behaviour]] = [OthersPay, BalancesSettle, Refunds, RefundsOften]
 
 
@@ -147,11 +145,6 @@ def judged_in(run: RunContext) -> Finding:
         findings, _ = run_check(load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run)
     (found,) = (one for one in findings if one.rule == "payout.race")
     return found
-
-
-@pytest.mark.parametrize("behaviour", PLAIN)
-def test_payouts_at_once_take_what_single_ones_take(behaviour: type[Behaviour]) -> None:
-    assert judged(behaviour()).verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize("behaviour", MOVED)

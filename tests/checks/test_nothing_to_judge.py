@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import load_checks, plan
+from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.checks.showing import FUNDED
 from conformance.contract.operations import OPERATIONS, response_rules
@@ -18,9 +18,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import run_on
 from tests.variants.answers import ShortListItems
-from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.replicas import ReadsInTurn
 
 
 class NothingThere(Behaviour):
@@ -144,16 +142,3 @@ def wallets(*items: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_document_shows_the_rules_of_its_values(operation: str, document: Any, rules: set[str]) -> None:
     assert response_rules(operation, document) == rules
-
-
-class ReadsLate(ReadsInTurn):
-    """Reads beneficiaries and virtual accounts from a replica with a lag of two seconds."""
-
-    turns = (2_000_000,)
-
-
-@hurried()
-def test_a_beneficiary_that_reads_do_not_know_yet_is_judged_once_they_do() -> None:
-    check = load_checks()["test_embedded_destinations.test_destinations_of_a_beneficiary"]
-    findings, _ = run_check(check, "getBeneficiary", run_on(compose(ReadsLate)))
-    assert {finding.verdict for finding in findings} == {Verdict.PASSED}

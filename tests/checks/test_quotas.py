@@ -1,4 +1,4 @@
-"""Servers with quotas: inconclusive once one is used up, with a remedy; no refusal of letters is one."""
+"""Servers with quotas: inconclusive once one is used up, with a remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from conformance.world.creations import created_in
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
-from tests.variants.demands import LatinNames
 from tests.variants.hurry import hurried
 from tests.variants.payments import FewAccounts
 from tests.variants.policies import FewOfEach
@@ -66,11 +65,3 @@ def test_a_customer_without_room_for_accounts_is_inconclusive(check: str, operat
     unclear = [finding for finding in judged if finding.verdict is Verdict.INCONCLUSIVE]
     assert unclear and all("quota_exceeded" in finding.summary for finding in unclear)
     assert all("raise that limit" in finding.remedy for finding in unclear)
-
-
-def test_refused_letters_are_no_quota() -> None:
-    run = run_on(compose(LatinNames))
-    # Accounts made with one nonce for several requests.
-    assert not broken(findings(run, "test_races.test_one_nonce", "createAccount"))
-    judged = findings(run, "test_idempotency.test_replay", "createAccount")
-    assert {finding.verdict for finding in judged} == {Verdict.PASSED}

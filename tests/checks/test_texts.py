@@ -17,7 +17,7 @@ from tests.variants.hurry import hurried
 @pytest.mark.parametrize("kind", ["quotes are straight", "C1 is dropped", "a date is a time"])
 def test_names_of_accounts_are_judged_where_the_list_was_long_already(kind: str) -> None:
     fault = by_id()[
-        f"create.echo[createAccount]: One kind of text is kept otherwise in one field: name, {kind}"
+        f"create.echo[createAccount]: A text is kept in another form than it was sent: name, {kind}"
     ]
     run = run_on(fault.make())
     assert len(large_list(run.alone(), "listAccounts").created) > LARGE - 10

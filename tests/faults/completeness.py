@@ -18,39 +18,28 @@ from .texts import rows_of_lists
 from .walks import IN_ACCOUNTS, Filtered, counted, joined
 
 
-@fault("list.complete", each=("organization", "everybody"))
-class ListsMore(Faulty):
+class OfAllParents(Filtered):
+    """Lists the elements of all parents that `listed` returns."""
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None if self.here(ctx) else super().list_parent(ctx)
+
+
+@fault("list.complete", seam="listed", base=OfAllParents, each=("organization", "everybody"))
+def _(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
     """The elements of other parents are listed, too."""
-
-    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        records = super().fetch(ctx, listing)
-        if self.value == "organization":
-            assert ctx.organization is not None
-            records = [record for record in records if record["organization"] == ctx.organization.id]
-        return records[offset:] if limit < 0 else records[offset : offset + limit]
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return len(self.fetch(ctx, listing))
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None
+    return [
+        record
+        for record in records
+        if self.value == "everybody" or record["organization"] == ctx.organization.id  # type: ignore[union-attr]
+    ]
 
 
-@fault("list.complete", operations=("listPayoutDestinations",))
-class ListsTheAccounts(Faulty):
+@fault("list.complete", seam="listed", base=OfAllParents, operations=("listPayoutDestinations",))
+def _(self: Any, ctx: Context, records: list[Record]) -> list[Record]:
     """The destinations of all beneficiaries of the account are listed."""
-
-    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        assert ctx.account is not None
-        mine = {record["id"] for record in ctx.store.select("beneficiary", ctx.account["id"])}
-        records = [record for record in super().fetch(ctx, listing) if record["parent"] in mine]
-        return records[offset:] if limit < 0 else records[offset : offset + limit]
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return len(self.fetch(ctx, listing))
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None
+    mine = {record["id"] for record in ctx.store.select("beneficiary", ctx.params["account_id"])}
+    return [record for record in records if record["parent"] in mine]
 
 
 # Other clients create accounts of the customer too, so a total with a short lag is allowed.
@@ -161,18 +150,6 @@ ELEMENTS: dict[str, dict[str, Kept]] = {
 }
 
 
-@fault("list.complete", each=ELEMENTS.__getitem__)
-class HidesSome(Faulty):
-    """Elements of some kind are not listed."""
-
-    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        records = [record for record in super().fetch(ctx, listing) if not self.value(record)]
-        return records[offset:][: limit if limit >= 0 else None]
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return len(self.fetch(ctx, listing))
-
-
 def _is_changed(beneficiary: Record) -> bool:
     return bool(beneficiary["status"] == "active" and beneficiary["updated"] != beneficiary["created"])
 
@@ -199,9 +176,6 @@ def _known_by_query(self: Any, ctx: Context) -> Any:
     return document
 
 
-FILTERED = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
-
-
 def _kept(self: Any, ctx: Context, document: dict[str, Any]) -> Any:
     return self.state.setdefault("shown", {}).setdefault(ctx.request.target, document)
 
@@ -212,7 +186,7 @@ def _begun(item: dict[str, Any], length: int) -> dict[str, Any]:
     return {**item, name: item[name] and item[name][:length]}
 
 
-#: Lists whose elements fit on one page.
+#: Lists with filters, whose elements fit on one page.
 _SHORT = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
 
 
@@ -250,6 +224,12 @@ faults["list.complete"] |= {
             "every other": lambda records: records[::2],
         },
     ),
+    "Elements of some kind are not listed.": seam(
+        "listed",
+        lambda self, ctx, records: [record for record in records if not self.value(record)],
+        base=Filtered,
+        each=ELEMENTS.__getitem__,
+    ),
     "This member of an item is not what the create answered.": item(
         another,
         each=lambda operation: [
@@ -262,7 +242,7 @@ faults["list.complete"] |= {
             self.usual() if (ctx.listing is not None and ctx.listing.conditions) else response
         ),
         base=ListsStayAsTheyWere,
-        operations=("listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+        operations=_SHORT,
     ),
     "Within a second a list is that of whoever asked for the same page before.": seam(
         "list_document", _known_by_query, operations=("listAccounts",)
@@ -283,7 +263,7 @@ faults["list.complete"] |= {
         lambda self, ctx, item, record: (
             {**item, "label": item["label"] and "Filtered"} if ctx.listing.conditions else item
         ),
-        operations=FILTERED,
+        operations=_SHORT,
     ),
     "A destination in the list has a member of the beneficiary, or of all.": item(
         lambda self, ctx, item, record: {**item, self.value[0]: self.value[1](ctx)},

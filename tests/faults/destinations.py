@@ -296,25 +296,20 @@ faults["wallet.duplicate"] |= {
 }
 
 
-@fault("wallet.duplicate", each={"in capitals": str.upper, "without spaces": str.strip})
+@fault(
+    "wallet.duplicate",
+    each={
+        "in capitals": ("currency", str.upper),
+        "without spaces": ("currency", str.strip),
+        "the network in small letters": ("network", str.lower),
+    },
+)
 class NormalizesTooLate(Faulty):
     """A pair is looked up as it was sent, and kept in a form of the server's own."""
 
     def check_wallet_pair(self, ctx: Context) -> None:
-        ctx.values["currency"] = self.value(ctx.values["currency"])
-        super().check_wallet_pair(ctx)
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        pair = str(ctx.body["currency"]), str(ctx.body["network"])
-        return ctx.store.claim_wallet_pair(self.parent(ctx)["id"], *pair)
-
-
-@fault("wallet.duplicate")
-class NormalizesNetworksTooLate(Faulty):
-    """A network is kept in small letters, after its pair was looked up as it was sent."""
-
-    def check_wallet_pair(self, ctx: Context) -> None:
-        ctx.values["network"] = str(ctx.values["network"]).lower()
+        name, form = self.value
+        ctx.values[name] = form(ctx.values[name])
         super().check_wallet_pair(ctx)
 
     def claim_wallet_pair(self, ctx: Context) -> bool:

@@ -6,6 +6,7 @@ of what only the suite's runs need are inside functions.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Collection, Generator
@@ -91,6 +92,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     given = config.stash[_OPTIONS]
     if not given.controls:
         return
+    # An earlier session of this process may have frozen what it kept.
+    gc.unfreeze()
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
 
     def tell(text: str) -> None:
@@ -198,6 +201,12 @@ def pytest_runtest_makereport(
     if call.when == "call" and selection.ours(item) is not None:
         _runner(item.config).complete(item, report, call.excinfo.value if call.excinfo else None)
     return report
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _OPTIONS in config.stash and config.stash[_OPTIONS].selected:
+        # The interpreter ends without looking through all that the run kept: a tenth of a quick run.
+        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

@@ -223,11 +223,15 @@ class Worker:
     # ------------------------------------------------------------------ ledgers
 
     def totals(self) -> Ledger:
-        """The ledger after the last job, which completes the rules of every response."""
+        """The ledger after the last job, which completes the rules of every response; then forgets what was
+        sent, as reports need the memory."""
         try:
-            return self.ledger(last=True)
+            ledger = self.ledger(last=True)
         except Exception as error:
-            return Ledger(errors=[self._described("the rules of every response", error)])
+            ledger = Ledger(errors=[self._described("the rules of every response", error)])
+        self.run.record.clear()
+        self.run.accepted.clear()
+        return ledger
 
     def ledger(self, findings: Iterable[Finding] = (), *, last: bool = False) -> Ledger:
         """The redacted ledger of everything since the last one; `last` completes the rules of every response,

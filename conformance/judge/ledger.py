@@ -300,7 +300,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         self.missing = {name: said for name, said in self.missing.items() if name not in succeeded}
 
     def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
-        """Cases with one of these verdicts, in catalogue order."""
+        """Cells with one of these verdicts, in catalogue order."""
         levels = set(levels)
         return [
             cell for cell in self.cells if cell.verdict in verdicts and ALL_RULES[cell.rule].level in levels

@@ -254,7 +254,6 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     planned = accounts_of_customer(fixture)
     if list_fixture.extend(planned, _OWN_ACCOUNTS):
         list_fixture.provoke()
-        # Read only now: a replay could not reproduce an empty list.
         first = list_fixture.call.with_query(query(1, 1))
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
         there = LARGE if page is None or page.total is None else page.total

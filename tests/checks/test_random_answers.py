@@ -102,7 +102,7 @@ def test_changes_answered_without_a_resource_are_judged(spoil: Spoil, operation:
 
     with hurried():
         ledger = judged(run_on(transport=spoilt), [case for case in CASES if case[1] == operation])
-    broken = {case.rule for case in ledger.with_verdict(Verdict.FAILED)}
+    broken = {cell.rule for cell in ledger.with_verdict(Verdict.FAILED)}
     assert broken & {
         "http.success-json",
         "format.id",

@@ -171,8 +171,8 @@ def _text(longest: int) -> dict[str, Any]:
 
 #: Passed explicitly, so that a configuration file in the working directory has no effect.
 _CONFIGURATION: dict[str, Any] = {
-    "generation": {"with-security-parameters": False, "allow-x00": True},
-    "phases": {"stateful": {"generation": {"mode": "positive"}, "inference": {"algorithms": []}}},
+    "generation": {"mode": "positive", "with-security-parameters": False, "allow-x00": True},
+    "phases": {"stateful": {"inference": {"algorithms": []}}},
 }
 
 

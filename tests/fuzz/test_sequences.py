@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from hypothesis.internal import charmap
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.fuzz.test_sequences import test_sequences as sequences
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
@@ -82,6 +85,13 @@ def test_server_without_accounts_is_inconclusive() -> None:
         "no generated createAccount was accepted"
         in {each.verdict: each.summary for each in findings}[Verdict.INCONCLUSIVE]
     )
+
+
+def test_no_code_point_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a cache Hypothesis would try all code points for a codec, in 180 MB."""
+    monkeypatch.setattr(charmap, "intervals_from_codec", Mock(side_effect=MemoryError))
+    assert not broken(sequences(run_on(), "accounts", FuzzSettings(1, 5)))
+    assert not broken(schema_fuzzing(run_on(), "createBeneficiary", FuzzSettings(1, 20)))
 
 
 def test_what_the_target_does_not_have_is_left_out() -> None:

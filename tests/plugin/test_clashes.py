@@ -167,7 +167,7 @@ def test_a_project_with_tests_and_settings_of_its_own(tmp_path: Path) -> None:
     [
         "--strict-markers --strict-config --import-mode=importlib --noconftest --tb=no -rA -s -W error",
         "-p no:base_url -p no:schemathesis -p no:hypothesispytest -p no:anyio -x",
-        "-n 2 --dist loadfile --maxprocesses 2",
+        pytest.param("-n 2 --dist loadfile --maxprocesses 2", marks=pytest.mark.slow),
     ],
 )
 def test_flags_of_pytest(flags: str, tmp_path: Path) -> None:

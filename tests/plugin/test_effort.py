@@ -36,7 +36,15 @@ def test_what_a_server_may_lack_takes_no_turn_from_others() -> None:
         assert rule in judged or RULES[rule].operations == ("createPayin",), rule
 
 
-@pytest.mark.parametrize("spread", [(), ("--lanes", "4"), ("-n", "2")], ids=["one", "lanes", "processes"])
+@pytest.mark.parametrize(
+    "spread",
+    [
+        pytest.param((), marks=pytest.mark.slow),
+        ("--lanes", "4"),
+        pytest.param(("-n", "2"), marks=pytest.mark.slow),
+    ],
+    ids=["one", "lanes", "processes"],
+)
 def test_a_quick_run_exercises_every_required_rule(spread: tuple[str, ...], tmp_path: Path) -> None:
     outcome = run("--effort", "quick", *spread, folder=tmp_path)
     assert outcome.status == 0, outcome.output

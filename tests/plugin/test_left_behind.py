@@ -36,7 +36,9 @@ GENERATED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "workers"])
+@pytest.mark.parametrize(
+    "more", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["alone", "workers"]
+)
 def test_generated_requests_leave_nothing_beside_the_reports(more: tuple[str, ...], tmp_path: Path) -> None:
     done = pytest_in(tmp_path, *GENERATED, *more)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -91,14 +91,12 @@ class FuzzSettings:
 
     `examples` limits the examples of each part, `seconds` the time of all parts together (None: no
     limit); with `seconds` and the default `examples`, only time counts. `seed` determines what each part
-    draws, on any worker. `database` is the folder of Hypothesis's examples that failed. Workers are numbered
-    from 0."""
+    draws, on any worker. `database` is the folder of Hypothesis's examples that failed."""
 
     seed: int
     examples: int = DEFAULT_EXAMPLES
     seconds: float | None = None
     database: str | None = None
-    worker: int = 0
     workers: int = 1
 
     @property

@@ -9,6 +9,7 @@ server.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
@@ -174,9 +175,7 @@ def explore(run: RunContext, part: str, settings: FuzzSettings, check: str) -> l
             def validate_response(self, response: Response, case: GeneratedCase[Any], **options: Any) -> None:
                 """Nothing: `call` has judged the answer."""
 
-        limited = FuzzSettings(
-            settings.seed, max(1, round(settings.cases * SHARE)), database=settings.database
-        )
+        limited = replace(settings, examples=max(1, round(settings.cases * SHARE)))
         hypothesis.seed(seed_of(settings, name))(Sequences)
         # Shrinking sequences takes thousands of requests; of the steps, findings have those that matter.
         Sequences.run(settings=settings_of(limited, name, shrink=False, stateful_step_count=STEPS))

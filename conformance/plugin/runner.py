@@ -67,7 +67,6 @@ class Runner:
                     examples=options.examples or DEFAULT_EXAMPLES,
                     seconds=options.fuzz_time,
                     database=str(folder / "examples"),
-                    worker=index,
                     workers=workers,
                 ),
                 scope=options.scope,

@@ -194,7 +194,9 @@ class CheckContext:
             return False
         purpose = f"a valid {self.operation.id}, after an authentication failure"
         valid = self.run.cache.get(
-            _LOCKED_OUT.of(self.operation.id), lambda: self.send(self.valid(), purpose)
+            _LOCKED_OUT.of(self.operation.id),
+            # Elsewhere: it is no effect of what was refused.
+            lambda: self.send(self.account(fresh=True).call(self.operation.id), purpose),
         )
         if not valid.refused_authentication:
             return False

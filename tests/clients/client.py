@@ -86,9 +86,9 @@ class Rig:
     def broken(self) -> dict[str, set[str]]:
         """Returns the broken rules with their operations."""
         found: dict[str, set[str]] = {}
-        for case in self.sandbox.judge.ledger().cells:
-            if case.verdict.is_violation:
-                found.setdefault(case.rule, set()).add(case.operation)
+        for cell in self.sandbox.judge.ledger().cells:
+            if cell.verdict.is_violation:
+                found.setdefault(cell.rule, set()).add(cell.operation)
         return found
 
 

@@ -80,7 +80,7 @@ def test_exec_judges_a_command_and_exits_by_the_verdict(
     document = load(tmp_path / "reports")
     assert (document.run.side, document.run.requests) == ("client", 1)
     assert {rule.id for rule in document.rules} == set(CLIENT_RULES)
-    counts = {case.verdict for case in document.cells if case.operation == "createPayout"}
+    counts = {cell.verdict for cell in document.cells if cell.operation == "createPayout"}
     assert counts == {"not run"}, "what was never exercised is listed, not passed"
     names = {"results.json", "report.html", "summary.md"}
     assert {path.name for path in (tmp_path / "reports").iterdir()} == names
@@ -158,8 +158,8 @@ def test_a_hostile_client_fills_no_memory() -> None:
     )
     assert kept < SHOWN * 4 * BODY
     ledger = judge.ledger()
-    assert sum(case.decisive.violations for case in ledger.cells) == 3 * SHOWN
-    assert len(json.dumps([case.summary for case in ledger.cells])) < 200_000
+    assert sum(cell.decisive.violations for cell in ledger.cells) == 3 * SHOWN
+    assert len(json.dumps([cell.summary for cell in ledger.cells])) < 200_000
 
 
 def test_the_log_names_a_provocation_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,4 +185,4 @@ def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixt
     shown = html(document) + json.dumps(to_plain(document)) + capsys.readouterr().err
     assert secret[:12] not in shown and client.tenant.api_key not in shown
     assert not set(shown) & set("\x1b\x07\u202e")
-    assert "client.secret" in {case.rule for case in document.cells if case.verdict == "failed"}
+    assert "client.secret" in {cell.rule for cell in document.cells if cell.verdict == "failed"}

@@ -63,7 +63,7 @@ class Outcome:
 
     def _first(self, told: Callable[[Finding], str]) -> dict[CaseResult, str]:
         """Returns the first non-empty text of each cell's findings."""
-        texts = {case.key: next(filter(None, map(told, case.findings)), "") for case in self.ledger.cells}
+        texts = {cell.key: next(filter(None, map(told, cell.findings)), "") for cell in self.ledger.cells}
         return {cell: text for cell, text in texts.items() if text}
 
     @property

@@ -100,7 +100,7 @@ def _unkept(outcome: Outcome) -> list[str]:
     except (OSError, ValueError) as error:
         return [f"results.json: {error}"]
     judged = [
-        case for case in results["cells"] if case["verdict"] in ("passed", "failed", "observed", "warning")
+        cell for cell in results["cells"] if cell["verdict"] in ("passed", "failed", "observed", "warning")
     ]
     return [] if judged else ["nothing of what was measured is reported"]
 

@@ -36,9 +36,9 @@ class LoadRun:
     def broken(self) -> dict[str, str]:
         """Returns the violated rules with what was got."""
         return {
-            case["rule"]: f"{case['operation']}: {case['summary']}"
-            for case in self.results["cells"]
-            if case["verdict"] in ("failed", "warning", "error")
+            cell["rule"]: f"{cell['operation']}: {cell['summary']}"
+            for cell in self.results["cells"]
+            if cell["verdict"] in ("failed", "warning", "error")
         }
 
 

@@ -113,7 +113,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 
 def judged(document: dict[str, Any]) -> set[str]:
-    return {case["rule"] for case in document["cells"] if case["verdict"] in ("passed", "failed")}
+    return {cell["rule"] for cell in document["cells"] if cell["verdict"] in ("passed", "failed")}
 
 
 def test_the_action_passes_a_server_that_conforms(job: Path, targets: dict[str, Path]) -> None:

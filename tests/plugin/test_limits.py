@@ -43,5 +43,5 @@ def test_run_ends_in_time_and_reports_what_it_found(tmp_path: Path) -> None:
         over.set()
     assert outcome.status == 6, outcome.output
     assert cells(outcome, "passed") and not cells(outcome, "failed")
-    reasons = {case["summary"] for case in outcome.results["cells"] if case["verdict"] == "inconclusive"}
+    reasons = {cell["summary"] for cell in outcome.results["cells"] if cell["verdict"] == "inconclusive"}
     assert reasons == {"the run's time was over (6 s, --run-timeout)"}

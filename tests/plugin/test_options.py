@@ -119,9 +119,9 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
     outcome = run("--rule", "error.shape@getAccountBalances", folder=tmp_path)
     assert outcome.status == 0, outcome.output
     judged = [
-        (case["rule"], case["operation"])
-        for case in outcome.results["cells"]
-        if case["verdict"] not in ("not run", "not applicable")
+        (cell["rule"], cell["operation"])
+        for cell in outcome.results["cells"]
+        if cell["verdict"] not in ("not run", "not applicable")
     ]
     assert judged == [("error.shape", "getAccountBalances")]
     assert outcome.results["verdict"]["name"] == "partial"

@@ -56,7 +56,7 @@ def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
     outcome = run_against(tmp_path, f"--rule {rule}", NoSignatureCheck(), remember)
     assert outcome.status == 1, outcome.output
     assert (rule, operation) in cells(outcome, "failed")
-    assert {case for case in cells(outcome, "failed") if case[0] == rule} == {(rule, operation)}
+    assert {cell for cell in cells(outcome, "failed") if cell[0] == rule} == {(rule, operation)}
     assert rule in outcome.output and operation in outcome.output
     written = outcome.output + "".join(
         path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.is_file()

@@ -113,5 +113,5 @@ def test_a_check_that_died_with_its_process_is_inconclusive(test: str, rule: str
     controller = Controller.__new__(Controller)
     controller.ledger, job = Ledger(), job_of(test)
     assert job is not None and "died" in controller.lose(job)
-    case = controller.ledger.cell(rule, "listWallets")
-    assert (case.verdict, case.decisive.remedy) == (Verdict.INCONCLUSIVE, "Run it again.")
+    cell = controller.ledger.cell(rule, "listWallets")
+    assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, "Run it again.")

@@ -79,9 +79,9 @@ def judged(job: tuple[int, str]) -> str:
         if outcome.status not in (0, 1, 6):
             return f"{server}exit status {outcome.status}\n{outcome.output[-2000:]}"
         blamed = [
-            case.key
-            for case in load(folder).cells
-            if case.verdict in BLAMED and case.rule not in variant.breaks
+            cell.key
+            for cell in load(folder).cells
+            if cell.verdict in BLAMED and cell.rule not in variant.breaks
         ]
         if blamed:
             shutil.rmtree(Path(kept, str(seed)), ignore_errors=True)

@@ -151,7 +151,7 @@ def test_every_violation_is_in_exactly_one_cause(run: tuple[Ledger, dict[str, An
         for cause in found
         for key in [
             *((cause.rule, operation) for operation in cause.operations),
-            *(case.key for case in cause.consequences),
+            *(cell.key for cell in cause.consequences),
         ]
         if results.cell(*key).verdict.is_violation
     ]

@@ -75,7 +75,7 @@ def test_what_a_selection_left_out_is_not_compared(verdicts: tuple[Verdict, Verd
 
 def test_a_rule_that_only_one_catalogue_has_is_not_compared() -> None:
     old = made()
-    old = replace(old, cells=[case for case in old.cells if case.rule != "list.walk"])
+    old = replace(old, cells=[cell for cell in old.cells if cell.rule != "list.walk"])
     assert not worse(old, made(Verdict.FAILED)) and not worse(made(), old)
 
 

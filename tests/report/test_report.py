@@ -55,16 +55,16 @@ def test_the_finding_of_the_rules_own_check_is_shown_first() -> None:
     """It takes the fewest steps to follow and to repeat."""
 
     run, results, checks = run_on(KeysIgnored()), whole_run(), load_checks()
-    case = results.cell("idempotency.replay", "createAccount")
-    case.findings.clear()
+    cell = results.cell("idempotency.replay", "createAccount")
+    cell.findings.clear()
     for name in ("test_conflict", "test_replay"):
-        findings, _ = run_check(checks[f"test_idempotency.{name}"], case.operation, run)
+        findings, _ = run_check(checks[f"test_idempotency.{name}"], cell.operation, run)
         for found in findings:
             results.add(found)
-    assert [found.verdict for found in case.findings] == [Verdict.FAILED] * 2
-    assert case.decisive is case.findings[0] and case.decisive.check.endswith("test_replay")
-    [stored] = [record for record in document(results).cells if record.key == (case.rule, case.operation)]
-    assert stored.decisive.check == case.decisive.check
+    assert [found.verdict for found in cell.findings] == [Verdict.FAILED] * 2
+    assert cell.decisive is cell.findings[0] and cell.decisive.check.endswith("test_replay")
+    [stored] = [record for record in document(results).cells if record.key == (cell.rule, cell.operation)]
+    assert stored.decisive.check == cell.decisive.check
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -185,8 +185,8 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
         ]
     )
     results = whole_run()
-    for case in (WALK, ("http.success-status", "createAccount")):
-        results.cell(*case).findings.clear()
+    for cell in (WALK, ("http.success-status", "createAccount")):
+        results.cell(*cell).findings.clear()
     results.merge(Ledger.from_json(ledger.to_json()))
     made = document(results, options={"target": text}, interrupted=text)
     for name, make in FORMATS.items():

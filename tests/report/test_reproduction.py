@@ -60,15 +60,15 @@ def selected(command: str) -> list[tuple[Check, str]]:
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("fault", list(sample()), ids=lambda fault: fault.id[:80])
 def test_a_failure_comes_again_on_the_faulty_server_only(fault: Fault) -> None:
-    [case] = [case for case in catch(fault).ledger.cells if case.key == (fault.rule, fault.operation)]
-    command = reproduction(case.decisive, {"target": "target.toml", "effort": "deep"}, 7)
+    [cell] = [cell for cell in catch(fault).ledger.cells if cell.key == (fault.rule, fault.operation)]
+    command = reproduction(cell.decisive, {"target": "target.toml", "effort": "deep"}, 7)
     checks = selected(command)
     for _ in range(3 if fault.rule.endswith("race") else 1):
         # Scheduling on a busy machine decides if the requests of a race meet.
         again = judge(fault.make(), checks).broken
-        if case.key in again:
+        if cell.key in again:
             break
-    assert case.key in again, command
+    assert cell.key in again, command
     assert judge(Behaviour(), checks).broken == {}
 
 

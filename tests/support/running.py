@@ -217,5 +217,5 @@ def counted(behaviour: Behaviour | None = None) -> tuple[Any, Any, list[Any]]:
 def cells(outcome: Outcome, *verdicts: str) -> set[tuple[str, str]]:
     """Returns the cells of a run with one of these verdicts."""
     return {
-        (case["rule"], case["operation"]) for case in outcome.results["cells"] if case["verdict"] in verdicts
+        (cell["rule"], cell["operation"]) for cell in outcome.results["cells"] if cell["verdict"] in verdicts
     }

@@ -11,7 +11,7 @@ import httpx
 
 from conformance._files import InputError
 from conformance._text import printable
-from conformance.diagnosis import connection, resources
+from conformance.diagnosis import connection, named_resources
 from conformance.diagnosis.credentials import body_is_rewritten, query_is_rewritten, unauthenticated
 from conformance.diagnosis.examination import Diagnosis, Examination
 from conformance.target.file import Organization, Target
@@ -65,16 +65,16 @@ def _examine(examination: Examination, thorough: bool) -> None:
         created.append(_organization(examination, organization, thorough))
         if examination.stopped:
             return
-    resources.funded_account(examination)
+    named_resources.funded_account(examination)
     if not thorough or examination.stopped:
         return
-    resources.organizations_are_one(examination)
-    resources.other_customer(examination)
+    named_resources.organizations_are_one(examination)
+    named_resources.other_customer(examination)
     query_is_rewritten(examination, target.primary)
     if (first := created[0]) is not None:
-        resources.stateless_mock(examination, first, examination.created(target.primary))
+        named_resources.stateless_mock(examination, first, examination.created(target.primary))
         if not examination.stopped:
-            resources.samples(examination, str(first.get("id")))
+            named_resources.samples(examination, str(first.get("id")))
 
 
 def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
@@ -108,7 +108,7 @@ def _both_failed(
     elif all(answer.refused_authentication for answer in both):
         unauthenticated(examination, organization, listed)
     elif listed.status == created.status and listed.status in (403, 404):
-        resources.customer_refused(examination, organization, both)
+        named_resources.customer_refused(examination, organization, both)
 
 
 def latency(examination: Examination) -> float:

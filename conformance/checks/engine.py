@@ -189,10 +189,16 @@ class Engine:
         Snapshots are taken before the first case, of a list after all calls are built, and again after an
         accepted one, whose effects would be mistaken for those of others."""
         watching = [each.snapshot() for each in watch if UNTOUCHED in self.ctx.rules]
-        answers, refused = list[Exchange](), list[tuple[Step, Exchange]]()
+        answers = list[Exchange]()
+        refused, pending = list[tuple[Step, Exchange]](), list[tuple[Step, Exchange]]()
         for step in steps:
             before = step.at.accepted
-            answers.append(answer := step.at.perform(step.case, step.call))
+            answers.append(answer := step.at.deliver(step.case, step.call))
+            if watching:
+                # After the effects: a judgement may send valid requests, which have effects of their own.
+                pending.append((step, answer))
+            else:
+                step.at.conclude(step.case, answer)
             if answer.refused:
                 refused.append((step, answer))
             if step.at.accepted != before and watching:
@@ -206,6 +212,8 @@ class Engine:
             effects.judge(UNTOUCHED, f"{len(sent)} {what}", sent, again)
         if refused and watching:
             self.settle([answer for _, answer in refused])
+        for step, answer in pending:
+            step.at.conclude(step.case, answer)
         for answer in answers if leaks else ():
             expected = f"{answer.purpose}: a refusal that shows nothing of the other organization"
             facts = leaks[answer.organization]
@@ -234,19 +242,26 @@ class Engine:
         fresh = new_key() if case.key == FRESH and call.idempotency_key else call.idempotency_key
         return self.ctx.send(call.but(idempotency_key=fresh), name, self._organization)
 
-    def perform(self, case: Case, call: Call | None = None) -> Exchange:
+    def perform(self, case: Case) -> Exchange:
         """Sends a case and judges its answer, or records it for an open rule."""
-        call = call or self.call(case)
+        answer = self.deliver(case, self.call(case))
+        self.conclude(case, answer)
+        return answer
+
+    def deliver(self, case: Case, call: Call) -> Exchange:
+        """Sends a case. Raises InternalError for one that the oracle cannot judge."""
         sent = call.but(operation=None) if case.front_end else call
         if RULES[case.rule].level is Level.OPEN:
-            answer = self.ctx.send(sent, case.name)
-            self.ctx.record(case.rule, case.name, answer, self.seen(answer))
-            return answer
-        # Before the request: a case that the oracle cannot judge is not sent.
+            return self.ctx.send(sent, case.name)
         self.reason(case, self.expected(case, call))
-        answer = self.ask(case, sent)
-        self.judge(case, answer)
-        return answer
+        return self.ask(case, sent)
+
+    def conclude(self, case: Case, answer: Exchange) -> None:
+        """Judges the answer to a case, or records it for an open rule."""
+        if RULES[case.rule].level is Level.OPEN:
+            self.ctx.record(case.rule, case.name, answer, self.seen(answer))
+        else:
+            self.judge(case, answer)
 
     def seen(self, answer: Exchange) -> str:
         """Describes the answer to an open case; empty for its status and error."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -45,7 +45,7 @@ def _shown(value: Any) -> str:
 
 
 @pytest.fixture
-def run() -> RunContext:
+def run() -> Run:
     """A run on a new reference server."""
     return run_on()
 

@@ -18,7 +18,7 @@ from conformance.judge.outcomes import Judgement
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.cache import Key
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 
 _PASSED = Key[Exchange]("a request that passed authentication")
 

@@ -14,7 +14,7 @@ from conformance.judge.comparison import MOVING, alike, document
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.samples import Body
 
 #: Consecutive reads that must show a change: each process of a server may have a cache of its own.
@@ -24,7 +24,7 @@ STEADY = 4
 class Beneficiary:
     """A beneficiary created for a check: the exchange that created it, and requests on it."""
 
-    def __init__(self, ctx: CheckContext, fixture: AccountFixture, body: Body | None = None) -> None:
+    def __init__(self, ctx: CheckContext, fixture: Account, body: Body | None = None) -> None:
         self.ctx = ctx
         # The default type is not judged here.
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
@@ -42,7 +42,7 @@ class Beneficiary:
         """Reads it until it shows the expected members (see `look_for`)."""
         return look_for(self.ctx, call("getBeneficiary", self.ids), purpose, expected, but=but, **how)
 
-    def furnish(self, fixture: AccountFixture) -> bool:
+    def furnish(self, fixture: Account) -> bool:
         """Creates a destination of it and, unless the target has no payouts, a payout to that; True if the
         destination was accepted."""
         bank = fixture.bank_account()
@@ -68,13 +68,13 @@ class Beneficiary:
         return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
 
 
-def required_only(fixture: AccountFixture) -> Body:
+def required_only(fixture: Account) -> Body:
     """Builds the sample beneficiary without the nullable fields."""
     optional = NULLABLE["createBeneficiary"]
     return {name: value for name, value in fixture.body("createBeneficiary").items() if name not in optional}
 
 
-def sparse(ctx: CheckContext, fixture: AccountFixture) -> Beneficiary:
+def sparse(ctx: CheckContext, fixture: Account) -> Beneficiary:
     """Creates a beneficiary without optional fields; from the sample where the server refuses that."""
     with contextlib.suppress(Inconclusive):
         return Beneficiary(ctx, fixture, required_only(fixture))

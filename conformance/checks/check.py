@@ -20,7 +20,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.target.applicability import absent, unmet
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 CheckFunction = Callable[[CheckContext], None]
 
@@ -72,7 +72,7 @@ def check(
     return mark
 
 
-def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
+def run_check(check: Check, operation: str, run: Run) -> tuple[list[Finding], list[int]]:
     """Runs a check on an operation; returns its findings and the numbers of its exchanges.
 
     No answer of a server raises an exception, only a defect of the suite."""

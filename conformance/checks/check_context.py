@@ -18,10 +18,10 @@ from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.account import AccountFixture, purpose_of, renewed
+from conformance.world.account import Account, purpose_of, renewed
 from conformance.world.cache import Key
 from conformance.world.lag import describe_delay, eventually
-from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.run import Run, refusal_of_valid
 
 R = TypeVar("R")
 
@@ -32,7 +32,7 @@ _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 class CheckContext:
     """One check on one operation."""
 
-    def __init__(self, run: RunContext, operation: Operation, rules: Iterable[Rule], check: str) -> None:
+    def __init__(self, run: Run, operation: Operation, rules: Iterable[Rule], check: str) -> None:
         self.run = run
         self.operation = operation
         self.check = check
@@ -50,9 +50,7 @@ class CheckContext:
 
     # ------------------------------------------------------------------ making
 
-    def account(
-        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
-    ) -> AccountFixture:
+    def account(self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False) -> Account:
         """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
         below = "beneficiary_id" in self.operation.path_parameters
         return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)

@@ -13,7 +13,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.world import samples
-from conformance.world.account import AccountFixture, identifier
+from conformance.world.account import Account, identifier
 from conformance.world.samples import FREE, LETTER, Body, other_end, other_value
 
 #: A change of a body; empty where it changes nothing.
@@ -191,5 +191,5 @@ def _other(name: str, value: str, original: IdempotentRequest) -> Any:
             second = original.fixture.call("createPayoutDestination")
             return identifier(original.ctx.accept(second, "a second destination to name"))
         # Another fixture in the same account has another beneficiary.
-        return AccountFixture(original.ctx.run, account_id=original.fixture.account_id).beneficiary_id
+        return Account(original.ctx.run, account_id=original.fixture.account_id).beneficiary_id
     return None

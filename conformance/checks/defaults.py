@@ -9,14 +9,14 @@ from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.judge.comparison import identifiers, objects
 from conformance.judge.outcomes import Judgement, Unclear
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, identifier
+from conformance.world.account import Account, identifier
 from conformance.world.shapes import accepted_body
 
 
 class Defaults:
     """A default destination of a fixture's beneficiary, and the judgement that refused requests keep it."""
 
-    def __init__(self, ctx: CheckContext, fixture: AccountFixture, shape: str) -> None:
+    def __init__(self, ctx: CheckContext, fixture: Account, shape: str) -> None:
         """Creates the destination, of a shape of bodies. Raises Inconclusive where the server refuses it."""
         self.ctx, self.fixture = ctx, fixture
         operation = "createPayoutDestination"
@@ -34,7 +34,7 @@ class Defaults:
 
 def defaults(
     ctx: CheckContext,
-    fixture: AccountFixture,
+    fixture: Account,
     *,
     holding: str = "",
     alone: bool = False,

@@ -16,7 +16,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Exchange, to_json
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
@@ -26,7 +26,7 @@ from conformance.world.shapes import OTHER_SHAPES, TURNS, accepted_body, accepts
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
 #: Account -> its business, of which destinations of one shape are.
-_PAYEES = Key[AccountFixture]("the business of invalid destinations")
+_PAYEES = Key[Account]("the business of invalid destinations")
 _OF_A_BUSINESS = "IBAN alone"
 
 
@@ -63,7 +63,7 @@ class DefectiveBodies(Engine):
             [shape, *(row for row in rows if accepts(ctx.run, self.operation, row))]
         )
 
-    def _account(self) -> AccountFixture:
+    def _account(self) -> Account:
         """Returns the fixture of defective requests, cached for the run; that of wallets has none.
 
         Destinations of one shape are a business's, where the server accepts one: it may check these apart."""
@@ -72,7 +72,7 @@ class DefectiveBodies(Engine):
             return fixture
         account = fixture.account_id
         return self.ctx.run.cache.get(
-            _PAYEES.of(account), lambda: AccountFixture(self.ctx.run, account_id=account, business=True)
+            _PAYEES.of(account), lambda: Account(self.ctx.run, account_id=account, business=True)
         )
 
     @property

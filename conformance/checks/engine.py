@@ -40,9 +40,9 @@ from conformance.judge.oracle import (
 from conformance.judge.oracle.reasons import Demand
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
-from conformance.world.account import AccountFixture, quoted, unknown_like
+from conformance.world.account import Account, quoted, unknown_like
 from conformance.world.case import FRESH, Case, call_of
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,11 +67,11 @@ class Engine:
     def __init__(
         self,
         ctx: CheckContext,
-        fixture: Callable[[], AccountFixture],
+        fixture: Callable[[], Account],
         *,
         moved: Callable[[], None] | None = None,
         beside: Exchange | None = None,
-        others: Mapping[str, Callable[[], AccountFixture]] | None = None,
+        others: Mapping[str, Callable[[], Account]] | None = None,
         organization: str = "primary",
     ) -> None:
         self.ctx = ctx
@@ -91,7 +91,7 @@ class Engine:
     # ------------------------------------------------------------------ making
 
     @property
-    def fixture(self) -> AccountFixture:
+    def fixture(self) -> Account:
         """The account that cases are sent to."""
         return self._fixture()
 
@@ -100,7 +100,7 @@ class Engine:
         """Path parameters of the operation in that account."""
         return self.fixture.ids(self.operation)
 
-    def other(self, whose: str) -> AccountFixture:
+    def other(self, whose: str) -> Account:
         """Returns the account of another owner. Raises KeyError for an unknown one."""
         return self._others[whose]()
 

@@ -14,7 +14,7 @@ from conformance.judge.outcomes import difference
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, Restyle, call, identifier
+from conformance.world.account import Account, Restyle, call, identifier
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.samples import LINES, SIGNS, Body
@@ -22,12 +22,12 @@ from conformance.world.shapes import accepted_body, accepts
 from conformance.world.text_turns import filled
 
 
-def place(ctx: CheckContext) -> AccountFixture:
+def place(ctx: CheckContext) -> Account:
     """Returns an account where a valid call can succeed once more, after any number of refused ones."""
     return ctx.account(fresh=TRAITS[ctx.operation.id].once)
 
 
-def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixture:
+def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> Account:
     """Returns a fixture with resources of its own, in a shared account where that masks no effect."""
     operation, run = ctx.operation.id, ctx.run
     account = None
@@ -35,7 +35,7 @@ def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixtu
         account = run.account("payouts").account_id
     elif TRAITS[operation].creates != "account" and not TRAITS[operation].unique_pair:
         account = run.account().account_id
-    return AccountFixture(run, account_id=account, restyle=restyle)
+    return Account(run, account_id=account, restyle=restyle)
 
 
 class IdempotentRequest:
@@ -47,7 +47,7 @@ class IdempotentRequest:
     def __init__(
         self,
         ctx: CheckContext,
-        fixture: AccountFixture | None = None,
+        fixture: Account | None = None,
         body: Body | None = None,
         *,
         spaced: bool = False,
@@ -207,7 +207,7 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
     return [ctx.send(request, f"a change around the original: {request.operation}") for request in calls]
 
 
-def _patch(fixture: AccountFixture) -> Call:
+def _patch(fixture: Account) -> Call:
     word = samples.marker()
     return fixture.call("updateBeneficiary", {"note": f"changed {word}", "first_name": f"Grace {word}"})
 

@@ -13,7 +13,7 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show, shown
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
 
@@ -46,7 +46,7 @@ def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str])
 
 
 def send_with_texts(
-    ctx: CheckContext, fixture: AccountFixture, body: Body, texts: Mapping[Place, str], what: str
+    ctx: CheckContext, fixture: Account, body: Body, texts: Mapping[Place, str], what: str
 ) -> Exchange | None:
     """Sends a valid body with texts that servers are known to alter, then with fewer of them, as a server may
     refuse some. Judges that the first accepted answer shows what was sent, and returns it; None where all are

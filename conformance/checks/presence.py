@@ -17,7 +17,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.account import purpose_of
 from conformance.world.cache import Key
 from conformance.world.lag import eventually
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: A path that the contract does not have.
 NOWHERE = "/v1/nothing"
@@ -33,7 +33,7 @@ _UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
 _SHOWS = "whether operations exist"
 
 
-def missing(run: RunContext, operation: str) -> str:
+def missing(run: Run, operation: str) -> str:
     """Returns the answer that shows that an operation does not exist; empty where it may exist."""
     try:
         return run.cache.get(_MISSING.of(operation), lambda: _ask(run, operation))
@@ -41,7 +41,7 @@ def missing(run: RunContext, operation: str) -> str:
         return ""
 
 
-def _ask(run: RunContext, operation: str) -> str:
+def _ask(run: Run, operation: str) -> str:
     if operation in run.succeeded:
         return ""
     # A new account: what this creates must not interfere with checks.
@@ -58,13 +58,13 @@ def _ask(run: RunContext, operation: str) -> str:
     return answer.described() if _says_absent(run, answer) else ""
 
 
-def _says_absent(run: RunContext, answer: Exchange) -> bool:
+def _says_absent(run: Run, answer: Exchange) -> bool:
     if answer.status == 404:
         return _alike(answer, _undocumented(run, answer.method))
     return answer.status in ABSENT
 
 
-def _undocumented(run: RunContext, method: str) -> Exchange:
+def _undocumented(run: Run, method: str) -> Exchange:
     def ask() -> Exchange:
         body = b"{}" if method in ("POST", "PATCH") else None
         call = Call(None, method, NOWHERE, body)
@@ -94,19 +94,19 @@ def _words(answer: Exchange) -> str:
     return json.dumps(sorted(document) if isinstance(document, dict) else text)
 
 
-def found(run: RunContext) -> dict[str, str]:
+def found(run: Run) -> dict[str, str]:
     """Returns the operations known not to exist, each with the answer that shows it."""
     said = {operation: run.cache.find(_MISSING.of(operation)) for operation in OPERATIONS}
     return {operation: text for operation, text in said.items() if text}
 
 
-def explained(run: RunContext, findings: Iterable[Finding], exchanges: Sequence[int]) -> list[Finding]:
+def explained(run: Run, findings: Iterable[Finding], exchanges: Sequence[int]) -> list[Finding]:
     """Makes findings of a check inconclusive that only show, by the check's exchanges, that an operation does
     not exist."""
     return [_explained(run, finding, exchanges) for finding in findings]
 
 
-def lacks(run: RunContext, numbers: Iterable[int]) -> str:
+def lacks(run: Run, numbers: Iterable[int]) -> str:
     """Returns the missing operation that one of these exchanges was sent to; else empty."""
     for number in numbers:
         exchange = run.record.get(number)
@@ -117,7 +117,7 @@ def lacks(run: RunContext, numbers: Iterable[int]) -> str:
     return ""
 
 
-def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> Finding:
+def _explained(run: Run, finding: Finding, exchanges: Sequence[int]) -> Finding:
     if finding.verdict.is_violation:
         numbers = list(finding.exchanges[:1])
     elif finding.verdict is Verdict.INCONCLUSIVE:

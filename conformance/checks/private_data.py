@@ -14,7 +14,7 @@ from conformance.judge.comparison import document, same, sent_document
 from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 
 LEAK = "tenancy.no-leak"
 
@@ -31,7 +31,7 @@ class PrivateData:
 
     `exchanges` created the resources of the fixture, then those of the stranger's fixture."""
 
-    def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
+    def __init__(self, fixture: Account, stranger: Account) -> None:
         private, known = _created(fixture), _created(stranger)
         self.exchanges = [*private, *known]
         self._documents = [_documented(exchange) for exchange in private]
@@ -86,7 +86,7 @@ def _sent(answer: Exchange) -> str:
     return answer.call.target + "\n" + (answer.call.body or b"").decode("utf-8", "replace")
 
 
-def _created(fixture: AccountFixture) -> list[Exchange]:
+def _created(fixture: Account) -> list[Exchange]:
     """Returns the exchanges that created a fixture's resources, those that the server accepts."""
     found = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):

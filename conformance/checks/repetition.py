@@ -16,9 +16,9 @@ from conformance.checks.watch import NotSeen, Round, Watch
 from conformance.judge import effects
 from conformance.judge.effects import EXACT, Effect
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call, quoted
+from conformance.world.account import Account, call, quoted
 from conformance.world.corpora.amounts import respelled
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Repetitions in which a doubtful effect must recur.
 ROUNDS = 3
@@ -36,7 +36,7 @@ _LONGEST_PAUSE = 2.0
 Again = Callable[[], Exchange | Sequence[Exchange]]
 
 
-def anew(run: RunContext, calls: Sequence[Call]) -> list[Call]:
+def anew(run: Run, calls: Sequence[Call]) -> list[Call]:
     """Copies requests with one new amount of unusual digits, those that validly ask for an amount, or whose
     defect applies to another."""
     asking = next((call.operation for call in calls if effects.asked_amount(call) is not None), None)
@@ -85,7 +85,7 @@ def _disables(watch: Watch, sent: Sequence[Exchange]) -> bool:
     """True if the requests, sent to new beneficiaries, disable each of these."""
     run, home, old = watch.run, watch.fixture, quoted(watch.ids["beneficiary_id"])
     for _ in range(ROUNDS):
-        other = AccountFixture(run, home.client.organization.name, home.account_id)
+        other = Account(run, home.client.organization.name, home.account_id)
         ids = {"account_id": home.account_id, "beneficiary_id": other.beneficiary_id}
         for exchange in sent:
             target = exchange.call.target.replace(old, quoted(other.beneficiary_id))

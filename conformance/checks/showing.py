@@ -5,13 +5,13 @@ from __future__ import annotations
 from conformance.checks.check_context import CheckContext
 from conformance.contract.traits import ADDS_TO, traits_of
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.creations import creations
 
 FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
 
-def _populated(ctx: CheckContext) -> AccountFixture:
+def _populated(ctx: CheckContext) -> Account:
     """Returns a fixture in which the check's operation has something to show."""
     fixture = ctx.run.account("populated")
     operation = ctx.operation

@@ -15,12 +15,12 @@ from conformance.checks.watch import NotSeen, Watch
 from conformance.judge import effects
 from conformance.judge.outcomes import unusable
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 
 UNTOUCHED = "refusal.changes-nothing"
 
 
-def owner(fixture: AccountFixture) -> str:
+def owner(fixture: Account) -> str:
     """Returns the name of the organization that owns a fixture's resources."""
     return fixture.client.organization.name
 
@@ -31,7 +31,7 @@ class SideEffects(Watch):
     def __init__(
         self,
         ctx: CheckContext,
-        fixture: AccountFixture,
+        fixture: Account,
         operation: str = "",
         ids: Mapping[str, str] | None = None,
     ) -> None:

@@ -13,10 +13,10 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call, renewed
+from conformance.world.account import Account, call, renewed
 from conformance.world.bodies import BODIES, bodies
 from conformance.world.creations import created_in
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body, accepts
 
@@ -55,7 +55,7 @@ _OPTIONAL = {
 }
 
 
-def sound_bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
+def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
     """Returns new valid bodies by name: the sample, without optional fields, and with additions."""
 
     def make() -> Body:
@@ -123,11 +123,11 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     judge_all(ctx, answers or aside)
 
 
-def _place(ctx: CheckContext, body: Body) -> AccountFixture:
+def _place(ctx: CheckContext, body: Body) -> Account:
     """The fixture for a valid body: each wallet has an account of its own, in which its pair is not taken,
     and each default destination a new beneficiary, as a second default may be refused."""
     fixture = created_in(ctx.run, ctx.operation.id)
-    return AccountFixture(ctx.run, account_id=fixture.account_id) if body.get("is_default") else fixture
+    return Account(ctx.run, account_id=fixture.account_id) if body.get("is_default") else fixture
 
 
 def _look_for_quota(ctx: CheckContext, what: str, refused: Exchange) -> None:
@@ -140,7 +140,7 @@ def _look_for_quota(ctx: CheckContext, what: str, refused: Exchange) -> None:
         raise refusal_of_valid(answer)
 
 
-def _payouts_of_no_less(fixture: AccountFixture, body: Body) -> Iterator[Body]:
+def _payouts_of_no_less(fixture: Account, body: Body) -> Iterator[Body]:
     """Yields payouts of at least the same amount: first the body with a greater amount, then the sample and
     its required fields alone, in amounts with two decimals, none and one."""
     asked = plain(body["amount"]) or Decimal(1)

@@ -19,11 +19,11 @@ from conformance.judge.effects import EXACT
 from conformance.judge.field_values import not_positive
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, values
 from conformance.world.creations import creations
-from conformance.world.run_context import SAMPLE_REMEDIES
+from conformance.world.run import SAMPLE_REMEDIES
 from conformance.world.samples import Body
 from conformance.world.text_turns import Pending, Place
 
@@ -120,7 +120,7 @@ def _texts_to_send(ctx: CheckContext) -> Iterator[Mapping[Place, str]]:
 
 def _send_with_text(
     ctx: CheckContext,
-    fixture: AccountFixture,
+    fixture: Account,
     body: Body,
     texts: Mapping[Place, str],
     what: str,
@@ -135,7 +135,7 @@ def _send_with_text(
     return ctx.accept(plain, what) if must else ctx.send(plain, what)
 
 
-def _judge_sent(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
+def _judge_sent(ctx: CheckContext, fixture: Account, answer: Exchange) -> None:
     """Judges the answer to an amount in an account: its value, what else was sent, and the initial state."""
     body, operation = answer.call.document, ctx.operation.id
     ctx.member("create.amount-exact", "of the value that was sent", answer, "amount", body["amount"])
@@ -145,7 +145,7 @@ def _judge_sent(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) ->
     judge_members(ctx, "create.echo", answer, expected, what, otherwise=normalized(body))
 
 
-def _judge_amount(ctx: CheckContext, fixture: AccountFixture, answer: Exchange) -> None:
+def _judge_amount(ctx: CheckContext, fixture: Account, answer: Exchange) -> None:
     """Judges the answer to an amount in the usual currency, in US dollars as well."""
     _judge_sent(ctx, fixture, answer)
     body = answer.call.document
@@ -177,7 +177,7 @@ def _decimal(value: Any) -> Decimal | None:
         return None
 
 
-def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Decimal | None:
+def _available(ctx: CheckContext, fixture: Account, currency: str) -> Decimal | None:
     """Reads the amount that an account can pay in a currency; None where it does not show."""
     answer = ctx.send(fixture.call("getAccountBalances"), "what can be drawn on?")
     balances = answer.get("balances")

@@ -12,7 +12,7 @@ from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 
 #: Reads of two accounts whose balances others may change in between.
 LOOKS = 2
@@ -57,12 +57,12 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
 
 
 def _judge_neighbours(
-    ctx: CheckContext, payer: tuple[str, AccountFixture], neighbours: Sequence[tuple[str, AccountFixture]]
+    ctx: CheckContext, payer: tuple[str, Account], neighbours: Sequence[tuple[str, Account]]
 ) -> None:
     """Judges that a payout from one account does not show in the balances of others."""
     payer_name, paying = payer
 
-    def look(name: str, fixture: AccountFixture) -> Exchange:
+    def look(name: str, fixture: Account) -> Exchange:
         purpose = f"balances of {name}, before or after a payout from {payer_name}"
         return ctx.send(fixture.call("getAccountBalances"), purpose, fixture.client.organization.name)
 

@@ -19,7 +19,7 @@ from conformance.contract.new_resources import NULLABLE
 from conformance.judge.comparison import MOVING, document
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.shapes import accepted_body, accepts
 
 #: Name of the probe that disables a plain beneficiary.
@@ -88,7 +88,7 @@ def _disables_others(ctx: CheckContext) -> bool:
     return True
 
 
-def _to_disable(ctx: CheckContext, fixture: AccountFixture) -> dict[str, Beneficiary]:
+def _to_disable(ctx: CheckContext, fixture: Account) -> dict[str, Beneficiary]:
     """Returns the beneficiaries to disable, by name, that the server accepts."""
     people = {_PLAIN: Beneficiary(ctx, fixture), "a changed beneficiary": (changed := sparse(ctx, fixture))}
     change = {"note": "changed", "first_name": "Grace"}

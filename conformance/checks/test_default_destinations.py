@@ -12,7 +12,7 @@ from conformance.judge import outcomes
 from conformance.judge.comparison import document, objects
 from conformance.wire.messages import Call
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
 
 
@@ -71,7 +71,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
     accepted, when the create of an earlier default is repeated with its key, and when a destination that is
     no default (is_default null, left out or false, of other types), or another beneficiary's default, is
     created."""
-    attempts: tuple[tuple[str, str, Callable[[AccountFixture, Call], list[Call]]], ...] = (
+    attempts: tuple[tuple[str, str, Callable[[Account, Call], list[Call]]], ...] = (
         (
             "refusal.changes-nothing",
             "a refused default destination",
@@ -133,7 +133,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
                 break
 
 
-def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
+def _refused_defaults(ctx: CheckContext, fixture: Account) -> list[Call]:
     """Builds creates of default destinations with an invalid field, without a required one, and by the path
     of another account."""
     elsewhere = {"account_id": ctx.account("created").account_id, "beneficiary_id": fixture.beneficiary_id}
@@ -144,14 +144,14 @@ def _refused_defaults(ctx: CheckContext, fixture: AccountFixture) -> list[Call]:
     ]
 
 
-def _default(ctx: CheckContext, fixture: AccountFixture, ids: dict[str, str] | None = None) -> Call:
+def _default(ctx: CheckContext, fixture: Account, ids: dict[str, str] | None = None) -> Call:
     """Builds the create of a default destination, of the fixture's beneficiary or that of these ids."""
     operation = "createPayoutDestination"
     body = {**fixture.bank_account(), "is_default": True}
     return call(operation, ids or fixture.ids(operation), body)
 
 
-def _of_other_shapes(fixture: AccountFixture) -> list[Call]:
+def _of_other_shapes(fixture: Account) -> list[Call]:
     """Builds creates, as the server accepts them, of an IBAN alone and a wallet that are no defaults."""
     operation = "createPayoutDestination"
     return [

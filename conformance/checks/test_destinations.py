@@ -12,9 +12,9 @@ from conformance.judge.comparison import shown
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.creations import created_in, creations
-from conformance.world.run_context import SAMPLE_REMEDIES
+from conformance.world.run import SAMPLE_REMEDIES
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body, accepts
 
@@ -47,7 +47,7 @@ def test_numbers_with_the_same_end(ctx: CheckContext) -> None:
     """A destination whose hidden number ends as that of another one of its beneficiary is a new one: its
     create is answered with its own label."""
     operation = ctx.operation.id
-    fixture = AccountFixture(ctx.run, account_id=ctx.account().account_id)
+    fixture = Account(ctx.run, account_id=ctx.account().account_id)
     for name, shape in _NUMBERS.items():
         if not accepts(ctx.run, operation, shape):
             continue

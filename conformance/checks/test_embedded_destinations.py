@@ -19,7 +19,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.bodies import bodies
 from conformance.world.known_lists import large_list
 from conformance.world.lag import found
@@ -95,7 +95,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
 
 
 def _judge_defaults(
-    ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, act: Callable[[str], Exchange]
+    ctx: CheckContext, fixture: Account, owner: Beneficiary, act: Callable[[str], Exchange]
 ) -> None:
     """Judges that a beneficiary shows the defaults of its list of destinations after a change of these."""
     rule, what = "beneficiary.destinations", "a beneficiary after another destination became its default"
@@ -192,9 +192,7 @@ def _lacking(answer: Exchange, ids: Collection[str]) -> str:
     return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""
 
 
-def _destination(
-    ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, row: str = ""
-) -> Exchange | None:
+def _destination(ctx: CheckContext, fixture: Account, owner: Beneficiary, row: str = "") -> Exchange | None:
     """Creates a destination of a beneficiary, from a row of bodies if the server accepts it, else from the
     sample; None where both are refused."""
     operation = "createPayoutDestination"

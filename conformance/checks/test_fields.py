@@ -46,7 +46,7 @@ from conformance.world.corpora.wrong_values import (
     wrong_optional_types,
     wrong_types,
 )
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 from conformance.world.shapes import by_shape
 
 #: Fields that another field's value may require, each with a valid value.

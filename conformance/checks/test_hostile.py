@@ -24,7 +24,7 @@ from conformance.world.bodies import SAMPLE
 from conformance.world.case import Case
 from conformance.world.corpora import headers, ids, query_strings, values
 from conformance.world.corpora.odd_bodies import Derived
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 from conformance.world.shapes import accepted_body, accepts, shape_of, with_all_texts
 
 SURVIVES = "http.no-server-error"

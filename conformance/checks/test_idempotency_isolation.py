@@ -7,7 +7,7 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.idempotent_requests import IdempotentRequest, own_place
 from conformance.contract.traits import TRAITS
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, renewed
+from conformance.world.account import Account, renewed
 
 RULE, REPLAY = "idempotency.other-organization", "idempotency.replay"
 
@@ -54,16 +54,16 @@ def _another(ctx: CheckContext) -> IdempotentRequest:
     return IdempotentRequest(ctx)
 
 
-def _place(ctx: CheckContext) -> AccountFixture:
+def _place(ctx: CheckContext) -> Account:
     run, operation = ctx.run, ctx.operation.id
     if TRAITS[operation].unique_pair:
         return run.account(owner="secondary", fresh=True)
     if TRAITS[operation].draws_on_funds:
         return run.account("payouts", "secondary")
-    return AccountFixture(run, "secondary", account_id=run.account(owner="secondary").account_id)
+    return Account(run, "secondary", account_id=run.account(owner="secondary").account_id)
 
 
-def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest) -> Call:
+def _own_call(ctx: CheckContext, fixture: Account, original: IdempotentRequest) -> Call:
     """The original's key and body in the other organization's fixture."""
     own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
     if ctx.operation.traits.draws_on_funds:
@@ -73,7 +73,7 @@ def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRe
 
 
 def _judge_new(
-    ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest, own: Call, answer: Exchange
+    ctx: CheckContext, fixture: Account, original: IdempotentRequest, own: Call, answer: Exchange
 ) -> None:
     what = "another organization's request with the same key"
     if not ctx.usable(RULE, answer):

@@ -14,7 +14,7 @@ from conformance.contract.signing import NAME_CASES
 from conformance.contract.traits import TRAITS
 from conformance.wire.forms import decimal, new_key, other_digit
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.case import Case
 
 RULE = "idempotency.key-accepted"
@@ -150,7 +150,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
         ctx.accepted_as(RULE, answer, usual)
 
 
-def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:
+def _another(ctx: CheckContext, fixture: Account) -> Call:
     """A valid call in the same place with another body."""
     operation = ctx.operation.id
     if not TRAITS[operation].unique_pair:

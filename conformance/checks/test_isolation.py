@@ -14,7 +14,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.isolation import NOTHING_OF_OTHERS
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Parameters, query
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.samples import marker
 
 RULE = "tenancy.isolation"
@@ -40,7 +40,7 @@ def test_odd_queries_stay_within_the_path(ctx: CheckContext) -> None:
         _judge(ctx, ctx.send(_valid(ctx).with_query(parameters), what), what)
 
 
-def _furnish(ctx: CheckContext, fixture: AccountFixture) -> None:
+def _furnish(ctx: CheckContext, fixture: Account) -> None:
     """Creates an account with a resource of the kind that the operation shows."""
     operation = ctx.operation
     kind = TRAITS[ADDS_TO[operation.id]].creates if operation.is_list else operation.resource

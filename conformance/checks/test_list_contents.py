@@ -33,11 +33,11 @@ from conformance.judge.paging import (
 )
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, status_filter, walk
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.habits import only_own, prepopulated
 from conformance.world.known_lists import account_with_wallets, listed_customer
 from conformance.world.planned_elements import SMALL
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
@@ -255,7 +255,7 @@ def _active_ones(ctx: CheckContext, listing: Call, made: Collection[str]) -> lis
 
 
 def _judge_changed(
-    ctx: CheckContext, fixture: AccountFixture, made: dict[str, Exchange], operation: str, changed: str
+    ctx: CheckContext, fixture: Account, made: dict[str, Exchange], operation: str, changed: str
 ) -> None:
     """Judges that a beneficiary's destinations stay listed after it is changed or disabled, where the list is
     shown, and that a destination accepted after the disable is listed too."""

@@ -25,7 +25,7 @@ from conformance.judge.comparison import (
     shown,
 )
 from conformance.wire.messages import MISSING, Exchange
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.creations import created_in
 from conformance.world.samples import Body, digits, marker
 
@@ -191,7 +191,7 @@ def judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, val
     ctx.expect(rule, expected, shown(got) if obeyed and got is not MISSING else "", answer)
 
 
-def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Look | None:
+def _look(ctx: CheckContext, fixture: Account, created: Exchange) -> Look | None:
     """Reads the created resource, or finds it in its list; None if no operation shows it."""
     traits, own, purpose = ctx.operation.traits, created.get("id"), f"{created.purpose}, looked at again"
     if traits.creates != "account" and traits.read_by:

@@ -16,7 +16,7 @@ from conformance.checks.side_effects import UNTOUCHED
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import NEAR, UNKNOWN
 from conformance.wire.messages import Exchange, to_json
-from conformance.world.account import AccountFixture, renewed, unknown_like
+from conformance.world.account import Account, renewed, unknown_like
 from conformance.world.bodies import SAMPLE
 from conformance.world.case import Case
 from conformance.world.samples import Body
@@ -34,7 +34,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     another beneficiary. Default destinations of others are named too, and stay the default."""
     fixture = ctx.account()
     # A second fixture in the same account has another beneficiary.
-    other = AccountFixture(ctx.run, account_id=fixture.account_id)
+    other = Account(ctx.run, account_id=fixture.account_id)
     strangers = {"another account's": ctx.run.account("sibling tenant")}
     if ctx.target.secondary is not None:
         strangers["another organization's"] = ctx.run.account("tenant", "secondary")
@@ -53,7 +53,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     ctx.accept(fixture.call("createPayout", valid), what)
 
 
-def _default(ctx: CheckContext, fixture: AccountFixture) -> Defaults | None:
+def _default(ctx: CheckContext, fixture: Account) -> Defaults | None:
     """Creates a default destination, a wallet where the server accepts one; None where it is refused."""
     shape = "wallet" if accepts(ctx.run, "createPayoutDestination", "wallet") else SAMPLE
     with contextlib.suppress(Inconclusive):
@@ -64,7 +64,7 @@ def _default(ctx: CheckContext, fixture: AccountFixture) -> Defaults | None:
 def _cases(
     at: Engine,
     valid: Body,
-    strangers: Mapping[str, AccountFixture],
+    strangers: Mapping[str, Account],
     defaults: Mapping[str, Defaults | None],
 ) -> Iterator[Case]:
     """Yields payouts to payees outside the account, and to ids like those of the own payee."""
@@ -89,7 +89,7 @@ def _cases(
 
 
 def _judge_crossed(
-    ctx: CheckContext, at: Engine, valid: Body, other: AccountFixture, default: Defaults | None
+    ctx: CheckContext, at: Engine, valid: Body, other: Account, default: Defaults | None
 ) -> list[Exchange]:
     """Judges payouts to destinations of another beneficiary of the account; returns the answers."""
     effects = at.snapshot()

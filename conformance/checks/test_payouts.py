@@ -19,11 +19,11 @@ from conformance.judge.effects import sent_amount
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
-from conformance.world.account import AccountFixture, Restyle, call, identifier
+from conformance.world.account import Account, Restyle, call, identifier
 from conformance.world.addresses import abroad
 from conformance.world.creations import created_in
 from conformance.world.payments import PayoutRounds
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 from conformance.world.samples import Body
 
 #: Remedy where other traffic changes the balances during a round.
@@ -52,7 +52,7 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     accepted."""
     payer = ctx.run.account("payouts")
     ctx.accept(payer.call("createPayout"), "a payout to an active beneficiary")
-    fixture = AccountFixture(ctx.run, account_id=payer.account_id)
+    fixture = Account(ctx.run, account_id=payer.account_id)
     payout = fixture.call("createPayout")
     ids = {"account_id": payer.account_id, "beneficiary_id": identifier(fixture.beneficiary)}
     disabled = ctx.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
@@ -102,11 +102,11 @@ def _abroad(body: Body) -> Body:
 
 
 def _paid(
-    ctx: CheckContext, payer: AccountFixture, restyle: Restyle | None = None
-) -> tuple[AccountFixture, Exchange, Exchange, Exchange]:
+    ctx: CheckContext, payer: Account, restyle: Restyle | None = None
+) -> tuple[Account, Exchange, Exchange, Exchange]:
     """Creates a beneficiary with two destinations, the second the default, and pays to the first; returns its
     fixture and the three creates. Raises Inconclusive where one of them or the payout is refused."""
-    payee = AccountFixture(ctx.run, account_id=payer.account_id, restyle=restyle)
+    payee = Account(ctx.run, account_id=payer.account_id, restyle=restyle)
     person, paid = payee.beneficiary, payee.destination
     default = payee.create(
         "createPayoutDestination", payee.body("createPayoutDestination") | {"is_default": True}

@@ -25,8 +25,8 @@ from conformance.judge.outcomes import Got, Unclear, difference
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
-from conformance.world.account import AccountFixture, identifier
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.account import Account, identifier
+from conformance.world.run import refusal_of_valid
 from conformance.world.samples import marker, other_end
 
 #: Simultaneous requests in a round, and rounds.
@@ -239,7 +239,7 @@ def _different(ctx: CheckContext) -> list[Call]:
     operation, run = ctx.operation.id, ctx.run
     if TRAITS[operation].changes:
         account = run.account().account_id
-        payees = [AccountFixture(run, account_id=account) for _ in range(BODIES_AT_ONCE // 2)]
+        payees = [Account(run, account_id=account) for _ in range(BODIES_AT_ONCE // 2)]
         text = TRAITS[operation].free_text
         return [payee.call(operation, {text: f"changed {marker()}"}) for payee in payees]
     fixture = own_place(ctx)

@@ -27,7 +27,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.shapes import with_all_texts
@@ -105,7 +105,7 @@ def test_text_comes_back_exactly(ctx: CheckContext) -> None:
             _judge_stored(ctx, fixture, answer, list(dict.fromkeys(name for name, _ in texts)))
 
 
-def _judge_stored(ctx: CheckContext, fixture: AccountFixture, created: Exchange, names: list[str]) -> None:
+def _judge_stored(ctx: CheckContext, fixture: Account, created: Exchange, names: list[str]) -> None:
     """Judges that a read of the new resource, else the list that holds it, shows texts as the create answered
     or sent them: a database may take fewer characters than JSON. A customer has too many accounts to look for
     one."""

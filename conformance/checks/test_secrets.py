@@ -16,7 +16,7 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import secret_in, telling_secrets
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture, renewed, unknown_like
+from conformance.world.account import Account, renewed, unknown_like
 from conformance.world.bodies import bodies
 from conformance.world.cache import Key
 
@@ -32,7 +32,7 @@ _NEAR = (
 
 
 #: A fixture, and the creates of its destinations.
-Vault = tuple[AccountFixture, list[Exchange]]
+Vault = tuple[Account, list[Exchange]]
 
 _VAULT = Key[Vault]("an account with secrets in it")
 
@@ -104,7 +104,7 @@ def _vault(ctx: CheckContext) -> Vault:
     return fixture, [fixture.destination] if operation in _NEAR else []
 
 
-def _answers(ctx: CheckContext, fixture: AccountFixture, created: Sequence[Exchange]) -> Iterator[Exchange]:
+def _answers(ctx: CheckContext, fixture: Account, created: Sequence[Exchange]) -> Iterator[Exchange]:
     operation = ctx.operation.id
     if TRAITS[operation].creates == "payout_destination":
         valid = created[-1].call

@@ -24,7 +24,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
-from conformance.world.account import AccountFixture, call, identifier, parameters
+from conformance.world.account import Account, call, identifier, parameters
 from conformance.world.bodies import SAMPLE
 from conformance.world.cache import Key
 from conformance.world.case import Case
@@ -46,7 +46,7 @@ _TENANTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 }
 
 
-def account(ctx: CheckContext, name: str) -> AccountFixture:
+def account(ctx: CheckContext, name: str) -> Account:
     """Returns the account of a tenant: for payouts the funded one, whose balances alone show an effect."""
     purpose, whose, _ = _TENANTS[name]
     funded = name == "own" and ctx.operation.traits.draws_on_funds
@@ -204,7 +204,7 @@ def _near(at: Engine, rule: str) -> Iterator[Case]:
             yield at.case(rule, f"{name}: {what}", whose={name: NEAR + made})
 
 
-def _of_another_kind(fixture: AccountFixture, name: str) -> str:
+def _of_another_kind(fixture: Account, name: str) -> str:
     if name == "customer_id":
         return fixture.account_id
     return identifier(fixture.virtual_account) if name == "beneficiary_id" else fixture.beneficiary_id

@@ -17,7 +17,7 @@ from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
 from conformance.world.known_lists import ListFixture, large_list, listed_customer, small_list
 from conformance.world.planned_elements import accounts_of_customer
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import Pending, places, with_texts
 
@@ -99,7 +99,7 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
     ctx.not_exercised(exact, "the server takes no text of all kinds of letters")
 
 
-def _judged(ctx: CheckContext, make: Callable[[RunContext, str], ListFixture]) -> list[Exchange]:
+def _judged(ctx: CheckContext, make: Callable[[Run, str], ListFixture]) -> list[Exchange]:
     """Judges names or labels of a list's elements and returns their creates; none without such a list."""
     name = ctx.operation.traits.free_text
     try:

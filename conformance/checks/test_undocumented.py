@@ -21,7 +21,7 @@ from conformance.judge.outcomes import unusable
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE
-from conformance.world.account import AccountFixture, identifier, parameters, quoted, unknown_like
+from conformance.world.account import Account, identifier, parameters, quoted, unknown_like
 from conformance.world.creations import creations
 
 RULE = "auth.undocumented-reads"
@@ -102,7 +102,7 @@ def test_foreign_parent_in_the_query(ctx: CheckContext) -> None:
         ctx.expect("tenancy.foreign-parent", f"{what}: none of its elements", got, answer, theirs)
 
 
-def _of_list(fixture: AccountFixture, operation: str) -> object:
+def _of_list(fixture: Account, operation: str) -> object:
     """Creates an element of a fixture's list."""
     match TRAITS[ADDS_TO[operation]].creates:
         case "payout_destination":

@@ -27,7 +27,7 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import call
 from conformance.world.bodies import NAMES
-from conformance.world.run_context import refusal_of_valid
+from conformance.world.run import refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepted_body
 

@@ -12,7 +12,7 @@ from conformance.judge.comparison import identifiers, objects, same, shown
 from conformance.judge.effects import by_id
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.creations import creations
 from conformance.world.habits import prepopulated
 from conformance.world.samples import Body
@@ -119,7 +119,7 @@ def _odd(ctx: CheckContext, listing: Exchange, made: Sequence[Exchange]) -> Got:
 
 
 def _judge_other_pair(
-    ctx: CheckContext, fixture: AccountFixture, body: Body, duplicates: Sequence[Exchange]
+    ctx: CheckContext, fixture: Account, body: Body, duplicates: Sequence[Exchange]
 ) -> None:
     """Judges that a pair accepted in a new account is not refused as a duplicate of another pair."""
     what = f"a wallet of {_pair(body)} beside one of another pair"

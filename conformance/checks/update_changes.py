@@ -9,7 +9,7 @@ from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check_context import CheckContext
 from conformance.wire.messages import Exchange
 from conformance.world import samples
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.addresses import abroad
 from conformance.world.bodies import BODIES, NAMES, bodies
 from conformance.world.samples import Body
@@ -51,7 +51,7 @@ _NEARBY = {
 }
 
 
-def new_values(fixture: AccountFixture, moved: str = "address_line") -> Body:
+def new_values(fixture: Account, moved: str = "address_line") -> Body:
     """New values for the fields of a beneficiary, close to the target file's where it sets them. Of the
     address one member changes, if the target file sets none: a server may compare only some of them."""
     own, word = fixture.run.samples, samples.marker()
@@ -74,7 +74,7 @@ def new_values(fixture: AccountFixture, moved: str = "address_line") -> Body:
     }
 
 
-def _barely(fixture: AccountFixture, texts: Body) -> Body:
+def _barely(fixture: Account, texts: Body) -> Body:
     """New values that a server which compares loosely takes for those of a beneficiary: in capitals, with an
     accent, a full stop, more words, or another region alone."""
     return {
@@ -86,7 +86,7 @@ def _barely(fixture: AccountFixture, texts: Body) -> Body:
     }
 
 
-def planned_changes(ctx: CheckContext, fixture: AccountFixture) -> Iterator[Change]:
+def planned_changes(ctx: CheckContext, fixture: Account) -> Iterator[Change]:
     """The changes, each with a new beneficiary."""
     for name in (*new_values(fixture), _SEVERAL):
         employed = accepted_body(fixture, "createBeneficiary", "individual with company_name")

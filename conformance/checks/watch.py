@@ -14,10 +14,10 @@ from conformance.judge.comparison import identifiers, objects
 from conformance.judge.effects import Effect
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, identity, page_of, query, walk
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
 from conformance.world.lag import eventually
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
@@ -66,9 +66,9 @@ class Watch:
 
     def __init__(
         self,
-        run: RunContext,
+        run: Run,
         send: Send,
-        fixture: AccountFixture,
+        fixture: Account,
         operation: str,
         ids: Mapping[str, str] | None = None,
     ) -> None:

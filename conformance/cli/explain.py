@@ -25,7 +25,7 @@ from conformance.target.file import build
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
 from conformance.world.account import purpose_of
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +119,7 @@ def _example(rule: Rule, operation: str) -> str:
     """The exchanges that decide about the rule, with a reference server in this process."""
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://reference"), "the reference server")
-    run = RunContext(target, transport=InProcessTransport(server))
+    run = Run(target, transport=InProcessTransport(server))
     exchanges = decisive(run, rule.id, operation)
     if not exchanges:
         try:
@@ -139,7 +139,7 @@ MOST = 3
 _TELLING = "test_secrets."
 
 
-def decisive(run: RunContext, rule: str, operation: str) -> list[Exchange]:
+def decisive(run: Run, rule: str, operation: str) -> list[Exchange]:
     """The exchanges that decide about a rule in the first check that judges it; empty if none does."""
     for check in sorted(load_checks().values(), key=lambda check: not check.name.startswith(_TELLING)):
         if (
@@ -160,7 +160,7 @@ def decisive(run: RunContext, rule: str, operation: str) -> list[Exchange]:
     return []
 
 
-def _judged(run: RunContext, exchange: Exchange, rule: str, operation: str) -> bool:
+def _judged(run: Run, exchange: Exchange, rule: str, operation: str) -> bool:
     """True if a rule of every response judges this exchange."""
     alone = Invariants(run.target)
     alone.inspect(exchange)

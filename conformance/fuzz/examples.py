@@ -27,7 +27,7 @@ from conformance.judge.invariants import Invariants
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got
 from conformance.wire.messages import Exchange
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: A rule on an operation.
 Key = tuple[str, str]
@@ -57,7 +57,7 @@ class Examples:
 
     Of several violations of a rule, the last one counts: Hypothesis runs the smallest example last."""
 
-    def __init__(self, run: RunContext, check: str, seconds: float | None = None) -> None:
+    def __init__(self, run: Run, check: str, seconds: float | None = None) -> None:
         self.run = run
         self.check = check
         self.entries: dict[Key, Entry] = {}

@@ -11,17 +11,17 @@ from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.ledger import Entry
 from conformance.target.applicability import absent
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Held while a test imports what it calls: Hypothesis and schemathesis import parts of themselves in cycles,
 #: and a concurrent thread would see partially initialized modules.
 LOADING = threading.Lock()
 
 #: Runs one part of an exploration, by its name, and returns the findings.
-ExplorationFunction = Callable[[RunContext, str, "FuzzSettings"], list[Finding]]
+ExplorationFunction = Callable[[Run, str, "FuzzSettings"], list[Finding]]
 
 #: The decorated function: also takes the name of the exploration, and may raise Inconclusive.
-Explore = Callable[[RunContext, str, "FuzzSettings", str], list[Finding]]
+Explore = Callable[[Run, str, "FuzzSettings", str], list[Finding]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
         @functools.wraps(function)
-        def explore(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
+        def explore(run: Run, part: str, settings: FuzzSettings) -> list[Finding]:
             rule, operation = stands_for[part]
             entry = Entry(rule, operation, name)
             findings: list[Finding] = []

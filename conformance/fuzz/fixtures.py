@@ -15,10 +15,10 @@ from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.oracle.requests import Path
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, purpose_of, unknown_like
+from conformance.world.account import Account, purpose_of, unknown_like
 from conformance.world.cache import Key
 from conformance.world.known_lists import ListFixture
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
@@ -53,18 +53,18 @@ class OperationFixtures:
     `shared` the fixture is that of all checks, for reading only. Raises Inconclusive where the server refuses
     to create a fixture."""
 
-    def __init__(self, run: RunContext, operation: str, *, shared: bool = False) -> None:
+    def __init__(self, run: Run, operation: str, *, shared: bool = False) -> None:
         self.run = run
         self.operation = operation
         self._shared = shared
-        self._own: AccountFixture | None = None
+        self._own: Account | None = None
         #: The last answer that shows the current beneficiary, if known.
         self.known: Exchange | None = None
         #: Snapshot that a refusal must not change; None if it is outdated.
         self._watch: Watch | None = None
 
     @property
-    def fixture(self) -> AccountFixture:
+    def fixture(self) -> Account:
         """The caller's own fixture."""
         if self._own is None:
             self._own = self.run.account(purpose_of(self.operation), fresh=not self._shared)
@@ -78,7 +78,7 @@ class OperationFixtures:
                 self.run.shown(self._own.client, reading, "is there what is to be read?")
         return self._own
 
-    def _populate(self, fixture: AccountFixture, create: str) -> None:
+    def _populate(self, fixture: Account, create: str) -> None:
         """Creates up to three elements of the list, and waits until it shows them."""
         listed = ListFixture(fixture, fixture.call(self.operation))
         wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
@@ -101,11 +101,11 @@ class OperationFixtures:
         self.forget_snapshot()
 
     @functools.cached_property
-    def sibling(self) -> AccountFixture:
+    def sibling(self) -> Account:
         return self.run.account(fresh=True)
 
     @functools.cached_property
-    def foreign(self) -> AccountFixture | None:
+    def foreign(self) -> Account | None:
         """The fixture of the other organization, if there is one, with the resource that a read asks for."""
         try:
             fixture = self.run.account(owner="secondary")
@@ -207,13 +207,13 @@ class OperationFixtures:
             return None
 
 
-def pairs_are_free(run: RunContext) -> bool:
+def pairs_are_free(run: Run) -> bool:
     """True if each account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); if not,
     a refused wallet proves nothing. Tried once in a run."""
     return run.cache.get(_PAIRS_ARE_FREE, lambda: _detect_pairs(run))
 
 
-def _detect_pairs(run: RunContext) -> bool:
+def _detect_pairs(run: Run) -> bool:
     for _ in range(2):
         fixture = run.account(fresh=True)
         last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")

@@ -30,7 +30,7 @@ from conformance.judge.oracle.keys import accepted_by
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import FRESH, Case, call_of
-from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
+from conformance.world.run import SAMPLE_REMEDIES, Run
 
 KEY_ACCEPTED = "idempotency.key-accepted"
 
@@ -41,7 +41,7 @@ LONGEST = 200
 class Fuzzer:
     """Sends cases of one operation and judges their answers."""
 
-    def __init__(self, run: RunContext, operation: str, examples: Examples) -> None:
+    def __init__(self, run: Run, operation: str, examples: Examples) -> None:
         self.run = run
         self.operation = operation
         self.examples = examples
@@ -242,7 +242,7 @@ def _of_body(body: bytes, valid: ValidBody) -> Iterator[str]:
 # ---------------------------------------------------------------------- the part
 
 
-def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
+def fuzz(run: Run, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
     """Fuzzes one operation and returns a finding for each judged rule.
 
     Raises Inconclusive when the server refuses to create the fixtures.

@@ -30,7 +30,7 @@ from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
 from conformance.world.case import call_of
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Steps of an example, and examples for each of a part of single requests.
 STEPS, SHARE = 16, 0.2
@@ -39,7 +39,7 @@ STEPS, SHARE = 16, 0.2
 NOBODY = "nobody"
 
 
-def usable(run: RunContext) -> dict[str, OperationFixtures]:
+def usable(run: Run) -> dict[str, OperationFixtures]:
     """The operations that the server has valid requests for, with their fixtures."""
     found = {}
     for operation in OPERATIONS:
@@ -146,7 +146,7 @@ class Sequence:
         return {**exchange.document, "id": symbol}
 
 
-def explore(run: RunContext, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
+def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
     """Runs sequences and returns a finding for each judged rule."""
     name = f"sequences {part}"
     examples, operations = Examples(run, check, settings.share()), usable(run)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
 from conformance.judge.findings import Finding
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})
-def test_schema_fuzzing(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
+def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
     with LOADING:
         from conformance.fuzz.generated_requests import fuzz
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
 from conformance.judge.findings import Finding
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 @exploration({"accounts": ("http.success-json", "createAccount")})
-def test_sequences(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
+def test_sequences(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
     with LOADING:
         from conformance.fuzz.sequences import explore
     return explore(run, part, settings, name)

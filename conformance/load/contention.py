@@ -17,10 +17,10 @@ from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, 
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.habits import added, made_by
 from conformance.world.payments import PayoutRounds
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 __all__ = ["KINDS", "payouts_at_once"]
 
@@ -41,7 +41,7 @@ def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
 # ---------------------------------------------------------------------- one idempotency key
 
 
-def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None:
+def idempotent_create(history: HistoryRecorder, fixture: Account) -> None:
     """Several clients send one key and body, one the key with another body: one resource, one answer."""
     rule = "idempotency.race"
     operation = _next_post(history.run)
@@ -78,7 +78,7 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
 _TURNS = itertools.count()
 
 
-def _next_post(run: RunContext) -> str:
+def _next_post(run: Run) -> str:
     """The POST whose turn it is, but for payouts, which users repeat at once in the account that pays."""
     left_out = {
         "createPayout": True,
@@ -118,7 +118,7 @@ def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:
 # ---------------------------------------------------------------------- the only wallet of a pair
 
 
-def only_wallet(history: HistoryRecorder, fixture: AccountFixture) -> None:
+def only_wallet(history: HistoryRecorder, fixture: Account) -> None:
     """Several clients create the wallet of one pair with different keys, others list: one wallet results."""
     calls = [("create", fixture.call("createWallet")) for _ in range(history.rng.randint(3, 5))]
     wallet = calls[0][1].document
@@ -162,7 +162,7 @@ def _by_pair(state: frozenset[Any], asked: Event[Any]) -> Iterable[frozenset[Any
 # ---------------------------------------------------------------------- the fields of a beneficiary
 
 
-def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> None:
+def changed_beneficiary(history: HistoryRecorder, fixture: Account) -> None:
     """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change
     is lost."""
     path = fixture.ids("getBeneficiary")
@@ -229,7 +229,7 @@ def _by_field(state: tuple[Any, ...], asked: Event[Any]) -> Iterable[tuple[Any, 
 # ---------------------------------------------------------------------- one nonce
 
 
-def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
+def one_nonce(history: HistoryRecorder, fixture: Account) -> None:
     """Several clients send different requests with one nonce: at most one passes authentication."""
     nonce = new_nonce()
     features = history.run.target.features

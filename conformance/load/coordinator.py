@@ -22,7 +22,7 @@ from conformance.report.document import Document, MomentRecord
 from conformance.report.verdict import RunInfo
 from conformance.report.write import finish
 from conformance.wire.messages import Exchange
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Maximum number of recent ids in memory, for ten processes (see CREATES), and of created resources in the
 #: report.
@@ -107,7 +107,7 @@ class LoadController:
             del self._ids[next(iter(self._ids))]
         if first[2] == origin:
             return
-        run = RunContext(self.target)
+        run = Run(self.target)
         run.record = {exchange.number: exchange for exchange in self._find([first[:2], (worker, number)])}
         creates = [run.record[one] for one in (first[1], number) if one in run.record]
         if len(creates) < 2:

@@ -16,9 +16,9 @@ from conformance.judge.oracle import ValidBody
 from conformance.load.reference_model import Document, Payee, Thing
 from conformance.load.sender import ExampleOver, Sender
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.lag import eventually, within
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 class Driver(Sender):
@@ -55,7 +55,7 @@ class Driver(Sender):
             return True
         if not TRAITS[operation].creates or TRAITS[operation].unique_pair:
             return False
-        sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
+        sample = Account(self.run, account_id=self.ids["account_id"]).body(operation)
         again = self.send(call(operation, self.ids_of(payee), sample), "is the valid request accepted?")
         if again.refused:
             raise ExampleOver
@@ -186,7 +186,7 @@ def _destinations(exchange: Exchange) -> list[str]:
     return sorted(str(destination.get("id")) for destination in objects(exchange.get("payout_destinations")))
 
 
-def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
+def elsewhere(run: Run) -> dict[str, Account]:
     """Accounts that examples share and only read: a sibling account, and one of the other organization, if
     any.
 
@@ -202,7 +202,7 @@ def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
     return fixtures
 
 
-def valid_bodies(run: RunContext) -> dict[str, ValidBody]:
+def valid_bodies(run: Run) -> dict[str, ValidBody]:
     """The valid bodies of the operations whose samples the server accepts."""
     valid = {}
     for operation in OPERATION_SETS["body"]:

@@ -21,9 +21,9 @@ from conformance.load.linearizability import (
 from conformance.load.recorder import Recorder
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.lag import eventually
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: The requests of one client with their names, in order.
 Script = list[tuple[str, Call]]
@@ -40,7 +40,7 @@ class Throttled(Exception):
         self.exchange = exchange
 
 
-def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
+def concurrently(run: Run, scripts: Sequence[Script], purpose: str) -> list[Named]:
     """Sends scripts simultaneously; returns the named exchanges in the order of sending."""
     client = run.client()
     sent = race([[(client, request, f"{purpose}: {name}") for name, request in script] for script in scripts])
@@ -71,7 +71,7 @@ def ids(exchange: Exchange) -> frozenset[str]:
 
 
 #: Sends scripts as `concurrently` does.
-Concurrently = Callable[[RunContext, Sequence[Script], str], list[Named]]
+Concurrently = Callable[[Run, Sequence[Script], str], list[Named]]
 
 
 class HistoryRecorder:
@@ -79,7 +79,7 @@ class HistoryRecorder:
     them over processes."""
 
     def __init__(
-        self, run: RunContext, recorder: Recorder, rng: random.Random, send: Concurrently = concurrently
+        self, run: Run, recorder: Recorder, rng: random.Random, send: Concurrently = concurrently
     ) -> None:
         self.run, self.recorder, self.rng, self._send = run, recorder, rng, send
         self.record: list[Exchange] = []
@@ -138,7 +138,7 @@ class Contention:
     """A kind of history: `perform` records and judges one, `event` converts an exchange, given its name and
     the initial state as JSON data, `first` converts that state, `step` gives the states after an event."""
 
-    perform: Callable[[HistoryRecorder, AccountFixture], None]
+    perform: Callable[[HistoryRecorder, Account], None]
     event: Callable[[str, Exchange, Any], Event[Any]]
     first: Callable[[Any], Any]
     step: Step[Any]

@@ -37,7 +37,7 @@ from conformance.load.sender import ExampleOver
 from conformance.load.settings import Settings
 from conformance.load.user_session import RACES, Session
 from conformance.wire.messages import Exchange
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from conformance.world.samples import label_run
 
 __all__ = ["Administrator", "Careless", "ConformanceUser", "Payer", "Reader", "Session", "steps"]
@@ -330,7 +330,7 @@ class Control:
         finally:
             self.ask("hold", {worker: [False] for worker in self._last})
 
-    def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
+    def across(self, run: Run, scripts: Sequence[Script], purpose: str) -> list[Named]:
         """Runs scripts concurrently, each in a worker. Raises Inconclusive if one does not answer."""
         workers = random.sample(self.workers, len(self.workers))
         plain = [[[name, msgspec.to_builtins(request)] for name, request in script] for script in scripts]

@@ -27,10 +27,10 @@ from conformance.load.history import concurrently
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.made import MadeList
 from conformance.world.payments import PayoutRounds
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 if TYPE_CHECKING:
     from conformance.load.user_session import Session
@@ -72,12 +72,12 @@ class LoadProcess:
         self.target = target
         self.budget = Budget(requests_per_second=target.limits.requests_per_second)
         self.watchers = list(watchers)
-        self.setup = self._watched(RunContext(target, first_number=index * NUMBERS + 1, budget=self.budget))
+        self.setup = self._watched(Run(target, first_number=index * NUMBERS + 1, budget=self.budget))
         self.sessions: set[Session] = set()
         self.valid: dict[str, Any] = {}
-        self.elsewhere: dict[str, AccountFixture] = {}
+        self.elsewhere: dict[str, Account] = {}
         #: The account for payouts; None if they are not accepted.
-        self.payer: AccountFixture | None = None
+        self.payer: Account | None = None
         #: Number of payouts in progress, and whether new ones are held.
         self.paying, self.held = 0, False
         #: Rounds of payouts from it; None before the first.
@@ -121,7 +121,7 @@ class LoadProcess:
             if not self.valid:
                 self.prepare()
 
-    def begin(self) -> RunContext:
+    def begin(self) -> Run:
         """The run of a new session, which shares connections, budget, clock and numbers."""
         run = self.setup.alone()
         run.made = MadeList()
@@ -131,7 +131,7 @@ class LoadProcess:
         run.lost = ""
         return self._watched(run)
 
-    def _watched(self, run: RunContext) -> RunContext:
+    def _watched(self, run: Run) -> Run:
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):
             run.client(organization).watchers.append(self._watch)
         return run
@@ -170,7 +170,7 @@ class LoadProcess:
         for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
             self.posts.append(post.answer)
 
-    def _take(self, run: RunContext, entries: Iterable[Entry]) -> None:
+    def _take(self, run: Run, entries: Iterable[Entry]) -> None:
         ledger = self._report.ledger
         own = [entry for entry in entries if entry.rule not in INVARIANTS]
         for entry in [*own, *run.invariants.tallies.values()]:
@@ -185,7 +185,7 @@ class LoadProcess:
         ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
         self.lost = run.redactor.text(run.lost) or self.lost
 
-    def _finding(self, entry: Entry, run: RunContext) -> Finding:
+    def _finding(self, entry: Entry, run: Run) -> Finding:
         """A violation with its evidence."""
         finding = entry.finding()
         shown = [run.record[number] for number in finding.exchanges if number in run.record]

@@ -6,13 +6,13 @@ from conformance.contract.rules import RULES
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import Exchange
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 class Recorder:
     """Judgements by rule and operation. `check` is the name in their findings."""
 
-    def __init__(self, run: RunContext, check: str) -> None:
+    def __init__(self, run: Run, check: str) -> None:
         self.run = run
         self.check = check
         self.entries: dict[tuple[str, str], Entry] = {}

@@ -18,10 +18,10 @@ from conformance.load.recorder import Recorder
 from conformance.load.reference_model import Document, Model, Payee, Post, Thing
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.pages import Walk, repeated, walk
-from conformance.world.account import AccountFixture, call, unknown_like
+from conformance.world.account import Account, call, unknown_like
 from conformance.world.habits import added
 from conformance.world.lag import eventually, found
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Maximum of pages that one walk reads.
 MAX_PAGES = 12
@@ -42,10 +42,10 @@ class Sender:
 
     def __init__(
         self,
-        run: RunContext,
+        run: Run,
         recorder: Recorder,
         valid: Mapping[str, ValidBody],
-        elsewhere: Mapping[str, AccountFixture],
+        elsewhere: Mapping[str, Account],
     ) -> None:
         self.run, self.recorder, self.valid, self.elsewhere = run, recorder, valid, elsewhere
         self.model = Model()

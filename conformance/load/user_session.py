@@ -24,7 +24,7 @@ from conformance.load.process import LoadProcess
 from conformance.load.recorder import Recorder
 from conformance.load.reference_model import Document, Payee
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call
+from conformance.world.account import Account, call
 from conformance.world.samples import marker
 
 #: Maximum races in one account, so that its lists stay short.
@@ -56,7 +56,7 @@ class Session(Driver):
         run = process.begin()
         recorder = Recorder(run, EVERY_RESPONSE)
         self.process, self.rng = process, random.Random()
-        self._racing: tuple[AccountFixture, int] | None = None
+        self._racing: tuple[Account, int] | None = None
         super().__init__(run, recorder, process.valid, process.elsewhere)
         process.sessions.add(self)
 

@@ -23,7 +23,7 @@ from conformance.judge.ledger import Ledger
 from conformance.plugin.selection import Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 #: Seconds a worker may spend on confirming failures.
 CONFIRMATION_BUDGET = 30.0
@@ -131,7 +131,7 @@ class Worker:
         budget: Budget | None = None,
         ahead: float = 0.0,
     ) -> None:
-        self.run = RunContext(target, first_number=index * 1_000_000 + 1, budget=budget)
+        self.run = Run(target, first_number=index * 1_000_000 + 1, budget=budget)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings

@@ -18,7 +18,7 @@ from conformance.world.cache import Key, RunCache
 from conformance.world.samples import BUSINESS, changed
 
 if TYPE_CHECKING:
-    from conformance.world.run_context import RunContext
+    from conformance.world.run import Run
 
 #: The purposes. A suffix after a slash makes another account: "authentication/createWallet" is not that of
 #: "authentication".
@@ -86,7 +86,7 @@ def quoted(identifier: str) -> str:
     return quote(identifier, safe=_IN_A_SEGMENT)
 
 
-class AccountFixture:
+class Account:
     """An account of one organization and the resources under it, each created on first access.
 
     Access to a resource that the server refuses to create raises Inconclusive, each time.
@@ -94,7 +94,7 @@ class AccountFixture:
 
     def __init__(
         self,
-        run: RunContext,
+        run: Run,
         organization: str = "primary",
         account_id: str | None = None,
         customer_id: str | None = None,

@@ -14,7 +14,7 @@ from conformance.contract.fields import request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING
-from conformance.world.account import AccountFixture, identifier
+from conformance.world.account import Account, identifier
 from conformance.world.addresses import (
     ENGLISH_ADDRESS,
     abroad,
@@ -47,7 +47,7 @@ from conformance.world.samples import (
 )
 
 #: Bodies to try: changes of the sample, or a function of a fixture that returns whole bodies.
-Row = Sequence[Changes] | Callable[[AccountFixture], list[Body]]
+Row = Sequence[Changes] | Callable[[Account], list[Body]]
 
 _DIGITS = "0123456789"
 
@@ -91,7 +91,7 @@ _PERSON = {
 _ENGLISH = {"country_code": "GB", "address": ENGLISH_ADDRESS}
 
 
-def _employed(fixture: AccountFixture) -> list[Body]:
+def _employed(fixture: Account) -> list[Body]:
     """An individual with a company_name, then without."""
     body = {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
     return [{"company_name": f"Menabrea & Daughters {marker()}", **body}, body]
@@ -107,7 +107,7 @@ _FOREIGN = {
 _FOREIGN_FIRM = {**_FOREIGN, "beneficiary_type": "business", "company_name": LETTERS}
 
 
-def _apostrophes(fixture: AccountFixture) -> list[Body]:
+def _apostrophes(fixture: Account) -> list[Body]:
     body = {**fixture.body("createBeneficiary"), "first_name": "D'Arcy", "middle_name": "Null"}
     body["last_name"] = "O'Brien"
     people = [{**body, "phone": phone} for phone in grouped_phones(body["phone"])]
@@ -122,7 +122,7 @@ _SCRIPTS = {"display_name": LETTERS, "note": LETTERS}
 # ---------------------------------------------------------------------- destinations
 
 
-def _iban(fixture: AccountFixture) -> list[Body]:
+def _iban(fixture: Account) -> list[Body]:
     """The accepted bank details with an IBAN added, then bank details with an IBAN only."""
     body = fixture.body("createPayoutDestination")
     if "iban" in body:
@@ -130,38 +130,38 @@ def _iban(fixture: AccountFixture) -> list[Body]:
     return [{**body, "iban": iban(), "swift_code": "DEUTDEFF"}, *_european(fixture)]
 
 
-def _european(fixture: AccountFixture) -> list[Body]:
+def _european(fixture: Account) -> list[Body]:
     return fixture.run.samples.bank_accounts()[-1:]
 
 
-def _long_swift(fixture: AccountFixture) -> list[Body]:
+def _long_swift(fixture: Account) -> list[Body]:
     german = {"iban": iban(), "swift_code": "COBADEFFXXX", "label": MISSING}
     belgian = {**german, "country": "BE", "iban": belgian_iban(), "swift_code": "KREDBEBBXXX"}
     known = [body for body in _european(fixture) if "swift_code" in body]
     return _defaults([changed(body, changes) for changes in (belgian, german) for body in known])
 
 
-def _accounts(fixture: AccountFixture, numbered: bool) -> list[Body]:
+def _accounts(fixture: Account, numbered: bool) -> list[Body]:
     return [each for each in fixture.run.samples.bank_accounts() if ("account_number" in each) is numbered]
 
 
-def _numbered(fixture: AccountFixture) -> list[Body]:
+def _numbered(fixture: Account) -> list[Body]:
     body = fixture.body("createPayoutDestination")
     return [body] if "account_number" in body else _accounts(fixture, True)
 
 
-def _savings(fixture: AccountFixture) -> list[Body]:
+def _savings(fixture: Account) -> list[Body]:
     body = fixture.body("createPayoutDestination")
     savings = {**body, "account_type": "savings"}
     elsewhere = {**savings, "routing_number": "011401533"}
     return [{**elsewhere, "swift_code": "BOFAUS3N"}, elsewhere, savings] if "account_type" in body else []
 
 
-def _wallet(fixture: AccountFixture) -> list[Body]:
+def _wallet(fixture: Account) -> list[Body]:
     return fixture.run.samples.wallet_destinations()
 
 
-def _other_network(fixture: AccountFixture) -> list[Body]:
+def _other_network(fixture: Account) -> list[Body]:
     solana = {"network": "solana_devnet", "wallet_address": solana_address()}
     more = {"is_default": True, "label": MISSING}
     # Not the country of its beneficiary.
@@ -176,7 +176,7 @@ def _defaults(destinations: list[Body]) -> list[Body]:
 # ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
-def _other_payee(fixture: AccountFixture) -> str:
+def _other_payee(fixture: Account) -> str:
     """The id of a new business, or of a new individual where the server refuses it."""
     with contextlib.suppress(Inconclusive):
         business = changed(fixture.body("createBeneficiary"), BUSINESS)
@@ -185,7 +185,7 @@ def _other_payee(fixture: AccountFixture) -> str:
 
 
 def _other_currencies(operation: str, *, or_the_same: bool = False, **more: Any) -> Row:
-    def make(fixture: AccountFixture) -> list[Body]:
+    def make(fixture: Account) -> list[Body]:
         body = fixture.body(operation) | more
         others = [{**body, "currency": code} for code in OTHER_CURRENCIES if code != body["currency"]]
         return [*others, body] if or_the_same else others
@@ -368,7 +368,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
 }
 
 
-def bodies(fixture: AccountFixture, operation: str, name: str = SAMPLE) -> list[Body]:
+def bodies(fixture: Account, operation: str, name: str = SAMPLE) -> list[Body]:
     """New bodies of a row, to try in order; none where the row does not apply to this server.
 
     Raises KeyError for an unknown name."""

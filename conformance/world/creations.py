@@ -16,10 +16,10 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, call, purpose_of
+from conformance.world.account import Account, call, purpose_of
 from conformance.world.bodies import CURRENCIES, bodies
 from conformance.world.cache import Key
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from conformance.world.samples import BUSINESS, Body, changed
 from conformance.world.shapes import accepts
 from conformance.world.text_turns import TEXTS, places, with_texts
@@ -83,11 +83,11 @@ class CreatedResource:
 
     kind: str
     body: Body
-    fixture: AccountFixture
+    fixture: Account
     exchange: Exchange
 
 
-def creations(run: RunContext, operation: str) -> list[CreatedResource]:
+def creations(run: Run, operation: str) -> list[CreatedResource]:
     """One resource of each kind that the server accepts, the sample first.
 
     Raises Inconclusive when it refuses the sample.
@@ -95,12 +95,12 @@ def creations(run: RunContext, operation: str) -> list[CreatedResource]:
     return run.cache.get(_CREATIONS.of(operation), lambda: _created(run, operation))
 
 
-def created_in(run: RunContext, operation: str) -> AccountFixture:
+def created_in(run: Run, operation: str) -> Account:
     """The account for any number of resources; a new one for a wallet, whose pair must be unused."""
     return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
 
 
-def _created(run: RunContext, operation: str) -> list[CreatedResource]:
+def _created(run: Run, operation: str) -> list[CreatedResource]:
     fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
     sample = fixture.body(operation)
     made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
@@ -119,12 +119,12 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
         if TRAITS[operation].creates == "account" and other_customer and len(made) > 1:
-            where = AccountFixture(run, customer_id=other_customer)
+            where = Account(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
             # A second default is open, so this takes a new beneficiary, if possible a business.
             business = BUSINESS if accepts(run, "createBeneficiary", "business") else {}
             restyle = functools.partial(changed, changes=business)
-            where = AccountFixture(run, account_id=fixture.account_id, restyle=restyle)
+            where = Account(run, account_id=fixture.account_id, restyle=restyle)
         for body in tries:
             exchange = run.send(
                 where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"
@@ -135,7 +135,7 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     return made
 
 
-def _with_texts(fixture: AccountFixture, operation: str, tries: list[Body], text: str) -> list[Body]:
+def _with_texts(fixture: Account, operation: str, tries: list[Body], text: str) -> list[Body]:
     """The bodies of a row, each preceded by a copy that has the text wherever the row keeps the sample's."""
     fixed = fixture.run.samples.over(OPERATIONS[operation].resource)
     texts = {place: text for place in places(operation) if place[0] not in fixed}

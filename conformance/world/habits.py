@@ -18,10 +18,10 @@ from conformance.judge.outcomes import Judgement
 from conformance.judge.paging import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.cache import Key
 from conformance.world.lag import eventually
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 # ---------------------------------------------------------------------- pre-populated lists
 
@@ -35,7 +35,7 @@ _POPULATED = Key[bool]("whether lists of new accounts are pre-populated")
 _ROUNDING = 1
 
 
-def prepopulated(run: RunContext, operation: str) -> bool:
+def prepopulated(run: Run, operation: str) -> bool:
     """True if the list of a new account has elements which no request of the run created and which are no
     older than the account. Raises Inconclusive where no account can be created."""
     if operation not in POPULATED:
@@ -43,7 +43,7 @@ def prepopulated(run: RunContext, operation: str) -> bool:
     return run.cache.get(_POPULATED.of(operation), lambda: _detect_contents(run, operation))
 
 
-def _detect_contents(run: RunContext, operation: str) -> bool:
+def _detect_contents(run: Run, operation: str) -> bool:
     if not made_by(run, operation):
         # Without an element elsewhere, a list that leaks other accounts' elements would look empty.
         elsewhere = run.account(fresh=True)
@@ -69,13 +69,13 @@ def _prepopulated_by(account: Exchange, item: Mapping[str, Any], known: Collecti
     return item.get("id") not in known and not marked(item)
 
 
-def made_by(run: RunContext, operation: str) -> set[str]:
+def made_by(run: Run, operation: str) -> set[str]:
     """The ids of the elements that the run has created, under any parent, for lists of an operation."""
     return {made.id for made in run.made.resources if made.operation == ADDS_TO[operation]}
 
 
 def only_own(
-    run: RunContext,
+    run: Run,
     operation: str,
     what: str,
     exchanges: Sequence[Exchange],
@@ -95,9 +95,7 @@ def only_own(
     return none_of_another(what, exchanges, created, foreign, exact=exact)
 
 
-def added(
-    run: RunContext, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]
-) -> set[str]:
+def added(run: Run, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]) -> set[str]:
     """The ids of a list's elements that are not `known` and that the server itself may have created."""
     unknown = {str(item.get("id")) for item in items if not marked(item)}.difference(known)
     unknown = unknown and unknown - made_by(run, operation)
@@ -123,18 +121,18 @@ _LAST_PAGES = 2
 _CREATED = 3
 
 
-def newest_accounts(run: RunContext, send: Send, fixture: AccountFixture, since: int, total: int) -> Walk:
+def newest_accounts(run: Run, send: Send, fixture: Account, since: int, total: int) -> Walk:
     """Reads the accounts created since the list had `since` elements; `total` is its length now."""
     place = growing_end(run, send, fixture) if total > MAX_SIZE else ""
     return newest(send, fixture.call("listAccounts"), since, place)
 
 
-def growing_end(run: RunContext, send: Send, fixture: AccountFixture) -> str:
+def growing_end(run: Run, send: Send, fixture: Account) -> str:
     """The end of the list at which new accounts appear: "start", "end", or "" for neither."""
     return run.cache.get(GROWING_END.of(fixture.customer_id), lambda: _detect_end(send, fixture))
 
 
-def _detect_end(send: Send, fixture: AccountFixture) -> str:
+def _detect_end(send: Send, fixture: Account) -> str:
     """Creates accounts and looks for them at both ends, among as many elements as the list grew by."""
 
     def look(number: int, purpose: str) -> Page | None:

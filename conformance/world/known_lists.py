@@ -19,7 +19,7 @@ from conformance.judge.outcomes import Judgement
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.cache import Key
 from conformance.world.habits import only_own
 from conformance.world.lag import eventually, waited
@@ -33,7 +33,7 @@ from conformance.world.planned_elements import (
     virtual_accounts,
     wallets,
 )
-from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.run import Run, refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepts
 
@@ -61,7 +61,7 @@ _ACCOUNTS = Key["ListFixture"]("the customer's accounts")
 class ListFixture:
     """A list and its known elements; `fixture` holds them, `call` is the list's call without a query."""
 
-    fixture: AccountFixture
+    fixture: Account
     call: Call
     #: Id -> the exchange that created the element, in the order of creation.
     created: dict[str, Exchange] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class ListFixture:
             wait_past(last.get("created"), last.arrived)
 
 
-def small_list(run: RunContext, operation: str) -> ListFixture:
+def small_list(run: Run, operation: str) -> ListFixture:
     """The small list of an operation; for accounts the same as the large one.
 
     Raises Inconclusive where the server accepts no element.
@@ -210,7 +210,7 @@ def small_list(run: RunContext, operation: str) -> ListFixture:
     return made
 
 
-def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixture:
+def large_list(run: Run, operation: str, count: int = LARGE) -> ListFixture:
     """A list of `count` elements, by default more than the largest page holds. Raises Inconclusive where the
     server accepts fewer than 3."""
     if TRAITS[operation].others_add:
@@ -220,7 +220,7 @@ def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixtu
     return made
 
 
-def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
+def _fill(run: Run, operation: str, count: int) -> ListFixture:
     accepts(run, ADDS_TO[operation])
     fixture = run.account(fresh=True)
     list_fixture = ListFixture(fixture, fixture.call(operation))
@@ -232,13 +232,13 @@ def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
 # ---------------------------------------------------------------------- a customer's accounts
 
 
-def _accounts(run: RunContext) -> ListFixture:
+def _accounts(run: Run) -> ListFixture:
     made = run.cache.get(_ACCOUNTS, lambda: _fill_accounts(run))
     made.need(1)
     return made
 
 
-def listed_customer(run: RunContext) -> AccountFixture:
+def listed_customer(run: Run) -> Account:
     """The customer whose list of accounts is judged: the other one of the organization, where there is one.
 
     Less can be judged of a list that grows while it is read, and other lanes create accounts of the first
@@ -247,7 +247,7 @@ def listed_customer(run: RunContext) -> AccountFixture:
     return run.account(owner="primary" if run.target.primary.other_customer_id is None else "cousin")
 
 
-def _fill_accounts(run: RunContext) -> ListFixture:
+def _fill_accounts(run: Run) -> ListFixture:
     fixture = listed_customer(run)
     list_fixture = ListFixture(fixture, fixture.call("listAccounts"), exact=False)
 
@@ -274,16 +274,16 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     return list_fixture
 
 
-def _furnish(run: RunContext, account_id: str) -> None:
+def _furnish(run: Run, account_id: str) -> None:
     """Creates two resources of each kind in an account, so that a list joined with them repeats the account.
     Wallets are left out, as a server may count their pairs in all accounts together: other lists have
     them (see `account_with_wallets`)."""
-    inside = AccountFixture(run, account_id=account_id)
+    inside = Account(run, account_id=account_id)
     for operation in ("createBeneficiary", "createVirtualAccount") * 2:
         run.send(inside.client, inside.call(operation), "a resource in an account of a list")
 
 
-def account_with_wallets(run: RunContext) -> str:
+def account_with_wallets(run: Run) -> str:
     """Returns the id of an account of the first customer in which the run has made two wallets, after making
     them where there is none yet; "" where the server refuses that."""
     if not (held := _with_wallets(run)):
@@ -297,7 +297,7 @@ def account_with_wallets(run: RunContext) -> str:
     return held[0] if held else ""
 
 
-def _with_wallets(run: RunContext) -> list[str]:
+def _with_wallets(run: Run) -> list[str]:
     """The ids of the first customer's accounts in which the run has made two wallets or more."""
     ours = run.created_accounts(run.target.primary.customer_id)
     called = [match("POST", made.path) for made in run.made.resources if made.operation == "createWallet"]
@@ -305,7 +305,7 @@ def _with_wallets(run: RunContext) -> list[str]:
     return [account for account, wallets in held.items() if wallets > 1 and account in ours]
 
 
-def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, whose: str) -> None:
+def _add_stranger(list_fixture: ListFixture, fixture: Account, whose: str) -> None:
     """Creates an element under another parent, if the server accepts it."""
     try:
         request = fixture.call(list_fixture.create)
@@ -320,7 +320,7 @@ def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, whose: str
 # ---------------------------------------------------------------------- lists in an account
 
 
-def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
+def _populate(run: Run) -> dict[str, ListFixture | Inconclusive]:
     """Fills the three lists of one account together, so that one pause separates the batches of all."""
     accepts(run, "createPayoutDestination")
     fixture = run.account("lists")
@@ -370,7 +370,7 @@ def _thirds(plan: Sequence[Planned]) -> list[Sequence[Planned]]:
     return [plan[start:end] for start, end in itertools.pairwise(ends)]
 
 
-def _add_strangers(run: RunContext, list_fixtures: dict[str, ListFixture]) -> None:
+def _add_strangers(run: Run, list_fixtures: dict[str, ListFixture]) -> None:
     """Creates an element of each list under another parent, between the batches, so that most filters by
     date keep it."""
     elsewhere = run.account("created")
@@ -379,5 +379,5 @@ def _add_strangers(run: RunContext, list_fixtures: dict[str, ListFixture]) -> No
         list_fixture.provoke()
     if destinations := list_fixtures.get("listPayoutDestinations"):
         # A second fixture of the account creates another beneficiary.
-        sibling = AccountFixture(run, account_id=destinations.fixture.account_id)
+        sibling = Account(run, account_id=destinations.fixture.account_id)
         _add_stranger(destinations, sibling, "another beneficiary's")

@@ -11,7 +11,7 @@ from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, los
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
-from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.account import Account, call, identifier
 from conformance.world.cache import Key
 from conformance.world.lag import PAUSES, within
 
@@ -29,14 +29,14 @@ SendAtOnce = Callable[[list[Call], str], Sequence[Exchange]]
 
 
 def paid(
-    destinations: Callable[[AccountFixture], list[dict[str, Any]]],
-    beneficiary: Callable[[AccountFixture], str],
+    destinations: Callable[[Account], list[dict[str, Any]]],
+    beneficiary: Callable[[Account], str],
     currency: str = "",
-) -> Callable[[AccountFixture], list[dict[str, Any]]]:
+) -> Callable[[Account], list[dict[str, Any]]]:
     """Returns a row of bodies: a payout to the first destination that the server accepts, in the given
     currency or the destination's."""
 
-    def made(fixture: AccountFixture) -> tuple[str, str, str]:
+    def made(fixture: Account) -> tuple[str, str, str]:
         """Creates the payee. Raises Inconclusive where the server accepts no destination."""
         ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary(fixture)}
         for details in destinations(fixture):
@@ -47,7 +47,7 @@ def paid(
                 return ids["beneficiary_id"], identifier(made), code
         raise Inconclusive("the server accepts no destination of another kind")
 
-    def make(fixture: AccountFixture) -> list[dict[str, Any]]:
+    def make(fixture: Account) -> list[dict[str, Any]]:
         with contextlib.suppress(Inconclusive):
             key = _PAID.of(f"{fixture.account_id} {currency}")
             payee = fixture.run.cache.get(key, lambda: made(fixture))
@@ -64,7 +64,7 @@ class PayoutRounds:
     which there are LOST before they count. `unclear` is the reason why there are none; `still` is set where
     a new payout leaves the balances as they are. Use it as a context, again for more rounds."""
 
-    def __init__(self, fixture: AccountFixture, pause: Callable[[float], None]) -> None:
+    def __init__(self, fixture: Account, pause: Callable[[float], None]) -> None:
         self.judged: list[Exchange] = []
         self.unclear = ""
         self.still = False

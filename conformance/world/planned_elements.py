@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.world.account import AccountFixture
+from conformance.world.account import Account
 from conformance.world.bodies import bodies
 from conformance.world.creations import KINDS
 from conformance.world.samples import LETTER, LONGEST, Body, marker
@@ -58,7 +58,7 @@ _VIRTUAL_ACCOUNT_ROWS = {2: "the longest label", 4: "a label with letters and si
 _ACCOUNT_ROWS = {0: "the longest name", 1: "letters and signs"}
 
 
-def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bool = False) -> Planned:
+def _planned(fixture: Account, operation: str, row: str | None, known: bool = False) -> Planned:
     """Plans an element of a row of BODIES, or of the sample, which keeps a label or name that the target file
     sets."""
     body = fixture.body(operation)
@@ -72,7 +72,7 @@ def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bo
     return Planned(accepted_body(fixture, operation, row), body, row)
 
 
-def _with_text(fixture: AccountFixture, operation: str, text: tuple[str, str] | None) -> Planned:
+def _with_text(fixture: Account, operation: str, text: tuple[str, str] | None) -> Planned:
     """Plans the sample with a text as its label or name, unless the target file sets that."""
     body, name = fixture.body(operation), TRAITS[operation].free_text
     if text is None or name in fixture.run.samples.over(OPERATIONS[operation].resource):
@@ -90,7 +90,7 @@ def _called_like(planned: Planned, earlier: Planned, operation: str) -> Planned:
     return Planned(body, planned.plain or planned.body, planned.kind or "a text of another", planned.known)
 
 
-def accounts_of_customer(fixture: AccountFixture) -> Iterator[Planned]:
+def accounts_of_customer(fixture: Account) -> Iterator[Planned]:
     """Plans accounts with all kinds of names, then samples without end."""
     # A name without a random part may also be that of an account of an earlier run.
     texts = (text for text in all_texts() if not text[0].startswith(FIXED))
@@ -101,13 +101,13 @@ def accounts_of_customer(fixture: AccountFixture) -> Iterator[Planned]:
         yield _with_text(fixture, "createAccount", next(texts, None))
 
 
-def labelled(fixture: AccountFixture, operation: str) -> Iterator[Planned]:
+def labelled(fixture: Account, operation: str) -> Iterator[Planned]:
     """Plans samples with all kinds of labels, then samples without end."""
     for text in itertools.chain(all_texts(), itertools.repeat(None)):
         yield _with_text(fixture, operation, text)
 
 
-def destinations(fixture: AccountFixture) -> Iterator[Planned]:
+def destinations(fixture: Account) -> Iterator[Planned]:
     """Plans payout destinations of all kinds that the server accepts."""
     create, texts = "createPayoutDestination", all_texts()
     wallets: list[Planned] = []
@@ -122,7 +122,7 @@ def destinations(fixture: AccountFixture) -> Iterator[Planned]:
         yield planned
 
 
-def virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
+def virtual_accounts(fixture: Account) -> Iterator[Planned]:
     """Plans virtual accounts in several currencies, where the server supports more than one."""
     # Destinations have the first three, as quick runs fill no large list.
     create, texts = "createVirtualAccount", itertools.islice(all_texts(), 3, None)
@@ -141,7 +141,7 @@ def virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
             earlier = planned
 
 
-def wallets(fixture: AccountFixture) -> Iterator[Planned]:
+def wallets(fixture: Account) -> Iterator[Planned]:
     """Plans wallets of the target file's pairs, else of the documented pairs and the examples."""
     samples = fixture.run.samples
     known = samples.wallet_pairs

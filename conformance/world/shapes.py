@@ -12,10 +12,10 @@ from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, call, purpose_of
+from conformance.world.account import Account, call, purpose_of
 from conformance.world.bodies import SAMPLE, bodies
 from conformance.world.cache import Key
-from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.run import Run, refusal_of_valid
 from conformance.world.samples import BUSINESS, Body
 
 #: operationId -> its shapes beside the sample.
@@ -75,12 +75,12 @@ def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
     return shapes
 
 
-def accepted_body(fixture: AccountFixture, operation: str, shape: str = SAMPLE) -> Body:
+def accepted_body(fixture: Account, operation: str, shape: str = SAMPLE) -> Body:
     """A new body of a shape, the one that the server accepts. Raises Inconclusive if it accepts none."""
     return bodies(fixture, operation, shape)[_position(fixture.run, operation, shape)]
 
 
-def accepts(run: RunContext, operation: str, shape: str = SAMPLE) -> bool:
+def accepts(run: Run, operation: str, shape: str = SAMPLE) -> bool:
     """True if the server accepts a shape."""
     try:
         _position(run, operation, shape)
@@ -89,7 +89,7 @@ def accepts(run: RunContext, operation: str, shape: str = SAMPLE) -> bool:
     return True
 
 
-def with_all_texts(fixture: AccountFixture, operation: str) -> Body:
+def with_all_texts(fixture: Account, operation: str) -> Body:
     """A new body with every free text: of a business for a beneficiary, where the server accepts one and the
     target file sets neither type nor company."""
     fixed = fixture.run.samples.over("beneficiary").keys()
@@ -99,11 +99,11 @@ def with_all_texts(fixture: AccountFixture, operation: str) -> Body:
     return fixture.body(operation)
 
 
-def _position(run: RunContext, operation: str, shape: str) -> int:
+def _position(run: Run, operation: str, shape: str) -> int:
     return run.cache.get(_ACCEPTED.of(f"{operation} {shape}"), lambda: _try(run, operation, shape))
 
 
-def _try(run: RunContext, operation: str, shape: str) -> int:
+def _try(run: Run, operation: str, shape: str) -> int:
     """Sends the bodies of a shape in order; returns the index of the first accepted one. Raises Inconclusive
     if none is."""
     # An account holds one wallet of a pair; an updated resource should not be shared.

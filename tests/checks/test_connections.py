@@ -19,7 +19,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.transport import FRESH
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.runs import broken, judged, run_on
 from tests.support.wire import as_request, rendered, wire
 
@@ -97,9 +97,7 @@ def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
         return sends(connection, response, answered[id(connection)])
 
     with wire(reply) as server:
-        ledger = judged(
-            RunContext(build(target_tables(seeded, server.url), "ways")), plan(operations=OPERATIONS)
-        )
+        ledger = judged(Run(build(target_tables(seeded, server.url), "ways")), plan(operations=OPERATIONS))
     bad = (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
     assert [one.summary for one in ledger.findings if one.verdict in bad and one.exercised] == []
     assert len(answered) > 5

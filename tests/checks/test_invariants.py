@@ -10,7 +10,7 @@ from conformance.fuzz.examples import Examples
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
 from conformance.target.file import build
 from conformance.wire.messages import Call, to_json
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.runs import run_on
 
 
@@ -22,7 +22,7 @@ def test_few_lost_requests_are_no_violation(lost: int, requests: int, many: bool
     assert too_many_lost(lost, requests) is many
 
 
-def test_lost_requests_have_a_correctly_signed_witness(run: RunContext) -> None:
+def test_lost_requests_have_a_correctly_signed_witness(run: Run) -> None:
     fixture = run.account()
     answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
     rules = Invariants(run.target)
@@ -39,7 +39,7 @@ def test_lost_requests_have_a_correctly_signed_witness(run: RunContext) -> None:
     assert violation.got == "11 of 100 had to be sent again"
 
 
-def test_a_rate_of_lost_requests_ends_no_example(run: RunContext) -> None:
+def test_a_rate_of_lost_requests_ends_no_example(run: Run) -> None:
     fixture, examples = run.account(), Examples(run, "test")
     answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
 

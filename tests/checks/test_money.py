@@ -23,7 +23,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
 from conformance.world.account import call
 from conformance.world.lag import LONGEST
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from conformance.world.samples import Amounts
 from tests.faults.refusals import asked
 from tests.support.runs import run_on
@@ -140,7 +140,7 @@ def judged(behaviour: Behaviour) -> Finding:
     return judged_in(run_on(behaviour))
 
 
-def judged_in(run: RunContext) -> Finding:
+def judged_in(run: Run) -> Finding:
     with hurried():
         findings, _ = run_check(load_checks()["test_payouts.test_payouts_at_once"], "createPayout", run)
     (found,) = (one for one in findings if one.rule == "payout.race")

@@ -8,7 +8,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.judge.findings import Finding, Verdict
 from conformance.world.creations import created_in
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
@@ -18,7 +18,7 @@ from tests.variants.policies import FewOfEach
 OPERATION = "createVirtualAccount"
 
 
-def findings(run: RunContext, check: str, operation: str) -> list[Finding]:
+def findings(run: Run, check: str, operation: str) -> list[Finding]:
     with hurried():
         return run_check(load_checks()[check], operation, run)[0]
 

@@ -17,7 +17,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.client import RACERS
 from conformance.wire.transport import GATE, Gate
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
 from tests.support.runs import run_on
@@ -48,7 +48,7 @@ def turns_apart() -> Iterator[None]:
             yield
 
 
-def run_at(behaviour: Behaviour, rate: float) -> RunContext:
+def run_at(behaviour: Behaviour, rate: float) -> Run:
     return run_on(behaviour, LossyTransport, limits={"requests_per_second": rate})
 
 

@@ -26,7 +26,7 @@ from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import failure_text
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
 from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
@@ -41,7 +41,7 @@ load_tests()
 CASES = list(plan())
 
 
-def met_by(seed: int) -> tuple[RunContext, list[Finding]]:
+def met_by(seed: int) -> tuple[Run, list[Finding]]:
     """Returns a run on the server of a seed, and its findings."""
     run = run_on(
         transport=lambda server: RandomAnswers(InProcessTransport(server), seed), limits={"retry_seconds": 0}

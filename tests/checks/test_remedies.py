@@ -21,7 +21,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.running import cells, run_against
 from tests.variants.choice import compose
 from tests.variants.demands import BritainOnly
@@ -49,7 +49,7 @@ def verdict(
     tables = target_tables(seeded, "http://remedies.test")
     tables = change(tables) or tables
     with hurried():
-        run = RunContext(build(tables, "target.toml"), InProcessTransport(server))
+        run = Run(build(tables, "target.toml"), InProcessTransport(server))
         results = Ledger.of_catalogue(run.target)
         for check, where in plan({rule}):
             for finding in run_check(check, where, run)[0] if where == operation else ():
@@ -230,7 +230,7 @@ def test_of_two_oddities_the_one_that_matters_is_named(behaviour: Behaviour, nam
     server, seeded = new_server(behaviour)
     with hurried():
         target = build(target_tables(seeded, "http://remedies.test"), "target.toml")
-        run = RunContext(target, InProcessTransport(server))
+        run = Run(target, InProcessTransport(server))
         [check] = [one for one, _ in plan({CRASH}) if one.name.endswith("test_hostile_headers")][:1]
         findings = run_check(check, "getVirtualAccount", run)[0]
     assert [named in finding.summary for finding in findings] == [True]

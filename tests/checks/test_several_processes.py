@@ -10,7 +10,7 @@ import pytest
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.target.file import build
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.faults.harness import Outcome, checks_of, run_one
 from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess, TotalsKept
 from tests.support.running import run, write_target
@@ -36,7 +36,7 @@ CASES = [
 
 def judged(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> Outcome:
     with several_processes(folder, behaviour) as tables:
-        context, outcome = RunContext(build(tables, "several processes")), Outcome()
+        context, outcome = Run(build(tables, "several processes")), Outcome()
         for rule, operation in cases:
             for check in checks_of(rule, operation):
                 run_one(check, operation, context, outcome)

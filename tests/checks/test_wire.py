@@ -21,7 +21,7 @@ from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
 from conformance.wire.forms import SIGNATURE_FORMS
 from conformance.wire.messages import Exchange
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.wire import Received, as_request, rendered, wire
 
 PREFIX = "/gateway"
@@ -40,7 +40,7 @@ OPERATIONS = (
     scope="module",
     params=[OPERATIONS[0], *(pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS[1:])],
 )
-def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Received]]:
+def wired(request: pytest.FixtureRequest) -> tuple[Run, Seeded, list[Received]]:
     """Runs all checks of an operation; yields the run's record and the received requests."""
     reference, seeded = new_server(prefix=PREFIX)
 
@@ -48,13 +48,13 @@ def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Rece
         connection.sendall(rendered(reference.handle(as_request(server.requests[index]))))
 
     with wire(reply, PREFIX) as server:
-        run = RunContext(build(target_tables(seeded, server.url), "wire"))
+        run = Run(build(target_tables(seeded, server.url), "wire"))
         for check, operation in plan(operations={request.param}):
             run_check(check, operation, run)
         return run, seeded, list(server.requests)
 
 
-def test_recorded_requests_equal_those_on_the_wire(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
+def test_recorded_requests_equal_those_on_the_wire(wired: tuple[Run, Seeded, list[Received]]) -> None:
     run, _, received = wired
     wanted = Counter(
         (
@@ -76,7 +76,7 @@ def test_recorded_requests_equal_those_on_the_wire(wired: tuple[RunContext, Seed
     assert sum(seen.values()) >= sum(wanted.values()) > 100
 
 
-def test_requests_on_the_wire_equal_their_calls(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
+def test_requests_on_the_wire_equal_their_calls(wired: tuple[Run, Seeded, list[Received]]) -> None:
     run, _, _ = wired
     for exchange in run.record.values():
         call, auth = exchange.call, exchange.call.auth
@@ -123,7 +123,7 @@ def _given(exchange: Exchange, name: str) -> str | None:
 
 
 def test_signatures_are_right_but_for_the_planned_defect(
-    wired: tuple[RunContext, Seeded, list[Received]],
+    wired: tuple[Run, Seeded, list[Received]],
 ) -> None:
     """Recomputed from the recorded request and the planned mistake."""
     run, seeded, _ = wired

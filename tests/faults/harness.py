@@ -18,7 +18,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
 from conformance.world.account import purpose_of
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -88,14 +88,14 @@ class Outcome:
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
 
 
-def run_on_fault(behaviour: Behaviour) -> RunContext:
+def run_on_fault(behaviour: Behaviour) -> Run:
     """Starts a run against a new server of a behaviour, which may drop answers."""
     return run_on(behaviour, LossyTransport)
 
 
-def same_server(run: RunContext) -> RunContext:
+def same_server(run: Run) -> Run:
     """Starts another run on the same server."""
-    return RunContext(run.target, transport=run._transport)
+    return Run(run.target, transport=run._transport)
 
 
 def checks_of(rule: str, operation: str) -> list[Check]:
@@ -132,7 +132,7 @@ def catch(fault: Fault) -> Outcome:
     return outcome
 
 
-def stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
+def stimuli(fault: Fault, run: Run, outcome: Outcome) -> Iterator[None]:
     own = checks_of(fault.rule, fault.operation)
     for check in own:
         run_one(check, fault.operation, run, outcome)
@@ -156,7 +156,7 @@ def _last(check: Check) -> int:
     return families.index(family) if family in families else len(families) + (family == "list")
 
 
-def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
+def _valid_calls(operation: str, run: Run) -> Iterator[None]:
     """Sends the operation's valid call, with every resource that its answer may show."""
     try:
         fixture = run.account(purpose_of(operation), fresh=True)
@@ -174,7 +174,7 @@ def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
     yield
 
 
-def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> list[Finding]:
+def run_one(check: Check, operation: str, run: Run, outcome: Outcome) -> list[Finding]:
     """Runs a check on one operation; adds its findings, or the exception that it raised, to an outcome."""
     try:
         findings, _ = run_check(check, operation, run)
@@ -186,7 +186,7 @@ def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> 
     return findings
 
 
-def _passive(run: RunContext, outcome: Outcome) -> None:
+def _passive(run: Run, outcome: Outcome) -> None:
     for entry in run.invariants.tallies.values():
         known = outcome.ledger.cell(entry.rule, entry.operation).findings
         if entry.broken and not any(finding.check == entry.check for finding in known):

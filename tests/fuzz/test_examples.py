@@ -17,7 +17,7 @@ from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.target.file import build
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.runs import run_on
 
 TARGET = build(
@@ -28,7 +28,7 @@ TARGET = build(
 def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Examples, list[int]]:
     """Explores integers; returns the judgements and the tried integers."""
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
-    examples, tried = Examples(RunContext(TARGET), "test"), []
+    examples, tried = Examples(Run(TARGET), "test"), []
 
     @settings_of(settings, "part")
     @hypothesis.seed(seed_of(settings, "part"))

@@ -19,7 +19,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.wire.messages import to_json
 from conformance.world.case import Case
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.mistakes import Closed
 from tests.support.runs import broken, run_on
 from tests.variants.catalogue import VARIANTS
@@ -35,12 +35,12 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
     return FuzzSettings(seed=seed, **{"examples": 20, **more})
 
 
-def fuzzer(run: RunContext, operation: str) -> Fuzzer:
+def fuzzer(run: Run, operation: str) -> Fuzzer:
     return Fuzzer(run, operation, Examples(run, "test"))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_false_alarm_and_every_operation_reached(run: RunContext, operation: str) -> None:
+def test_no_false_alarm_and_every_operation_reached(run: Run, operation: str) -> None:
     findings = schema_fuzzing(run, operation, settings())
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
     assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]

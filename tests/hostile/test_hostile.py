@@ -17,7 +17,7 @@ from conformance.diagnosis.examine import preflight
 from conformance.judge.findings import Finding
 from conformance.target.file import build
 from conformance.wire import answers
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.hostile.modes import MODES, UNUSABLE, Mode
 from tests.hostile.runs import run
 from tests.hostile.server import Hostile, Scale, hostile
@@ -65,10 +65,10 @@ def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
     assert "\n" not in text and text.isprintable()
 
 
-def judged(server: Hostile) -> tuple[RunContext, list[Finding]]:
+def judged(server: Hostile) -> tuple[Run, list[Finding]]:
     """Returns the run, and the findings of some checks on a server."""
     limits = {"request_timeout": 0.2, "retry_seconds": 0}
-    run = RunContext(build(server.tables | {"limits": limits}, "hostile"))
+    run = Run(build(server.tables | {"limits": limits}, "hostile"))
     findings = [finding for check, name in CHECKS for finding in run_check(check, name, run)[0]]
     return run, findings
 

@@ -18,11 +18,11 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build
 from conformance.wire.messages import Exchange
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 @pytest.fixture
-def target(run: RunContext) -> Target:
+def target(run: Run) -> Target:
     return run.target
 
 
@@ -34,7 +34,7 @@ def reported(controller: LoadController, worker: str, exchange: Exchange, origin
 
 @pytest.mark.parametrize("same", [True, False])
 def test_an_id_that_two_workers_were_given_is_a_violation(
-    same: bool, run: RunContext, target: Target, tmp_path: Path
+    same: bool, run: Run, target: Target, tmp_path: Path
 ) -> None:
     first, second = (run.account().create("createVirtualAccount") for _ in range(2))
     second = replace(second, _read=None)
@@ -57,7 +57,7 @@ def test_an_id_that_two_workers_were_given_is_a_violation(
         assert set(case.decisive.exchanges) == {account.number, first.number, second.number}
 
 
-def test_a_repeated_key_brings_the_same_id_again(run: RunContext, target: Target, tmp_path: Path) -> None:
+def test_a_repeated_key_brings_the_same_id_again(run: Run, target: Target, tmp_path: Path) -> None:
     controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
     exchange = run.account().create("createVirtualAccount")
     for worker in ("one", "two"):
@@ -86,7 +86,7 @@ def test_the_last_report_lists_what_all_users_share_and_ends_the_requests() -> N
     assert process.budget.ended
 
 
-def test_exchanges_travel_without_credentials(run: RunContext, target: Target) -> None:
+def test_exchanges_travel_without_credentials(run: Run, target: Target) -> None:
     process = LoadProcess(target)
     made = run.account().create("createVirtualAccount")
     process.creates[made.number] = made
@@ -103,7 +103,7 @@ def test_settings_travel_in_the_environment(
     assert Settings.from_environment() == settings
 
 
-def test_the_course_of_a_run_is_sampled(target: Target, tmp_path: Path, run: RunContext) -> None:
+def test_the_course_of_a_run_is_sampled(target: Target, tmp_path: Path, run: Run) -> None:
     controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
     for shift in (0.0, 1.0, 7.0):
         controller.started -= shift

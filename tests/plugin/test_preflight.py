@@ -24,7 +24,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import Target, build
 from conformance.world.account import call
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.variants.hurry import hurried
 from tests.variants.networks import LimitedInFront
 from tests.variants.surroundings import Between
@@ -105,7 +105,7 @@ def test_rate_of_a_limiter_is_measured_and_kept() -> None:
         rate = rate_limit(preflight(target, limited))
         assert 1 < rate < 3
         limits = replace(target.limits, requests_per_second=rate)
-        run = RunContext(replace(target, limits=limits), limited)
+        run = Run(replace(target, limits=limits), limited)
         checks = [(check, name) for check, name in plan({"auth.nonce-replay"}, {"createAccount"})]
         findings = [finding for check, name in checks for finding in run_check(check, name, run)[0]]
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}
@@ -153,7 +153,7 @@ def test_answers_of_the_api_in_another_form_are_judged(
     target, transport = reference()
     written = Written(transport, change, media_type)
     preflight(target, written)
-    run = RunContext(target, written)
+    run = Run(target, written)
     run.client().send(call("listAccounts", {"customer_id": target.primary.customer_id}), "a list")
     assert run.invariants.tallies[rule, "listAccounts"].broken
 

@@ -13,7 +13,7 @@ from conformance.judge.ledger import Ledger
 from conformance.plugin.worker import Worker
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.wire.messages import Call
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.report_samples import exchange
 from tests.support.runs import run_on
 from tests.support.stages import Stage
@@ -59,7 +59,7 @@ def test_no_other_rule_fails_for_a_missing_operation(judged: Ledger) -> None:
     assert not [finding.sentence for finding in judged.findings if finding.verdict.is_violation]
 
 
-def test_on_a_server_with_all_operations_none_is_missing(run: RunContext) -> None:
+def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:
     assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
 
 

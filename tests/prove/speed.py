@@ -26,7 +26,7 @@ from conformance.reference.context import Context
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving import listener
 from conformance.target.file import load
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.prove import selection
 from tests.support import running
 
@@ -218,7 +218,7 @@ def plain(options: argparse.Namespace) -> float:
     with tempfile.TemporaryDirectory() as name, served("near", Path(name)) as target:
         folder = Path(name)
         loaded = load(target, {})
-        fixture = RunContext(loaded).account()
+        fixture = Run(loaded).account()
         ids = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
         log = folder / "log"
         (folder / "schemathesis.toml").write_text(

@@ -19,7 +19,7 @@ from conformance.report.write import write_all
 from conformance.target.file import build
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 from tests.support.running import ROOT, write_target
 
@@ -63,7 +63,7 @@ def test_each_command_gets_the_same_answer(options: str, tmp_path: Path) -> None
     with served(server) as url:
         tables: dict[str, Any] = target_tables(seeded, url)
         target = build(tables, "a target")
-        run = RunContext(target)
+        run = Run(target)
         sent = {
             name: run.send(run.client(), call, name)
             for name, call in calls(target.primary.customer_id).items()

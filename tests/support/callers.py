@@ -8,7 +8,7 @@ from conformance.target.file import Organization, build
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
 from conformance.wire.transport import Transport
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.wire import Wire
 
 SECRET = "s\u00e9cret-\u6771"
@@ -26,10 +26,10 @@ def connect(server: Wire, **more: Any) -> Client:
     return Client(server.url, organization(), TRANSPORT, **more)
 
 
-def run_at(url: str, limits: dict[str, float] | None = None, **more: Any) -> RunContext:
+def run_at(url: str, limits: dict[str, float] | None = None, **more: Any) -> Run:
     primary = {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}
     tables = {"base_url": url, "primary": primary, "limits": limits or {}}
-    return RunContext(build(tables, "test"), **{"transport": TRANSPORT, **more})
+    return Run(build(tables, "test"), **{"transport": TRANSPORT, **more})
 
 
 def list_accounts(target: str = "/v1/customers/cus_1/accounts") -> Call:

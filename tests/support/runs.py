@@ -19,7 +19,7 @@ from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.reference.store import Store
 from conformance.target.file import build
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 
 def run_on(
@@ -29,7 +29,7 @@ def run_on(
     fill: Callable[[Store, Seeded], object] = lambda store, seeded: None,
     limits: Mapping[str, float] = MappingProxyType({}),
     **features: bool,
-) -> RunContext:
+) -> Run:
     """Starts a run against a new server of a behaviour. `fill` creates resources beforehand; `limits` and
     `features` go into the target file."""
     server, seeded = new_server(behaviour, number=1)
@@ -38,10 +38,10 @@ def run_on(
     tables["features"] |= features
     if features.get("secondary") is False:
         del tables["secondary"]
-    return RunContext(build(tables, "reference"), transport=transport(server))
+    return Run(build(tables, "reference"), transport=transport(server))
 
 
-def judged(run: RunContext, tests: Iterable[tuple[Check, str]]) -> Ledger:
+def judged(run: Run, tests: Iterable[tuple[Check, str]]) -> Ledger:
     """Runs checks, each on an operation; returns the ledger, with the rules of every response."""
     ledger = Ledger.of_catalogue(run.target)
     for check, operation in tests:

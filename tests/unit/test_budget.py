@@ -13,7 +13,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.plugin.controller import share
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
-from conformance.world.run_context import MORE
+from conformance.world.run import MORE
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import wire
 

@@ -16,7 +16,7 @@ from conformance.wire.messages import Auth, Call
 from conformance.wire.signers import HttpxSigner
 from conformance.wire.transport import MAX_HEAD, Transport
 from conformance.world.account import call
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 from tests.support.callers import KEY, SECRET, connect, list_accounts
 from tests.support.wire import OK, answering, wire
 
@@ -184,9 +184,7 @@ def test_httpx_signer_signs_what_httpx_sends(
     ],
     ids=str,
 )
-def test_the_signature_is_that_of_the_string(
-    run: RunContext, changes: dict[str, Any], computed: bool
-) -> None:
+def test_the_signature_is_that_of_the_string(run: Run, changes: dict[str, Any], computed: bool) -> None:
     ids = {"customer_id": run.target.primary.customer_id}
     sent = call("createAccount", ids, run.samples.account()).signed(**changes)
     exchange = run.client().send(sent, "a request")

@@ -14,7 +14,7 @@ from conformance.judge.ledger import Ledger
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.target.file import build
-from conformance.world.run_context import RunContext
+from conformance.world.run import Run
 
 from .hurry import hurried
 from .variant import Variant
@@ -40,14 +40,14 @@ class Judged:
     sent: int = 0
 
 
-def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> RunContext:
+def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> Run:
     """Returns a run against a new server of a variant."""
     server, seeded = new_server(variant.behaviour(), clock or variant.clock)
     variant.fill(server.store, seeded)
     transport = InProcessTransport(server)
     tables = target_tables(seeded, "http://variant.test")
     target = build(variant.change(tables) if variant.change else tables, variant.name)
-    return RunContext(target, variant.wrap(transport) if variant.wrap else transport)
+    return Run(target, variant.wrap(transport) if variant.wrap else transport)
 
 
 def parts() -> list[tuple[str, str]]:
@@ -80,7 +80,7 @@ def judge(
     return judged
 
 
-def _judged(variant: Variant, run: RunContext, results: Ledger) -> Judged:
+def _judged(variant: Variant, run: Run, results: Ledger) -> Judged:
     verdicts = {cell.key: cell.verdict for cell in results.cells}
     blamed = [
         f"{finding.check}: {finding.summary}"

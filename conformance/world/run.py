@@ -23,7 +23,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
-from conformance.world.account import MARKED, PURPOSES, AccountFixture, renewed
+from conformance.world.account import MARKED, PURPOSES, Account, renewed
 from conformance.world.cache import RunCache
 from conformance.world.lag import MOST_IN_VAIN, eventually, expect_within, found, within
 from conformance.world.made import MadeList
@@ -57,7 +57,7 @@ LOST_AFTER_REFUSED = 3
 LOST_AFTER_TIMEOUTS = 10
 
 
-class RunContext:
+class Run:
     """The state of a run in one process: `record` holds its exchanges by number."""
 
     def __init__(
@@ -100,20 +100,20 @@ class RunContext:
         self._transport = transport or Transport(target.tls)
         self._clients: dict[str, Client] = {}
         #: Purpose and owner -> the account.
-        self._accounts: dict[tuple[str, str], AccountFixture] = {}
+        self._accounts: dict[tuple[str, str], Account] = {}
         #: Values that are made once in a run.
         self.cache = RunCache()
         expect_within(self.cache, target.limits.shows_within)
 
-    def alone(self) -> RunContext:
+    def alone(self) -> Run:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
         common, but accounts and cache of its own."""
-        other = RunContext(self.target, self._transport, budget=self.budget)
+        other = Run(self.target, self._transport, budget=self.budget)
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
         return other
 
-    def include(self, other: RunContext) -> None:
+    def include(self, other: Run) -> None:
         """Adds the exchanges of a run made by `alone`."""
         self.record |= other.record
         self.accepted += other.accepted
@@ -291,7 +291,7 @@ class RunContext:
 
     def account(
         self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False, below: bool = False
-    ) -> AccountFixture:
+    ) -> Account:
         """Returns the account of a purpose and an owner: the "primary" or "secondary" organization, or
         "cousin", the other customer of the primary one. Checks that name the same share its contents.
 
@@ -302,10 +302,10 @@ class RunContext:
         if whole not in PURPOSES:
             raise KeyError(purpose)
         if purpose == "payouts" and owner == "primary" and primary.funded_account_id is not None:
-            fixture = AccountFixture(self, account_id=primary.funded_account_id)
+            fixture = Account(self, account_id=primary.funded_account_id)
         else:
             purpose = "shared" if purpose == "payouts" else purpose
-            fixture = AccountFixture(
+            fixture = Account(
                 self,
                 "primary" if owner == "cousin" else owner,
                 self.account(purpose, owner).account_id if fresh and below else None,

@@ -13,12 +13,11 @@ import msgspec
 from conformance._text import count, printable
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import Invariants
-from conformance.judge.latency import Latency
 from conformance.judge.ledger import Ledger
 from conformance.load.process import Report
 from conformance.load.settings import Settings
 from conformance.report.building import build
-from conformance.report.document import Document, MomentRecord
+from conformance.report.document import Document
 from conformance.report.verdict import RunInfo
 from conformance.report.write import finish
 from conformance.wire.messages import Exchange
@@ -27,9 +26,6 @@ from conformance.world.run import Run
 #: Maximum number of recent ids in memory, for ten processes (see CREATES), and of created resources in the
 #: report.
 IDS, LISTED = 10_000, 2_000
-
-#: Length of an interval of the run's course in seconds.
-MOMENT = 5.0
 
 #: Retrieves exchanges by worker and number, as far as workers still keep them.
 Find = Callable[[Sequence[tuple[str, int]]], list[Exchange]]
@@ -46,7 +42,6 @@ class LoadController:
         self.ledger = Ledger.of_catalogue(self.target)
         self.ledger.narrowed = [settings.told]
         self.unable: Counter[str] = Counter()
-        self.moments: list[MomentRecord] = []
         self.document: Document | None = None
         #: Worker -> why it lost the server; empty if it did not.
         self._lost: dict[str, str] = {}
@@ -57,12 +52,11 @@ class LoadController:
 
     # ------------------------------------------------------------------ merging
 
-    def take(self, data: bytes, worker: str, users: int) -> None:
-        """Merges a report of a worker; `users` are running now."""
+    def take(self, data: bytes, worker: str) -> None:
+        """Merges a report of a worker."""
         report = msgspec.msgpack.decode(data, type=Report)
         ledger, self._lost[worker] = report.ledger, report.ledger.lost
         ledger.lost = ""
-        self._moment(ledger, users)
         self.unable.update(report.unable)
         ledger.created = self._listed(ledger)
         self.ledger.merge(ledger)
@@ -84,19 +78,6 @@ class LoadController:
                 file.writelines(msgspec.json.encode(made) + b"\n" for made in new.values())
         first, self._created = self._created, self._created + len(new)
         return list(new.values())[: max(0, LISTED - first)]
-
-    def _moment(self, ledger: Ledger, users: int) -> None:
-        """Adds the numbers of a report to the current interval."""
-        at = (time.time() - self.started) // MOMENT * MOMENT
-        answers = Latency("")
-        for row in ledger.latency.values():
-            answers.merge(row)
-        if not self.moments or self.moments[-1].at < at:
-            self.moments.append(MomentRecord(at, MOMENT, 0, Latency("")))
-        last = self.moments[-1]
-        last.answers.merge(answers)
-        last.users, last.waits = max(last.users, users), last.waits + ledger.waits
-        last.violations += sum(finding.violations for finding in ledger.findings)
 
     # ------------------------------------------------------------------ comparing
 
@@ -141,8 +122,7 @@ class LoadController:
             folder=self.folder,
             label=self.settings.label,
         )
-        document = build(self.ledger, self.target, info)
-        self.document = msgspec.structs.replace(document, moments=tuple(self.moments))
+        self.document = build(self.ledger, self.target, info)
         status = finish(self.document, self.folder)
         for reason, times in self.unable.most_common(3):
             print(printable(f"conformance: {count(times, 'session')} could not go on: {reason}"))

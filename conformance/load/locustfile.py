@@ -271,7 +271,7 @@ class Control:
 
     def _reported(self, msg: Any, **_: Any) -> None:
         if self.controller is not None and self._runs(self.controller):
-            self.controller.take(msg.data["data"], msg.node_id, self.runner.user_count)
+            self.controller.take(msg.data["data"], msg.node_id)
 
     def _answered(self, msg: Any, **_: Any) -> None:
         if (waiting := self._waiting.pop(msg.data["ask"], None)) is not None:
@@ -321,7 +321,7 @@ class Control:
                 process.stopped(error)
                 gevent.sleep(REPORTS)
             if self.several and self._runs(controller):
-                controller.take(process.report(), "master", self.runner.user_count)
+                controller.take(process.report(), "master")
 
     def _race_for_funds(self, session: Session) -> None:
         try:
@@ -356,9 +356,9 @@ class Control:
         if (controller := self.controller) is None or controller.document:
             return
         for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
-            controller.take(data, worker, 0)
+            controller.take(data, worker)
         if self.several:
-            controller.take(self.racer.finished(), "master", 0)
+            controller.take(self.racer.finished(), "master")
         lost = "" if self.workers else "all workers were lost"
         interrupted = "by the user or the system" if self._early else lost
         told = io.StringIO()

@@ -191,17 +191,6 @@ class MissingRecord(msgspec.Struct, frozen=True):
     known: Annotated[str, says("Why the list of known failures has it; empty where it does not.")] = ""
 
 
-class MomentRecord(msgspec.Struct):
-    """A few seconds of a load run, all processes together."""
-
-    at: Annotated[Seconds, says("When they began, counted from the start of the run.")]
-    seconds: Annotated[Seconds, says("How many they are.")]
-    users: Annotated[Count, says("The most users at one time.")]
-    answers: Annotated[Latency, says("The exchanges of all operations.")]
-    waits: Annotated[Count, says("How often 429 and 503 were waited out.")] = 0
-    violations: Annotated[Count, says("How often a rule did not hold.")] = 0
-
-
 class Document(msgspec.Struct, frozen=True):
     """The results of a run. `counts` is level -> verdict -> number of cells; `exchanges` are by number."""
 
@@ -247,7 +236,6 @@ class Document(msgspec.Struct, frozen=True):
         tuple[CreatedRecord, ...],
         says("What the run created and left behind, as far as answers told: the API has no way to delete."),
     ] = ()
-    moments: Annotated[tuple[MomentRecord, ...], says("The course of a load run; empty for other runs.")] = ()
 
     @classmethod
     def from_json(cls, data: Any) -> Document:

@@ -24,7 +24,7 @@ from conformance._text import clean, count, milliseconds, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Cell, grouped
-from conformance.report import commands, facts, plots
+from conformance.report import commands, facts
 from conformance.report.beside import beside, wrong_exchange
 from conformance.report.document import Document, RuleRecord
 from conformance.report.evidence import PAGE_BODY, page_exchanges
@@ -130,8 +130,6 @@ def _values(document: Document) -> dict[str, Any]:
         "facts": facts.run_facts(document),
         "brief": BRIEF,
         "again": commands.again(document.run.options, document.run.seed),
-        "course": plots.course(document.moments),
-        "course_size": plots.COURSE,
         "created": Counter(made.operation or "on undocumented paths" for made in document.created),
     }
 
@@ -156,7 +154,7 @@ class PageExchanges:
         self._written.update(written)
         return {
             "beside": beside(self.document, cause.first),
-            "exchanges": [self._block(number, cause.first.got) for number in written],
+            "exchanges": [self._block(number) for number in written],
             "elsewhere": [number for number in present if number not in written],
         }
 
@@ -164,7 +162,7 @@ class PageExchanges:
         """The exchanges that no cause shows."""
         return [self._block(number) for number in sorted(self.exchanges.keys() - self._written)]
 
-    def _block(self, number: int, got: str = "") -> dict[str, Any]:
+    def _block(self, number: int) -> dict[str, Any]:
         exchange = self.exchanges[number]
         status = exchange.status
         kind = "none" if status is None else "ok" if status < 300 else "client" if status < 500 else "server"
@@ -176,35 +174,8 @@ class PageExchanges:
             "purpose": clean(exchange.purpose),
             "command": resend(self.document.exchanges[number], self.document),
             "sent": "\n".join(map(visible, request_lines(exchange, PAGE_BODY))),
-            "received": _marked(list(map(visible, answer_lines(exchange, PAGE_BODY))), got),
+            "received": "\n".join(map(visible, answer_lines(exchange, PAGE_BODY))),
         }
-
-
-def _marked(lines: list[str], got: str) -> tuple[str, str, str]:
-    """An answer in three texts: before, in and after the line that `got` names by a JSON pointer."""
-    pointer = re.search(r"(?:^|, )(/[^:\s]*): ", got)
-    body = lines.index("") + 1 if "" in lines else len(lines)
-    pointers = [""] * body + list(_pointers(lines[body:]))
-    if pointer is None or pointer[1] not in pointers:
-        return "\n".join(lines), "", ""
-    at = pointers.index(pointer[1])
-    return "\n".join([*lines[:at], ""]), lines[at], "\n".join(["", *lines[at + 1 :]])
-
-
-def _pointers(lines: Iterable[str]) -> Iterator[str]:
-    """The JSON pointer of each line of a pretty-printed document; empty for a closing bracket."""
-    path: list[str] = []
-    elements: Counter[tuple[str, ...]] = Counter()
-    for line in lines:
-        depth = (len(line) - len(line.lstrip())) // 2
-        del path[max(depth - 1, 0) :]
-        if not depth or line.strip()[:1] in "]}":
-            yield ""
-            continue
-        name = re.match(r'\s*"((?:[^"\\]|\\.)*)": ', line)
-        path.append(name[1] if name else str(elements[tuple(path)]))
-        elements[tuple(path[:-1])] += 1
-        yield "/" + "/".join(path)
 
 
 # ---------------------------------------------------------------------- rules

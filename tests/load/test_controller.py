@@ -29,7 +29,7 @@ def target(run: Run) -> Target:
 def reported(controller: LoadController, worker: str, exchange: Exchange, origin: int) -> None:
     """Reports a resource that an exchange created, as a worker does."""
     report = Report(Ledger(), ids=[(str(exchange.get("id")), exchange.number, origin)])
-    controller.take(msgspec.msgpack.encode(report), worker, 1)
+    controller.take(msgspec.msgpack.encode(report), worker)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -69,7 +69,7 @@ def test_what_was_created_is_listed_once(target: Target, tmp_path: Path) -> None
     controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
     made = [CreatedRecord("primary", "createAccount", f"acc_{number}", "/v1") for number in (1, 1, 2)]
     for records in (made, made[1:]):
-        controller.take(msgspec.msgpack.encode(Report(Ledger(created=records))), "one", 1)
+        controller.take(msgspec.msgpack.encode(Report(Ledger(created=records))), "one")
     lines = (tmp_path / "created.jsonl").read_text().splitlines()
     listed = [record.id for record in controller.ledger.created]
     assert listed == [msgspec.json.decode(line)["id"] for line in lines] == ["acc_1", "acc_2"]
@@ -101,14 +101,3 @@ def test_settings_travel_in_the_environment(
     settings = Settings(target, str(tmp_path), label="cf123456", options={"rate": "5"})
     monkeypatch.setenv(VARIABLE, msgspec.json.encode(settings).decode())
     assert Settings.from_environment() == settings
-
-
-def test_the_course_of_a_run_is_sampled(target: Target, tmp_path: Path, run: Run) -> None:
-    controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
-    for shift in (0.0, 1.0, 7.0):
-        controller.started -= shift
-        ledger = Ledger()
-        ledger.measure(run.account().create("createVirtualAccount"))
-        controller.take(msgspec.msgpack.encode(Report(ledger)), "one", 3)
-    assert [moment.at for moment in controller.moments] == [0.0, 5.0]
-    assert sum(moment.answers.exchanges for moment in controller.moments) == 3

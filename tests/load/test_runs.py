@@ -38,8 +38,6 @@ def test_a_fault_is_named_by_its_rule(name: str, seconds: str, tmp_path: Path) -
     log = (tmp_path / "reports.log").read_text("utf-8")
     assert log.rindex("Exit status 1") > log.rindex("Aggregated"), "the verdict comes last"
     assert run.broken and set(run.broken) <= set(FAULTS[name].RULES)
-    document = run.results
-    assert document["moments"][0]["answers"]["exchanges"] > 0
     written = {path.name for path in run.folder.iterdir()}
     assert {"report.html", "created.jsonl", "locust_stats.csv", "locust.html"} <= written
     secret = json.dumps(target.read_text("utf-8").partition('secret = "')[2].partition('"')[0])[1:-1]

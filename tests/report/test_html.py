@@ -114,7 +114,6 @@ def test_an_exchange_can_be_read_without_a_script_and_sent_again() -> None:
     sent, received = block.cssselect("pre")
     assert "POST /v1/customers/cus_one/accounts" in sent.text and '"name": "Savings"' in sent.text
     assert "X-API-Key: key_0" in sent.text
-    assert [mark.text.strip() for mark in received.cssselect("mark")] == ['"id": 7']
     assert '"<b>\\u0000"' in received.text_content()
     assert "conformance sign --curl POST /v1/customers/cus_one/accounts --target server.toml" in text(block)
 

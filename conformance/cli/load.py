@@ -76,9 +76,9 @@ def _settings(given: argparse.Namespace, rest: Sequence[str]) -> Settings:
     target = replace(target, limits=replace(target.limits, **limits))
     folder = Path(os.path.abspath(given.report_dir))
     folder.mkdir(parents=True, exist_ok=True)
-    shown = {name: str(value) for name, value in values.items()} | {"load": shlex.join(rest)}
-    told = f"load {' '.join(rest)}".strip()
-    return Settings(target, str(folder), Level(given.fail_on), run_label(), told, shown)
+    recorded = {name: str(value) for name, value in values.items()} | {"load": shlex.join(rest)}
+    selection = f"load {' '.join(rest)}".strip()
+    return Settings(target, str(folder), Level(given.fail_on), run_label(), selection, recorded)
 
 
 def _locust_words(rest: Sequence[str], folder: str) -> list[str]:

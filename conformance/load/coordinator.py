@@ -40,7 +40,7 @@ class LoadController:
         self.folder = Path(settings.folder)
         self.started = time.time()
         self.ledger = Ledger.of_catalogue(self.target)
-        self.ledger.narrowed = [settings.told]
+        self.ledger.narrowed = [settings.selection]
         self.unable: Counter[str] = Counter()
         self.document: Document | None = None
         #: Worker -> why it lost the server; empty if it did not.

@@ -5,24 +5,21 @@ from __future__ import annotations
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS, RULES
+from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.fixtures import OperationFixtures, pairs_are_free
+from conformance.fuzz.fixtures import pairs_are_free
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, objects, same, same_ids
-from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
-from conformance.judge.oracle import ValidBody
 from conformance.load.reference_model import Document, Payee, Thing
 from conformance.load.sender import ExampleOver, Sender
 from conformance.wire.messages import Exchange
 from conformance.world.account import Account, call
 from conformance.world.lag import eventually, within
-from conformance.world.run import Run
 
 
 class Driver(Sender):
-    """One example: an account of its own, its model, and requests that change both."""
+    """Creates, changes and reads the resources of an account, and judges them by its model."""
 
     # ------------------------------------------------------------------ creating
 
@@ -36,9 +33,9 @@ class Driver(Sender):
         elif not due and (not traits.unique_pair or pairs_are_free(self.run)):
             self._judge_accepted(operation, exchange, payee)
         if exchange.refused:
-            self._add_refused(operation, body)
+            self.add_refused(operation, body)
         elif exchange.succeeded and isinstance(exchange.document, dict):
-            self._judge_created(operation, body, exchange, payee)
+            self.judge_created(operation, body, exchange, payee)
 
     def _judge_accepted(self, operation: str, exchange: Exchange, payee: Payee | None = None) -> None:
         if exchange.refused and self._may_refuse(operation, payee):
@@ -61,7 +58,7 @@ class Driver(Sender):
             raise ExampleOver
         return False
 
-    def _judge_created(self, operation: str, body: Document, exchange: Exchange, payee: Payee | None) -> None:
+    def judge_created(self, operation: str, body: Document, exchange: Exchange, payee: Payee | None) -> None:
         self.holds("create.echo", operation)
         # Which of several destinations is the default is open (destination.second-default).
         left_out = {*HIDDEN_FIELDS, "amount", "is_default"}
@@ -121,10 +118,10 @@ class Driver(Sender):
 
     def read(self, payee: Payee) -> None:
         """Reads a beneficiary."""
-        exchange = self._read_resource("getBeneficiary", payee, "beneficiary_id")
+        exchange = self.read_resource("getBeneficiary", payee, "beneficiary_id")
         self._judge_beneficiary(payee, exchange, "getBeneficiary", payee.rule)
 
-    def _read_resource(self, operation: str, thing: Thing, parameter: str) -> Exchange:
+    def read_resource(self, operation: str, thing: Thing, parameter: str) -> Exchange:
         """Reads a resource until it agrees with the model, for a bounded time."""
         request = call(operation, {**self.ids, parameter: thing.id})
         return eventually(
@@ -141,7 +138,7 @@ class Driver(Sender):
         self.expect(rule, on, *outcomes.accepted("the beneficiary", exchange))
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
         payee.at = exchange.arrived
-        self._judge_members(payee, exchange, rule, on)
+        self.judge_members(payee, exchange, rule, on)
         held, expected = _destinations(exchange), sorted(destination.id for destination in payee.destinations)
         late = exchange.started - within(self.run.cache)
         if exchange.method != "GET" and any(
@@ -153,7 +150,7 @@ class Driver(Sender):
         exactly = outcomes.equal(name, exchange.get(name), expected, exchange, alike=same_ids)
         self.expect("beneficiary.destinations", operation, *exactly)
 
-    def _judge_members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
+    def judge_members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
         """Judges that a resource in an answer is that of the model; member by member only if one differs."""
         if agrees(thing, exchange):
             self.holds(rule, operation)
@@ -162,13 +159,6 @@ class Driver(Sender):
             answers = thing.shown_by(name, value)
             what = "as an earlier answer shows it" if answers else "as earlier requests left it"
             self.expect(rule, operation, *outcomes.member(what, exchange, name, value), *answers)
-
-    def virtual_account(self, thing: Thing) -> None:
-        """Reads a virtual account."""
-        exchange = self._read_resource("getVirtualAccount", thing, "virtual_account_id")
-        accepted = outcomes.accepted("the virtual account", exchange)
-        self.expect("read.equals-create", "getVirtualAccount", *accepted)
-        self._judge_members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
 
 def agrees(thing: Thing, exchange: Exchange) -> bool:
@@ -184,32 +174,3 @@ def agrees(thing: Thing, exchange: Exchange) -> bool:
 def _destinations(exchange: Exchange) -> list[str]:
     """The sorted ids of a beneficiary's destinations."""
     return sorted(str(destination.get("id")) for destination in objects(exchange.get("payout_destinations")))
-
-
-def elsewhere(run: Run) -> dict[str, Account]:
-    """Accounts that examples share and only read: a sibling account, and one of the other organization, if
-    any.
-
-    Raises Inconclusive when the server refuses to create the sibling.
-    """
-    fixtures = {"sibling": run.account()}
-    fixtures["sibling"].account_id  # noqa: B018 - created now, not within an example
-    try:
-        fixtures["secondary"] = run.account(owner="secondary")
-        fixtures["secondary"].account_id  # noqa: B018
-    except (Inconclusive, NotApplicable):
-        fixtures.pop("secondary", None)
-    return fixtures
-
-
-def valid_bodies(run: Run) -> dict[str, ValidBody]:
-    """The valid bodies of the operations whose samples the server accepts."""
-    valid = {}
-    for operation in OPERATION_SETS["body"]:
-        try:
-            made = OperationFixtures(run, operation, shared=True).valid
-        except Inconclusive:
-            continue
-        if made is not None:
-            valid[operation] = made
-    return valid

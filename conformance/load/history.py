@@ -7,18 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.contract.rules import RULES
 from conformance.judge.comparison import objects
+from conformance.judge.findings import EVERY_RESPONSE
+from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
-from conformance.load.linearizability import (
-    OK,
-    REFUSED,
-    UNKNOWN,
-    Event,
-    Step,
-    legal_order,
-    smallest,
-)
-from conformance.load.recorder import Recorder
+from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event, Step, linearizable, smallest
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import Account
@@ -33,11 +27,24 @@ Named = tuple[str, Exchange]
 
 
 class Throttled(Exception):
-    """A rate limiter answered a request of a race: to be repeated."""
+    """A rate limiter answered a request of a race, which then shows nothing."""
 
-    def __init__(self, exchange: Exchange) -> None:
-        super().__init__(exchange.described())
-        self.exchange = exchange
+
+class Recorder:
+    """The judgements of a session by rule and operation."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, str], Entry] = {}
+
+    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> bool:
+        """Judges exchanges; returns False for a violation."""
+        if isinstance(got, Unclear) or operation not in RULES[rule].operations:
+            return True
+        return self.entry(rule, operation).expect(expected, got, *exchanges)
+
+    def entry(self, rule: str, operation: str) -> Entry:
+        """The judgements of a rule on an operation."""
+        return self.entries.setdefault((rule, operation), Entry(rule, operation, EVERY_RESPONSE, aside=True))
 
 
 def concurrently(run: Run, scripts: Sequence[Script], purpose: str) -> list[Named]:
@@ -82,7 +89,6 @@ class HistoryRecorder:
         self, run: Run, recorder: Recorder, rng: random.Random, send: Concurrently = concurrently
     ) -> None:
         self.run, self.recorder, self.rng, self._send = run, recorder, rng, send
-        self.record: list[Exchange] = []
         #: True if two requests overlapped; otherwise only violations count.
         self.concurrent = False
 
@@ -91,41 +97,31 @@ class HistoryRecorder:
         done = self._send(self.run, scripts, purpose)
         exchanges = [exchange for _, exchange in done]
         self.concurrent = simultaneous(exchanges) > 1
-        self.record += exchanges
-        for exchange in exchanges:
-            if whole and exchange.throttled:
-                raise Throttled(exchange)
+        if whole and any(exchange.throttled for exchange in exchanges):
+            raise Throttled
         return done
 
     def send(self, request: Call, purpose: str) -> Exchange:
-        exchange = self.run.send(self.run.client(), request, purpose)
-        self.record.append(exchange)
-        return exchange
+        return self.run.send(self.run.client(), request, purpose)
 
     def look(self, request: Call, purpose: str, good: Callable[[Exchange], bool]) -> Exchange:
         """Reads the state after a history until it is good or time is up."""
         return eventually(self.run.cache, str(request.operation), lambda: self.send(request, purpose), good)
 
-    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> bool:
+    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> None:
         """Judges exchanges as `Recorder.expect` does; without overlapping requests only violations count."""
-        if not self.concurrent and (isinstance(got, Unclear) or not got):
-            return True
-        return self.recorder.expect(rule, operation, expected, got, *exchanges)
-
-    def legal(self, kind: str, named: Sequence[Named], initial: Any = None) -> bool:
-        """True if the history has a legal order."""
-        own = KINDS[kind]
-        return legal_order(own.events(named, initial), own.first(initial), own.step) is not None
+        if self.concurrent or (got and not isinstance(got, Unclear)):
+            self.recorder.expect(rule, operation, expected, got, *exchanges)
 
     def judge(
         self, kind: str, rule: str, operation: str, named: Sequence[Named], what: str, initial: Any = None
-    ) -> bool:
+    ) -> None:
         """Judges a history; `initial` is its kind's initial state as JSON data."""
         expected, got = (
             f"{what}: an order in which every answer is right",
             in_some_order(kind, named, initial),
         )
-        return self.expect(rule, operation, expected, got, *(exchange for _, exchange in named))
+        self.expect(rule, operation, expected, got, *(exchange for _, exchange in named))
 
     def clients(self, calls: list[tuple[str, Call]], at_once: int) -> list[Script]:
         """Distributes calls over clients at random."""
@@ -156,13 +152,15 @@ def in_some_order(kind: str, named: Sequence[Named], initial: Any) -> str:
     without one."""
     own = KINDS[kind]
     events, first = own.events(named, initial), own.first(initial)
-    if legal_order(events, first, own.step) is not None:
+    if linearizable(events, first, own.step):
         return ""
     events = smallest(
         events, first, own.step, lambda event: event.outcome != OK or event.name.startswith("read")
     )
-    told = "; ".join(f"{event.name}: {_OUTCOMES[event.outcome]}{_described(event.value)}" for event in events)
-    return f"no such order, for these answers contradict one another: {told[:400]}"
+    answers = "; ".join(
+        f"{event.name}: {_OUTCOMES[event.outcome]}{_described(event.value)}" for event in events
+    )
+    return f"no such order, for these answers contradict one another: {answers[:400]}"
 
 
 #: Outcome -> its words.

@@ -34,33 +34,29 @@ class Event(Generic[State]):
 Step = Callable[[State, Event[State]], Iterable[State]]
 
 
-def legal_order(
-    history: Sequence[Event[State]], initial: State, step: Step[State]
-) -> list[Event[State]] | None:
-    """A legal order of a history, or None."""
+def linearizable(history: Sequence[Event[State]], initial: State, step: Step[State]) -> bool:
+    """True if a history has a legal order."""
     events = sorted(history, key=lambda event: event.invoked)
     ends = [float("inf") if event.outcome == UNKNOWN else event.answered for event in events]
     everything = (1 << len(events)) - 1
     optional = sum(1 << at for at, event in enumerate(events) if event.outcome == UNKNOWN)
     # States by their repr: values from a server may not be hashable.
-    seen: set[tuple[int, str]] = set()
-    # Completed events as bits, the state, and the order so far.
-    stack: list[tuple[int, State, tuple[Event[State], ...]]] = [(0, initial, ())]
+    visited: set[tuple[int, str]] = set()
+    # Completed events as bits, and the state.
+    stack = [(0, initial)]
     while stack:
-        done, state, order = stack.pop()
+        done, state = stack.pop()
         if (done | optional) == everything:
-            return list(order)
+            return True
         point = (done, repr(state))
-        if point in seen:
+        if point in visited:
             continue
-        seen.add(point)
+        visited.add(point)
         first_end = min(end for at, end in enumerate(ends) if not done >> at & 1)
         for at, event in enumerate(events):
-            if done >> at & 1 or event.invoked > first_end:
-                continue
-            for after in step(state, event):
-                stack.append((done | 1 << at, after, (*order, event)))
-    return None
+            if not done >> at & 1 and event.invoked <= first_end:
+                stack += [(done | 1 << at, after) for after in step(state, event)]
+    return False
 
 
 def smallest(
@@ -70,9 +66,9 @@ def smallest(
     removable: Callable[[Event[State]], bool],
 ) -> list[Event[State]]:
     """Removes operations from a history without a legal order, as long as it has none."""
-    kept = list(history)
-    for event in list(kept):
-        fewer = [other for other in kept if other is not event]
-        if removable(event) and fewer and legal_order(fewer, initial, step) is None:
-            kept = fewer
-    return kept
+    remaining = list(history)
+    for event in history:
+        fewer = [other for other in remaining if other is not event]
+        if removable(event) and fewer and not linearizable(fewer, initial, step):
+            remaining = fewer
+    return remaining

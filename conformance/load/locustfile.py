@@ -224,7 +224,7 @@ class Control:
         #: True in a master.
         self.several = isinstance(environment.runner, MasterRunner)
         self.controller: LoadController | None = None
-        self._early, self._told = False, ""
+        self._early, self._summary = False, ""
         self._asks = itertools.count()
         self._waiting: dict[int, AsyncResult[Any]] = {}
         #: The workers when limits were last distributed, and the most that there were.
@@ -361,21 +361,21 @@ class Control:
             controller.take(self.racer.finished(), "master")
         lost = "" if self.workers else "all workers were lost"
         interrupted = "by the user or the system" if self._early else lost
-        told = io.StringIO()
-        with contextlib.redirect_stdout(told):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             status = controller.finish(interrupted, self._most)
         self.environment.process_exit_code = status
         # Locust prints its statistics at the end of a headless run: the verdict comes after them.
         if self.environment.parsed_options and self.environment.parsed_options.headless:
-            self._told = told.getvalue()
+            self._summary = output.getvalue()
         else:
-            print(told.getvalue(), end="", flush=True)
+            print(output.getvalue(), end="", flush=True)
         with (controller.folder / "locust_stats.csv").open("w", newline="") as file:
             StatsCSV(self.environment, PERCENTILES_TO_REPORT).requests_csv(csv.writer(file))
 
     def quit(self, **_: Any) -> None:
         """Prints the verdict as the last of a headless run."""
-        print(self._told, end="", flush=True)
+        print(self._summary, end="", flush=True)
 
     def quitting(self, **_: Any) -> None:
         """The process ends; early, if a run with a run time was not stopped before."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from conformance._text import clean
+from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import traits_of
-from conformance.fuzz.fixtures import pairs_are_free
+from conformance.fuzz.fixtures import OperationFixtures, pairs_are_free
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive, NotApplicable
+from conformance.judge.findings import EVERY_RESPONSE, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
-from conformance.load.driver import elsewhere, valid_bodies
 from conformance.load.history import concurrently
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
@@ -102,16 +102,26 @@ class LoadProcess:
     # ------------------------------------------------------------------ preparing
 
     def prepare(self) -> None:
-        """Determines which bodies the server accepts, and creates what all users share. Raises
-        Inconclusive."""
-        run = self.setup
-        valid, self.elsewhere = valid_bodies(run), elsewhere(run)
+        """Determines which bodies the server accepts, and creates what all users share: a sibling account
+        and one of the other organization, which are only read, and one for payouts. Raises Inconclusive."""
+        run, valid = self.setup, {}
+        for operation in OPERATION_SETS["body"]:
+            with suppress(Inconclusive):
+                if (body := OperationFixtures(run, operation, shared=True).valid) is not None:
+                    valid[operation] = body
+        self.elsewhere = {"sibling": run.account()}
+        # Accounts are created when their id is first asked for.
+        _ = self.elsewhere["sibling"].account_id
+        with suppress(Inconclusive, NotApplicable):
+            secondary = run.account(owner="secondary")
+            _ = secondary.account_id
+            self.elsewhere["secondary"] = secondary
         pairs_are_free(run)
         if run.target.features.payouts:
             with suppress(Inconclusive, NotApplicable):
-                fixture = run.account("payouts")
-                _ = fixture.payee
-                self.payer, self.payouts = fixture, PayoutRounds(fixture, time.sleep)
+                payer = run.account("payouts")
+                _ = payer.payee
+                self.payer, self.payouts = payer, PayoutRounds(payer, time.sleep)
         self.valid = valid
 
     def ready(self) -> None:
@@ -175,7 +185,10 @@ class LoadProcess:
         own = [entry for entry in entries if entry.rule not in INVARIANTS]
         for entry in [*own, *run.invariants.tallies.values()]:
             if entry.violations:
-                ledger.add(self._finding(entry, run), run.redactor.clean)
+                finding = entry.finding()
+                evidence = [run.record[number] for number in finding.exchanges if number in run.record]
+                ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in evidence}
+                ledger.add(finding, run.redactor.clean)
             else:
                 self._held[entry.rule, entry.operation] += entry.judged
         for made in run.made.resources:
@@ -185,22 +198,15 @@ class LoadProcess:
         ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
         self.lost = run.redactor.text(run.lost) or self.lost
 
-    def _finding(self, entry: Entry, run: Run) -> Finding:
-        """A violation with its evidence."""
-        finding = entry.finding()
-        shown = [run.record[number] for number in finding.exchanges if number in run.record]
-        self._report.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in shown}
-        return finding
-
     def stopped(self, error: Exception) -> None:
         """Counts why a session ended, or records an internal error."""
         if not isinstance(error, (Inconclusive, NotApplicable)):
             if len(self._report.ledger.errors) < ERRORS:
                 self._report.ledger.errors.append(f"{type(error).__name__}: {str(error)[:500]}")
             return
-        told = self.setup.redactor.text(error.reason)[:200]
-        if told in self._report.unable or len(self._report.unable) < ERRORS:
-            self._report.unable[told] = self._report.unable.get(told, 0) + 1
+        reason, unable = self.setup.redactor.text(error.reason)[:200], self._report.unable
+        if reason in unable or len(unable) < ERRORS:
+            unable[reason] = unable.get(reason, 0) + 1
 
     # ------------------------------------------------------------------ questions of the controller
 
@@ -242,8 +248,8 @@ class LoadProcess:
     def _packed(self, exchanges: Iterable[Exchange]) -> bytes:
         """Serializes exchanges, with credentials abbreviated."""
         redacted = self.setup.redactor.headers
-        shown = [replace(one, request_headers=redacted(one.request_headers), _read=None) for one in exchanges]
-        return msgspec.msgpack.encode(shown)
+        safe = [replace(one, request_headers=redacted(one.request_headers), _read=None) for one in exchanges]
+        return msgspec.msgpack.encode(safe)
 
 
 def unpacked(data: bytes) -> list[Exchange]:

@@ -1,24 +1,20 @@
-"""Base of an example: sends and judges requests, idempotent replays, and walks of lists.
-
-Replays (section 4.0) and foreign requests (section 5.5) are judged by their answers, lists (section 8) by the
-model.
-"""
+"""Base of a session: sends and judges requests, and compares lists (section 8) with the model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from conformance.contract.rules import RULES
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.contract.traits import ADDS_TO
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import objects
 from conformance.judge.oracle import ValidBody
 from conformance.judge.outcomes import Got
-from conformance.load.recorder import Recorder
-from conformance.load.reference_model import Document, Model, Payee, Post, Thing
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.load.history import Recorder
+from conformance.load.reference_model import Document, Model, Payee, Thing
+from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Walk, repeated, walk
-from conformance.world.account import Account, call, unknown_like
+from conformance.world.account import Account, call
 from conformance.world.habits import added
 from conformance.world.lag import eventually, found
 from conformance.world.run import Run
@@ -36,18 +32,13 @@ class ExampleOver(Exception):
 
 
 class Sender:
-    """One example: an account of its own, which `begin` creates, and its model.
+    """An account of its own, which `begin` creates, and its model.
 
     Each method that sends raises ExampleOver where the comparison ends."""
 
-    def __init__(
-        self,
-        run: Run,
-        recorder: Recorder,
-        valid: Mapping[str, ValidBody],
-        elsewhere: Mapping[str, Account],
-    ) -> None:
-        self.run, self.recorder, self.valid, self.elsewhere = run, recorder, valid, elsewhere
+    def __init__(self, run: Run, valid: Mapping[str, ValidBody], elsewhere: Mapping[str, Account]) -> None:
+        self.run, self.valid, self.elsewhere = run, valid, elsewhere
+        self.recorder = Recorder()
         self.model = Model()
         self.ids = {"customer_id": run.target.primary.customer_id}
 
@@ -80,7 +71,7 @@ class Sender:
         if exchange.throttled or exchange.status is None or exchange.status >= 500:
             raise ExampleOver
 
-    def shown(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
+    def send_until_found(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a request; repeats a GET that is answered 404, for a bounded time (eventual consistency)."""
         operation = str(request.operation)
         return eventually(self.run.cache, operation, lambda: self.send(request, purpose, organization), found)
@@ -94,53 +85,10 @@ class Sender:
         """Counts a passed judgement."""
         self.recorder.entry(rule, operation).judged += 1
 
-    # ------------------------------------------------------------------ idempotency
-
-    def replay(self, post: Post) -> None:
-        """Sends an accepted POST again, and judges that the original answer returns."""
-        exchange = self.send(post.call, "the same key and body again")
-        changed = self.model.changes > post.at
-        rule = "idempotency.replay-after-change" if changed else "idempotency.replay"
-        operation = str(post.call.operation)
-        same = outcomes.same_answer("the same key and body again", post.answer, exchange)
-        self.expect(rule, operation, *same)
-
-    def conflict(self, post: Post, body: Document) -> None:
-        """Sends an accepted POST's key with another body."""
-        if to_json(body) == post.call.body:
-            return
-        exchange = self.send(post.call.with_json(body), "the same key, another body")
-        conflict = outcomes.refused(
-            "a used key with another body", exchange, 0, "idempotency_error", "idempotency_key_conflict"
-        )
-        self.expect("idempotency.conflict", str(post.call.operation), *conflict, post.answer)
-        self._add_refused(str(post.call.operation), body)
-
-    def _add_refused(self, operation: str, body: Document) -> None:
+    def add_refused(self, operation: str, body: Document) -> None:
         """Stores the label of a refused create, which no list may show."""
         if isinstance(label := body.get("label"), str) and label:
             self.model.refused[label] = operation
-
-    # ------------------------------------------------------------------ tenancy
-
-    def foreign(self, request: Call) -> None:
-        """Sends a request for this account as the other organization."""
-        if "secondary" in self.elsewhere:
-            exchange = self.shown(request, "another organization's request", "secondary")
-            refused = outcomes.refused("another organization's account", exchange, 403)
-            self.expect("tenancy.foreign-parent", str(request.operation), *refused)
-
-    def misplaced(self, operation: str, thing: Thing, parameter: str, where: str) -> None:
-        """Requests a child under a sibling account, or an unknown child."""
-        if where == "sibling":
-            rule, what = "tenancy.sibling-child", "a child of a sibling account: 404"
-            ids = {**self.ids, parameter: thing.id, "account_id": self.elsewhere["sibling"].account_id}
-        else:
-            rule, what = "tenancy.missing-child", "an unknown child"
-            ids = {**self.ids, parameter: unknown_like(thing.id)}
-        body = {"note": "misplaced"} if TRAITS[operation].subset_of else None
-        exchange = self.send(call(operation, ids, body), f"a child that is not there ({where})")
-        self.expect(rule, operation, *outcomes.refused(what, exchange, 404))
 
     # ------------------------------------------------------------------ lists (section 8)
 
@@ -164,7 +112,7 @@ class Sender:
         things = self.model.listed(operation, payee)
         expected = {thing.id: thing for thing in things}
         listing = call(operation, self.ids_of(payee))
-        read = walk(self.shown, listing, size=size, most=MAX_PAGES, beyond_last=False)
+        read = walk(self.send_until_found, listing, size=size, most=MAX_PAGES, beyond_last=False)
         items = objects(read.items)
         own = added(self.run, operation, items, expected)
         for item in items:

@@ -17,14 +17,14 @@ VARIABLE = "CONFORMANCE_LOAD_SETTINGS"
 
 @dataclass(frozen=True)
 class Settings:
-    """A load run: target, folder of the report, label of created resources, name in reports, and the options
-    as given."""
+    """A load run: target, folder of the report, label of created resources, selection in its verdict, and
+    the options as given."""
 
     target: Target
     folder: str
     fail_on: Level = Level.REQUIRED
     label: str = ""
-    told: str = "load"
+    selection: str = "load"
     options: dict[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -14,17 +14,15 @@ from conformance.contract.rules import RULES
 from conformance.fuzz.fixtures import pairs_are_free
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import same_amount
-from conformance.judge.findings import EVERY_RESPONSE
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, Known, expect
 from conformance.judge.oracle.requests import Path
 from conformance.load.contention import KINDS, payouts_at_once
 from conformance.load.driver import Driver
 from conformance.load.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.load.process import LoadProcess
-from conformance.load.recorder import Recorder
 from conformance.load.reference_model import Document, Payee
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import Account, call
+from conformance.world.account import Account, call, unknown_like
 from conformance.world.samples import marker
 
 #: Maximum races in one account, so that its lists stay short.
@@ -54,10 +52,9 @@ class Session(Driver):
 
     def __init__(self, process: LoadProcess) -> None:
         run = process.begin()
-        recorder = Recorder(run, EVERY_RESPONSE)
         self.process, self.rng = process, random.Random()
         self._racing: tuple[Account, int] | None = None
-        super().__init__(run, recorder, process.valid, process.elsewhere)
+        super().__init__(run, process.valid, process.elsewhere)
         process.sessions.add(self)
 
     # ------------------------------------------------------------------ judging
@@ -159,7 +156,7 @@ class Session(Driver):
         body = request.document
         exactly = outcomes.equal("amount", made.get("amount"), body["amount"], made, alike=same_amount)
         self.expect("create.amount-exact", "createPayout", *exactly)
-        self._judge_created("createPayout", body, made, None)
+        self.judge_created("createPayout", body, made, None)
 
     pay_twice = partialmethod(pay, 2)
 
@@ -168,7 +165,12 @@ class Session(Driver):
     def repeat(self) -> None:
         """Repeats an accepted POST of this session."""
         if self.model.posts:
-            self.replay(self.rng.choice(self.model.posts))
+            post = self.rng.choice(self.model.posts)
+            exchange = self.send(post.call, "the same key and body again")
+            changed = self.model.changes > post.at
+            rule = "idempotency.replay-after-change" if changed else "idempotency.replay"
+            same = outcomes.same_answer("the same key and body again", post.answer, exchange)
+            self.expect(rule, str(post.call.operation), *same)
 
     def repeat_of_earlier(self) -> None:
         """Repeats an accepted POST of an earlier session."""
@@ -184,8 +186,14 @@ class Session(Driver):
         """Sends a used key with a different body."""
         if posts := [post for post in self.model.posts if post.call.body]:
             post = self.rng.choice(posts)
-            body = post.call.document
-            self.conflict(post, {**body, "label" if "label" in body else "note": "something else"})
+            body, operation = post.call.document, str(post.call.operation)
+            body = {**body, "label" if "label" in body else "note": "something else"}
+            exchange = self.send(post.call.with_json(body), "the same key, another body")
+            conflict = outcomes.refused(
+                "a used key with another body", exchange, 0, "idempotency_error", "idempotency_key_conflict"
+            )
+            self.expect("idempotency.conflict", operation, *conflict, post.answer)
+            self.add_refused(operation, body)
 
     def used_nonce(self) -> None:
         """Sends a request with a recently used nonce, possibly of another user."""
@@ -218,7 +226,11 @@ class Session(Driver):
     def read_virtual_account(self) -> None:
         """Reads a virtual account."""
         if things := self.model.virtual_accounts:
-            self.virtual_account(self.rng.choice(things))
+            thing = self.rng.choice(things)
+            exchange = self.read_resource("getVirtualAccount", thing, "virtual_account_id")
+            accepted = outcomes.accepted("the virtual account", exchange)
+            self.expect("read.equals-create", "getVirtualAccount", *accepted)
+            self.judge_members(thing, exchange, "read.equals-create", "getVirtualAccount")
 
     def read_beneficiary(self) -> None:
         """Reads a beneficiary, possibly disabled."""
@@ -252,7 +264,7 @@ class Session(Driver):
         request = request.signed(**self.rng.choice(DEFECTS))
         exchange = self.mistake(request, "a mistake in the signature", Known(now=self.run.clock.now()))
         if body is not None and exchange.refused:
-            self._add_refused(operation, body)
+            self.add_refused(operation, body)
 
     def ill_formed(self) -> None:
         """Sends a create without a required field."""
@@ -269,13 +281,23 @@ class Session(Driver):
         if "secondary" in self.elsewhere:
             request = self.any_read()
             self.send(request, "the owner reads")
-            self.foreign(request)
+            exchange = self.send_until_found(request, "another organization's request", "secondary")
+            refused = outcomes.refused("another organization's account", exchange, 403)
+            self.expect("tenancy.foreign-parent", str(request.operation), *refused)
 
     def another_account(self) -> None:
-        """Reads a virtual account under a foreign account."""
-        if things := self.model.virtual_accounts:
-            where = self.rng.choice(("sibling", "unknown"))
-            self.misplaced("getVirtualAccount", self.rng.choice(things), "virtual_account_id", where)
+        """Reads a virtual account under a sibling account, or an unknown one."""
+        if not self.model.virtual_accounts:
+            return
+        ids = {**self.ids, "virtual_account_id": self.rng.choice(self.model.virtual_accounts).id}
+        if self.rng.random() < 0.5:
+            rule, what = "tenancy.sibling-child", "a child of a sibling account: 404"
+            ids["account_id"] = self.elsewhere["sibling"].account_id
+        else:
+            rule, what = "tenancy.missing-child", "an unknown child"
+            ids["virtual_account_id"] = unknown_like(ids["virtual_account_id"])
+        exchange = self.send(call("getVirtualAccount", ids), "a child that is not there")
+        self.expect(rule, "getVirtualAccount", *outcomes.refused(what, exchange, 404))
 
     # ------------------------------------------------------------------ races
 

@@ -152,36 +152,6 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     assert watch.effect([]) == Effect()
 
 
-class OneReadBehind(Behaviour):
-    """Every second list of accounts, and its total, lacks the last account."""
-
-    reads = 0
-
-    def resolve(self, ctx: Context) -> Any:
-        self.reads += ctx.operation == "listAccounts"
-        return super().resolve(ctx)
-
-    def count(self, ctx: Context, listing: Any) -> int:
-        return super().count(ctx, listing) - (self.reads + 1) % 2
-
-    def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        records = super().fetch(ctx, listing, limit=limit, offset=offset)
-        return records if self.reads % 2 else records[:-1]
-
-
-@hurried()
-def test_account_that_an_earlier_look_showed_is_not_new() -> None:
-    run = run_on(OneReadBehind())
-    fixture = run.account()
-    fixture.create("createAccount", {"name": "Another"})
-    run.accepted.clear()
-    watch = Watch(run, lambda call, purpose: run.send(run.client(), call, purpose), fixture, "createAccount")
-    watch.start()
-    watch.start()
-    assert watch.before is not None and len(watch.before.state) < len(watch._seen)
-    assert watch.effect([]) == Effect()
-
-
 class OthersFollow(Behaviour):
     """Other clients create accounts immediately after each new one."""
 

@@ -10,7 +10,7 @@ import pytest
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.checks.showing import FUNDED
-from conformance.contract.operations import OPERATIONS, response_rules
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Cell, Ledger
@@ -109,36 +109,3 @@ def test_absent_optional_values_are_not_applicable(
             for finding in run_check(check, name, run)[0]:
                 results.add(finding)
     assert results.cell(rule, operation).verdict is Verdict.NOT_APPLICABLE
-
-
-def wallets(*items: dict[str, Any]) -> dict[str, Any]:
-    return {"items": list(items), "total": len(items), "page": 1, "size": 10, "pages": 1}
-
-
-@pytest.mark.parametrize(
-    ("operation", "document", "rules"),
-    [
-        ("listWallets", wallets(), {"list.envelope"}),
-        ("listWallets", wallets({}), {"list.envelope", "list.item-fields", "list.wallet-items"}),
-        ("listWallets", wallets({"id": None}), {"list.envelope", "list.item-fields", "list.wallet-items"}),
-        (
-            "listWallets",
-            wallets({"created": 7}),
-            {"list.envelope", "list.item-fields", "list.wallet-items", "format.timestamp"},
-        ),
-        ("getAccountBalances", {"balances": []}, {"format.fields"}),
-        ("getAccountBalances", {"balances": [{"total_balance": "1"}]}, {"format.fields", "format.money"}),
-        ("createPayout", {"note": None}, {"format.fields", "format.nullable"}),
-        ("createPayout", {"failed_at": "never"}, {"format.fields", "format.timestamp"}),
-        ("createVirtualAccount", {"bank_details": {"iban": None}}, {"format.fields", "format.bank-details"}),
-        (
-            "createVirtualAccount",
-            {"bank_details": {"ibans": [""]}},
-            {"format.fields", "format.bank-details", "format.iban"},
-        ),
-        ("createAccount", None, set()),
-        ("createAccount", [], {"format.fields"}),
-    ],
-)
-def test_a_document_shows_the_rules_of_its_values(operation: str, document: Any, rules: set[str]) -> None:
-    assert response_rules(operation, document) == rules

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 from typing import Any
 
-import httpx
 import pytest
 
 from conformance._records import to_plain
@@ -22,13 +20,12 @@ from conformance.contract.rules import RULES
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import Finding, Verdict
-from conformance.reference.app import Server
+from conformance.judge.findings import Finding
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import failure_text
 from conformance.world.run import Run
-from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
-from tests.support.runs import judged, run_on
+from tests.support.random_answers import RandomAnswers
+from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
 FIRST = int(os.environ.get("RANDOM_ANSWERS_SEED", "1"))
@@ -78,35 +75,3 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
     }
     json.dumps(to_plain(list(records.values())))
     failure_text(findings, records, verbose=True).encode()
-
-
-def emptied(source: random.Random, response: httpx.Response) -> httpx.Response:
-    """Removes the body."""
-    return httpx.Response(response.status_code, headers=response.headers)
-
-
-def half_a_letter(source: random.Random, response: httpx.Response) -> httpx.Response:
-    """Prepends an unpaired surrogate to every text."""
-    body = re.sub(rb'":"', rb'":"\\ud83c', response.read())
-    return httpx.Response(response.status_code, headers={"Content-Type": "application/json"}, content=body)
-
-
-@pytest.mark.parametrize("operation", ["updateBeneficiary", "disableBeneficiary"])
-@pytest.mark.parametrize("spoil", [no_body, emptied, half_a_letter, deep_document])
-def test_changes_answered_without_a_resource_are_judged(spoil: Spoil, operation: str) -> None:
-    def spoilt(server: Server) -> RandomAnswers:
-        transport = RandomAnswers(InProcessTransport(server), 1)
-        transport.operations, transport.spoils = {operation}, [spoil]
-        transport.often, transport.families = 1.0, {2}
-        return transport
-
-    with hurried():
-        ledger = judged(run_on(transport=spoilt), [case for case in CASES if case[1] == operation])
-    broken = {cell.rule for cell in ledger.with_verdict(Verdict.FAILED)}
-    assert broken & {
-        "http.success-json",
-        "format.id",
-        "format.fields",
-        "beneficiary.update",
-        "beneficiary.disable",
-    }

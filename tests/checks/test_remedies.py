@@ -13,10 +13,8 @@ from conformance.checks import auth_probes, plan
 from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.plugin.selection import CRASH
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.core_messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
@@ -201,36 +199,3 @@ def test_late_nonces_have_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--lanes 1" in verdict(None, *case)[1]
     monkeypatch.undo()
     assert verdict(None, *case)[0] is Verdict.PASSED
-
-
-class CrashesOnLongKeys(Behaviour):
-    """Answers 500 to a long Idempotency-Key."""
-
-    def odd(self, ctx: Context) -> bool:
-        return len(ctx.header(b"idempotency-key") or "") > 1000
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        return Response(500, [(b"content-length", b"0")], b"") if self.odd(ctx) else response
-
-
-class CrashesOnQueries(CrashesOnLongKeys):
-    """Answers 500 to a query that is not UTF-8."""
-
-    def odd(self, ctx: Context) -> bool:
-        return b"%ff" in ctx.query
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "named"),
-    [(CrashesOnLongKeys(), "expected Idempotency-Key: k"), (CrashesOnQueries(), "expected the query &&=&x")],
-    ids=["key", "query"],
-)
-def test_of_two_oddities_the_one_that_matters_is_named(behaviour: Behaviour, named: str) -> None:
-    server, seeded = new_server(behaviour)
-    with hurried():
-        target = build(target_tables(seeded, "http://remedies.test"), "target.toml")
-        run = Run(target, InProcessTransport(server))
-        [check] = [one for one, _ in plan({CRASH}) if one.name.endswith("test_hostile_headers")][:1]
-        findings = run_check(check, "getVirtualAccount", run)[0]
-    assert [named in finding.summary for finding in findings] == [True]

@@ -12,8 +12,7 @@ from conformance.reference.context import Context
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.faults.harness import Outcome, checks_of, run_one
-from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess, TotalsKept
-from tests.support.running import run, write_target
+from tests.support.mistakes import KeyBeforeTransaction, NoncesOfEachProcess
 from tests.variants.serving import several_processes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share a socket by POSIX means")
@@ -61,24 +60,3 @@ def test_several_processes_conform(tmp_path: Path) -> None:
     cases = {(rule, operation) for _, rule, operation in CASES} | {("wallet.race", "createWallet")}
     outcome = judged(tmp_path, Behaviour(), *sorted(cases))
     assert (outcome.broken, outcome.inconclusive, outcome.errors) == ({}, {}, [])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("behaviour", "rule"),
-    [
-        (Behaviour, ""),
-        (KeyBeforeTransaction, "idempotency.race"),
-        (NoncesOfEachProcess, "auth.nonce-replay"),
-        (TotalsKept, "list.complete"),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
-)
-def test_whole_runs_find_what_processes_do_not_share(
-    behaviour: type[Behaviour], rule: str, tmp_path: Path
-) -> None:
-    with several_processes(tmp_path, behaviour()) as tables:
-        target = write_target(tmp_path / "target.toml", tables)
-        outcome = run(f"--target={target}", folder=tmp_path / "reports", timeout=600)
-    broken = [cause["rule"] for cause in outcome.results["causes"]]
-    assert (outcome.status, rule in broken) == ((1, True) if rule else (0, False)), (broken, outcome.output)

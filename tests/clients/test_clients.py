@@ -92,18 +92,6 @@ def test_a_list_may_be_read_in_any_order(queries: list[str]) -> None:
     assert rig.broken() == {}
 
 
-def test_the_page_that_was_not_read_is_named() -> None:
-    rig = Rig()
-    client = Client(rig)
-    path = f"/v1/customers/{client.tenant.customer_id}/accounts"
-    for number in range(5):
-        client.call("POST", path, {"name": f"Account {number}"})
-    for page in (1, 3):
-        client.call("GET", f"{path}?page={page}&size=2")
-    (cell,) = [cell for cell in rig.sandbox.judge.ledger().cells if cell.verdict.is_violation]
-    assert (cell.rule, cell.decisive.got) == ("client.walk", "no request for page 2 of 3")
-
-
 class _NewBodyOnRetry(Client):
     """Repeats what was refused with 429 with another body."""
 

@@ -18,7 +18,6 @@ from conformance._records import to_plain
 from conformance.cli.main import main
 from conformance.cli.serve import log_seen
 from conformance.clients.judging import BODY, RECORDS, SHOWN
-from conformance.clients.provocations import parse
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
 from conformance.report.building import build
@@ -131,16 +130,6 @@ def test_wrong_options_are_said(options: list[str], said: str, capsys: pytest.Ca
     assert said in capsys.readouterr().err
 
 
-def test_random_provocations_are_those_of_their_seed() -> None:
-    def met(seed: int) -> list[tuple[str, ...]]:
-        rig = Rig()
-        rig.provocations.__dict__.update(parse(f"random:{seed}").__dict__)
-        Client(rig).work()
-        return [seen.provoked for seen in rig.sandbox.judge.recent]
-
-    assert met(5) == met(5) != met(6)
-
-
 # ---------------------------------------------------------------------- hostile clients
 
 
@@ -160,14 +149,6 @@ def test_a_hostile_client_fills_no_memory() -> None:
     ledger = judge.ledger()
     assert sum(cell.decisive.violations for cell in ledger.cells) == 3 * SHOWN
     assert len(json.dumps([cell.summary for cell in ledger.cells])) < 200_000
-
-
-def test_the_log_names_a_provocation_once(capsys: pytest.CaptureFixture[str]) -> None:
-    rig = Rig("rate-limit")
-    rig.sandbox.told = functools.partial(log_seen, rig.sandbox.judge.redactor)
-    client = Client(rig)
-    rig.handle(client.request("GET", f"/v1/customers/{client.tenant.customer_id}/accounts", b"", None))
-    assert capsys.readouterr().err.count("rate-limit") == 1
 
 
 def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixture[str]) -> None:

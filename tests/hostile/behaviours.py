@@ -121,11 +121,6 @@ def length_too_long(turn: Turn) -> bool:
     return False
 
 
-def length_too_long_and_open(turn: Turn) -> bool:
-    length_too_long(turn)
-    return silent(turn)
-
-
 def wrong_chunks(turn: Turn) -> bool:
     turn.send(head(turn.right(), -1, more=_CHUNKED), b"zz\r\n", turn.right().body)
     return False
@@ -148,12 +143,6 @@ def long_header(turn: Turn) -> None:
 
 def another_protocol(turn: Turn) -> bool:
     turn.send(b"SSH-2.0-OpenSSH_9.2\r\n")
-    return False
-
-
-def body_alone(turn: Turn) -> bool:
-    """Sends the body alone, as in HTTP/0.9."""
-    turn.send(turn.right().body)
     return False
 
 
@@ -239,11 +228,6 @@ def telling_all(turn: Turn) -> None:
 def nested(depth: int) -> Callable[[bytes], bytes]:
     """Adds a member nested to this depth."""
     return lambda body: re.sub(rb"^\{", b'{"deep":' + b"[" * depth + b"]" * depth + b",", body)
-
-
-def half_a_letter(body: bytes) -> bytes:
-    """Puts an unpaired surrogate into every text."""
-    return re.sub(rb'":"', rb'":"\\ud83c', body)
 
 
 def tedious(length: int) -> Callable[[bytes], bytes]:

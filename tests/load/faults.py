@@ -44,17 +44,6 @@ class LoadFault(Behaviour):
         return self._last[thing] - before < MEET
 
 
-class KeyRaced(LoadFault):
-    """One in 1,000 requests that repeat a key within a tenth of a second is performed again."""
-
-    RULES = ("idempotency.race", "idempotency.replay")
-    one_in = 1000
-
-    def stored_answer(self, ctx: Context) -> Answer | None:
-        answer, met = super().stored_answer(ctx), self.met((self.answer_scope(ctx), ctx.key))
-        return None if answer and met and self.now_and_then() else answer
-
-
 class AccountKeysRaced(LoadFault):
     """A key of createAccount is performed again within 40 ms of its first use."""
 
@@ -211,19 +200,6 @@ class DisableLost(LoadFault):
             ctx.store.update(before)
 
 
-class Deadlocked(LoadFault):
-    """One in 20 changes of a beneficiary that meet another one is answered 500."""
-
-    RULES = ("http.no-server-error",)
-    one_in = 20
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        assert ctx.beneficiary is not None
-        if self.met(ctx.beneficiary["id"]) and self.now_and_then():
-            raise RuntimeError("deadlock detected")
-        super().update_beneficiary(ctx)
-
-
 class IdsFromClock(LoadFault):
     """The id of a beneficiary is the time in milliseconds."""
 
@@ -322,21 +298,6 @@ class ElementsLost(LoadFault):
             return super().fetch(ctx, listing, limit=limit, offset=offset)
         records = [one for one in super().fetch(ctx, listing) if one["id"] not in lacking]
         return records[offset:] if limit < 0 else records[offset : offset + limit]
-
-
-class ElementTwice(LoadFault):
-    """One in 15 pages of virtual accounts shows its first element again in the place of the last."""
-
-    RULES = ("list.walk",)
-    one_in = 15
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        response = super().finish(ctx, response)
-        if ctx.operation != "listVirtualAccounts" or response.status != 200 or not self.now_and_then():
-            return response
-        document = response.document
-        document["items"][-1:] = document["items"][:1]
-        return response.with_document(document)
 
 
 class WalletTwice(LoadFault):

@@ -117,15 +117,6 @@ def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
     assert run.broken == {}
 
 
-def test_the_locustfile_of_the_document_adds_a_user(tmp_path: Path) -> None:
-    page = (ROOT / "conformance" / "docs" / "load.md").read_text("utf-8")
-    (tmp_path / "mine.py").write_text(page.partition("```python\n")[2].partition("```")[0])
-    with server("reference", tmp_path) as target:
-        words = command(target, tmp_path / "reports", "--locustfile", "mine.py", "--list")
-        done = executed(words, tmp_path, PYTHONPATH=str(ROOT))
-    assert done.returncode == 0 and "Hasty" in done.stdout, done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -91,15 +91,6 @@ def test_another_plugin_keeps_its_short_names_whoever_is_loaded_first(
     assert "Write --conformance-target" in done.stderr and "Traceback" not in done.stdout + done.stderr
 
 
-def test_only_the_plugins_that_are_named_are_loaded(plugin: str, tmp_path: Path) -> None:
-    """--disable-plugin-autoload also holds for plugins that the suite loads early to know their option
-    names."""
-    suite = ("--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"), "--rule", RULE)
-    plugins = ("--disable-plugin-autoload", "-p", "conformance.plugin", "-p", "pytest_base_url.plugin")
-    done = started(tmp_path, *plugins, *suite, "--target", "embedded", path=plugin)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 # ---------------------------------------------------------------------- projects with tests of their own
 
 OWN_CONFTEST = """

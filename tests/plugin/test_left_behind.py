@@ -10,15 +10,6 @@ import pytest
 
 from tests.support.running import ROOT, environment, executed
 
-OWN = """
-from hypothesis import given, strategies
-
-
-@given(strategies.integers())
-def test_own(number):
-    assert number < 9
-"""
-
 
 def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs pytest as a user of the installed suite does, without options or settings of this checkout."""
@@ -45,18 +36,6 @@ def test_generated_requests_leave_nothing_beside_the_reports(more: tuple[str, ..
     assert names(tmp_path) == {"reports"}
     # The cache is kept in the report folder, so that --last-failed works.
     assert (tmp_path / "reports" / ".pytest_cache" / "v" / "cache").is_dir()
-
-
-def test_a_place_that_the_user_chose_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\ncache_dir = mine\n", "utf-8")
-    pytest_in(tmp_path, *GENERATED, "--report-dir", "elsewhere", "--collect-only")
-    assert names(tmp_path) <= {"pytest.ini", "mine", "elsewhere"}
-
-
-def test_caches_stay_in_the_root_folder_if_other_tests_run_too(tmp_path: Path) -> None:
-    (tmp_path / "test_own.py").write_text(OWN, "utf-8")
-    pytest_in(tmp_path, "test_own.py", *GENERATED)
-    assert {".pytest_cache", ".hypothesis"} <= names(tmp_path)
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,9 +15,9 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import options
-from conformance.plugin.selection import Scope, narrowed
+from conformance.plugin.selection import Scope
 from conformance.report import commands
-from tests.support.running import ROOT, executed, run
+from tests.support.running import ROOT, run
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
@@ -130,21 +129,6 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- targets
 
 
-def test_narrowing_options_are_printed_as_shell_words() -> None:
-    usual = {f"conformance_{attribute(name)}": option.default for name, option in OPTIONS.items()}
-    given = {
-        "conformance_rule": ["auth.*", "list.walk"],
-        "conformance_effort": "deep",
-        "conformance_rate": 5.0,
-    }
-    own = {"keyword": "", "markexpr": "not fuzz", "deselect": None, "ignore": None, "maxfail": 1}
-    option = SimpleNamespace(**{**usual, **given}, **own, lf=False, pyargs=False)
-    config = SimpleNamespace(option=option, args=[], invocation_params=SimpleNamespace(dir=Path()))
-    assert shlex.split(" ".join(narrowed(config))) == [
-        "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "-x",
-    ]  # fmt: skip
-
-
 def test_given_options_are_repeated_in_the_command() -> None:
     """Except the number of lanes, which the next run chooses itself."""
 
@@ -160,15 +144,6 @@ def test_given_options_are_repeated_in_the_command() -> None:
     left_out = [name for name in given if name not in words and f"--{name}" not in words]
     assert left_out == ["lanes"]
     assert "wait" not in given
-
-
-def test_default_values_are_not_repeated_in_the_command() -> None:
-    config = SimpleNamespace(
-        option=SimpleNamespace(keyword="", markexpr=""), getoption=lambda name, default: None
-    )
-    usual = {attribute(name): option.default for name, option in OPTIONS.items()}
-    assert options._given(config, usual) == {}  # type: ignore[arg-type]
-    assert options._given(config, {**usual, "rate": 0.0}) == {"rate": "0.0"}  # type: ignore[arg-type]
 
 
 def test_the_readme_has_a_row_for_each_option() -> None:
@@ -210,8 +185,3 @@ def test_a_run_in_ci_with_long_names_of_options(tmp_path: Path) -> None:
     assert outcome.status == 0, outcome.output
     assert outcome.results["run"]["embedded"] and outcome.results["run"]["seed"] == 7
     assert known.is_file() and f"Known failures were written to {known}" in outcome.output
-
-
-def test_help_of_a_run_names_the_command_that_was_given(tmp_path: Path) -> None:
-    done = executed([sys.executable, "-m", "conformance.cli", "test", "--help"], tmp_path)
-    assert done.stdout.startswith("usage: conformance test [options]")

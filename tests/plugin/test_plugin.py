@@ -41,11 +41,6 @@ def test_embedded_run_conforms_and_says_what_it_did(conforming: Any) -> None:
     )
 
 
-def test_every_format_is_written(conforming: Any) -> None:
-    names = {path.name for path in conforming.folder.iterdir() if path.is_file()}
-    assert {"results.json", "report.html", "summary.md"} <= names
-
-
 def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
     secrets: list[str] = []
     rule, operation = "auth.signature", "getBeneficiary"
@@ -64,19 +59,6 @@ def test_fault_on_one_operation_fails_the_run(tmp_path: Path) -> None:
     assert not any(secret in written for secret in secrets)
 
 
-def test_verbose_run_shows_the_exchange(tmp_path: Path) -> None:
-    output = run_against(tmp_path, "--rule auth.signature@getBeneficiary -v", NoSignatureCheck()).output
-    for text in ("expected", "got", "    GET /v1/accounts/", "    X-Signature: ", "    200 after "):
-        assert text in output
-    assert "--rule auth.signature --operation getBeneficiary --seed " in output
-
-
-def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:
-    rules = "--rule auth.accepts-valid --rule auth.signed-path"
-    outcome = run_against(tmp_path, rules, prefix="/api/banking")
-    assert outcome.status == 0, outcome.output
-
-
 @pytest.mark.parametrize("hours", [2, -30])
 def test_clock_of_the_server_may_be_hours_off(hours: int, tmp_path: Path) -> None:
     """This run starts with a race."""
@@ -85,15 +67,6 @@ def test_clock_of_the_server_may_be_hours_off(hours: int, tmp_path: Path) -> Non
     outcome = run_against(tmp_path, options, clock=lambda: system_clock() + off)
     assert outcome.status == 0, outcome.output
     assert not cells(outcome, "inconclusive")
-
-
-def test_base_url_beats_the_target_file(tmp_path: Path) -> None:
-    server, tables = faulty()
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables("http://127.0.0.1:1"))
-        words = ("--target", str(target), "--base-url", url, "--rule", ONE)
-        outcome = run(*words, folder=tmp_path / "reports")
-    assert outcome.status == 0, outcome.output
 
 
 @pytest.mark.parametrize(("declared", "status"), [(None, 6), (False, 0)])
@@ -118,27 +91,6 @@ def test_first_violation_stops_under_x(lanes: int, tmp_path: Path) -> None:
     # Scheduling decides which tests run after the first violation.
     assert cells(outcome, "failed") == {("auth.signature", "getBeneficiary")}
     assert {rule for rule, _ in cells(outcome, "not run")} >= {"auth.signature"}
-
-
-def test_root_folder_stays_where_the_user_is(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "here").mkdir()
-    outcome = run_against(tmp_path / "elsewhere", f"--rule {ONE}", cwd=tmp_path / "here")
-    assert outcome.status == 0
-    assert f"rootdir: {tmp_path / 'here'}" in outcome.output
-
-
-def test_target_of_environment_alone(tmp_path: Path) -> None:
-    server, tables = faulty()
-    with served(server) as url:
-        plain = tables(url)
-        variables: dict[str, Any] = {
-            f"CONFORMANCE_{table}_{key}".upper(): str(value)
-            for table in ("primary", "secondary")
-            for key, value in plain[table].items()
-        }
-        outcome = run("--base-url", url, "--rule", ONE, folder=tmp_path / "reports", **variables)
-    assert outcome.status == 0, outcome.output
 
 
 @pytest.mark.parametrize(

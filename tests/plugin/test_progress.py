@@ -48,10 +48,3 @@ def test_it_is_shown_only_on_an_interactive_terminal(reporter: object, terminal:
     shown.begin()
     shown.close()
     assert terminal.read_text() == ""
-
-
-def test_a_missing_terminal_does_no_harm(terminal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "TERMINAL", terminal / "none")
-    shown = Progress(WATCHED, lambda seconds: "never")
-    shown.begin()
-    shown.close()

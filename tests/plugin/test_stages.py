@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import plan, presence
-from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
@@ -17,10 +16,7 @@ from conformance.world.run import Run
 from tests.support.report_samples import exchange
 from tests.support.runs import run_on
 from tests.support.stages import Stage
-from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.oddities import OtherWords
-from tests.variants.replicas import ReadsBehind
 
 BUILT = ("createAccount", "listAccounts")
 
@@ -63,12 +59,6 @@ def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:
     assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
 
 
-@hurried()
-def test_an_operation_with_late_reads_is_not_missing() -> None:
-    run = run_on(compose(ReadsBehind, OtherWords))
-    assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
-
-
 def test_an_operation_that_succeeded_once_is_not_missing() -> None:
     results = Ledger.of_catalogue(None)
     results.lack({"getBeneficiary": "404", "listWallets": "404"})
@@ -76,10 +66,3 @@ def test_an_operation_that_succeeded_once_is_not_missing() -> None:
         results.measure(exchange(1, status=status, call=Call("getBeneficiary", "GET", "/")))
     results.lack({"getBeneficiary": "404"})
     assert results.missing == {"listWallets": "404"}
-
-
-def test_prerequisite_operations_are_listed_first() -> None:
-    assert first(OPERATIONS) == "createAccount"
-    assert first(set(OPERATIONS) - set(BUILT)) == "createBeneficiary"
-    assert "createPayout" in waiting("createPayoutDestination")
-    assert first(["createPayout", "createPayoutDestination"]) == "createPayoutDestination"

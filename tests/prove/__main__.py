@@ -16,7 +16,7 @@ from typing import Protocol
 
 #: Names of the proofs, each a module of this package.
 NAMES = (
-    "faults", "variants", "runs", "mutations", "baseline", "compare", "speed",
+    "faults", "variants", "runs", "baseline", "compare", "speed",
 )  # fmt: skip
 
 

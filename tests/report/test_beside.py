@@ -85,30 +85,6 @@ def test_which_exchanges_are_compared(exchanges: list[Exchange], named: int, num
     assert (shown["numbers"] if shown else []) == numbers
 
 
-def test_a_filtered_list_is_compared_with_the_whole_one() -> None:
-    """The expectation begins with the purpose of the exchange that is wrong."""
-    exchanges = [
-        read(1, "", b'{"items": []}', purpose="the list"),
-        read(2, "?start_date=x", b'{"items": [1]}', purpose="start_date in the past"),
-        read(3, "", b'{"items": []}', purpose="the list"),
-    ]
-    shown = pair(*exchanges, expected="start_date in the past: all of the elements")
-    assert shown and shown["numbers"] == [1, 2]
-    assert rows(shown, "sent", "other") == [("GET /v1/x", "GET /v1/x?start_date=x")]
-
-
-def test_what_is_not_seen_is_spelled_out() -> None:
-    shown = pair(keyed(2, "k", b"a\tb\r\nc"), keyed(1, "k", "a b\u00a0\nc".encode()))
-    assert shown and rows(shown, "received", "other") == [("a b\\xa0", "a\\tb\\r")]
-
-
-def test_an_exchange_without_an_answer_and_odd_bodies_can_be_compared() -> None:
-    shown = pair(keyed(2, "k", b"", status=None), keyed(1, "k", b"\xff\xfe"))
-    assert shown
-    assert ("200", "no answer: the connection was closed") in rows(shown, "received", "other")
-    assert ("(2 bytes that are not UTF-8 text)", "") in rows(shown, "received", "left")
-
-
 def test_equal_lines_are_folded_and_the_view_is_bounded() -> None:
     alike = b"{" + b",".join(b'"m%d": %d' % (index, index) for index in range(80)) + b', "last": %d}'
     shown = pair(keyed(2, "k", alike % 1), keyed(1, "k", alike % 2))

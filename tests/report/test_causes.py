@@ -13,26 +13,12 @@ from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.report.causes import causes
-from conformance.report.document import KnownFailureRecord
-from conformance.report.known_failures import KnownFailures
 from tests.support.drawn_runs import runs
 from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath
 from tests.support.report_samples import exchange, finding, keep, whole_run
 from tests.support.runs import judged, run_on
 from tests.variants.hurry import hurried
 from tests.variants.routing import SpellingsServed
-
-LISTS = ("listAccounts", "listPayoutDestinations", "listVirtualAccounts", "listWallets")
-
-
-def test_a_rule_on_several_operations_is_one_cause() -> None:
-    cells = {
-        ("auth.signature", operation): Verdict.FAILED
-        for operation in RULES["auth.signature"].operations
-        if operation != "createPayin"
-    }
-    [cause] = causes(whole_run(cells))
-    assert (cause.rule, len(cause.operations), cause.consequences) == ("auth.signature", 15, ())
 
 
 def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
@@ -55,45 +41,6 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "broken"),
-    [
-        (
-            "list.walk",
-            {
-                "list.walk": ("listAccounts", "listPayoutDestinations", "listWallets"),
-                "list.stable": ("listAccounts",),
-                "list.page-range": ("listAccounts",),
-                "list.complete": LISTS,
-                "list.page-beyond": ("listVirtualAccounts", "listWallets"),
-            },
-        ),
-        (
-            "list.complete",
-            {
-                "list.complete": ("listAccounts", "listPayoutDestinations"),
-                "list.page-beyond": ("listPayoutDestinations", "listWallets"),
-            },
-        ),
-    ],
-)
-def test_one_mistake_that_breaks_other_rules_on_other_operations_is_one_cause(
-    rule: str, broken: dict[str, tuple[str, ...]]
-) -> None:
-    """The rules broken by a total cached for 60 s in each process vary from run to run."""
-    cells = {(name, operation): Verdict.FAILED for name in broken for operation in broken[name]}
-    [cause] = causes(whole_run(cells))
-    assert (cause.rule, cause.operations) == (rule, broken[rule])
-    assert len(cause.consequences) == len(cells) - len(broken[rule])
-
-
-def test_a_chain_of_causes_ends_at_its_start() -> None:
-    cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk")]
-    [cause] = causes(whole_run(dict.fromkeys(cells, Verdict.FAILED)))
-    assert cause.rule == "list.pages"
-    assert {cell.rule for cell in cause.consequences} == {"list.walk"}
-
-
-@pytest.mark.parametrize(
     ("verdict", "broken", "status", "operation", "consequence"),
     [
         (Verdict.INCONCLUSIVE, "createAccount", 500, "createAccount", True),
@@ -113,18 +60,6 @@ def test_a_consequence_shows_the_operation_and_the_symptom_of_its_cause(
     keep(results, exchange(1, status=status))
     led_to = [cell.rule for cause in causes(results) for cell in cause.consequences]
     assert led_to == ["list.walk"] * consequence
-
-
-def test_new_and_known_violations_are_causes_of_their_own() -> None:
-    known = KnownFailures([KnownFailureRecord(3, "list.pages", "listWallets", "later", None)], "known.toml")
-    cells = (("list.pages", "listWallets"), ("list.pages", "listAccounts"), ("list.walk", "listWallets"))
-    results = whole_run(dict.fromkeys(cells, Verdict.FAILED))
-    known.apply(results)
-    assert {(cause.rule, cause.operations) for cause in causes(results)} == {
-        ("list.pages", ("listAccounts",)),
-        ("list.pages", ("listWallets",)),
-        ("list.walk", ("listWallets",)),
-    }
 
 
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:

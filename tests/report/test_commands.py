@@ -7,7 +7,7 @@ import json
 import pytest
 
 from conformance.cli.main import main
-from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, Level
 
 
 def failing(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -48,13 +48,6 @@ def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[s
         assert "listAccounts" in load["operations"]
 
 
-def test_one_rule_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "wallet.race"]) == 0
-    text = capsys.readouterr().out
-    for part in ("wallet.race", "required", "4.6, 8", "createWallet", "wallet.duplicate"):
-        assert part in text
-
-
 @pytest.mark.parametrize(
     ("words", "names"),
     [
@@ -76,23 +69,6 @@ def test_a_wrong_name_is_answered_with_the_right_ones(
 
 
 # ---------------------------------------------------------------------- explain
-
-
-def test_a_rule_is_explained_with_the_command_that_judges_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "auth.missing-header", "--operation", "createWallet"]) == 0
-    text = capsys.readouterr().out
-    assert RULES["auth.missing-header"].statement[:40] in text
-    assert "pytest --rule auth.missing-header@createWallet" in text
-
-
-@pytest.mark.parametrize(
-    "rule", ["http.undocumented-path", "auth.nonce-scope", "wallet.race", "tenancy.other-customer-account"]
-)
-def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str], rule: str) -> None:
-    assert main(["explain", rule]) == 0
-    text = capsys.readouterr().out
-    assert "HTTP" not in text.splitlines()[0]
-    assert " after " in text
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,6 @@ def parts(text: str) -> dict[str, list[str]]:
     }
 
 
-def test_two_equal_runs_differ_in_nothing() -> None:
-    titles = ("Worse", "Better", "Otherwise", "Choices where the specification is open")
-    assert parts(comparison(made(), made())) == {
-        **{title: ["Nothing."] for title in titles[:3]},
-        titles[3]: ["No change."],
-    }
-
-
 @pytest.mark.parametrize(
     ("before", "after", "title"),
     [
@@ -71,12 +63,6 @@ def test_what_a_selection_left_out_is_not_compared(verdicts: tuple[Verdict, Verd
     narrow = {name: replace(one, run=replace(one.run, selection="-k walk")) for name, one in
               {"before": before, "after": after}.items()}  # fmt: skip
     assert not worse(narrow["before"], narrow["after"])
-
-
-def test_a_rule_that_only_one_catalogue_has_is_not_compared() -> None:
-    old = made()
-    old = replace(old, cells=[cell for cell in old.cells if cell.rule != "list.walk"])
-    assert not worse(old, made(Verdict.FAILED)) and not worse(made(), old)
 
 
 def test_a_choice_that_was_asked_twice_and_answered_otherwise_is_named() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lxml import html as parser
 
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
 from conformance.report import commands, evidence
 from conformance.report.document import KnownFailureRecord
@@ -64,30 +64,6 @@ def test_violations_are_listed_once_with_all_that_is_known_of_them() -> None:
     assert "Failures" not in text(shown.cssselect("main")[0])
 
 
-def test_each_operation_of_a_cause_shows_what_it_was_sent() -> None:
-    """One rule may be broken by several mistakes."""
-    probes = {
-        "updateBeneficiary": "body: empty",
-        "createAccount": "nested arrays",
-        "createWallet": "nested arrays",
-    }
-    findings = [
-        finding(
-            "http.no-server-error",
-            name,
-            Verdict.FAILED,
-            expected=f"{probe}: no 5xx",
-            got="500",
-            exchanges=[at],
-        )
-        for at, (name, probe) in enumerate(probes.items(), 1)
-    ]
-    exchanges = [exchange(at, purpose=probe) for at, probe in enumerate(probes.values(), 1)]
-    [card] = page(*findings, exchanges=exchanges).cssselect("details.cause")
-    assert "sent nested arrays expected no 5xx got 500" in text(card.cssselect("dl.told")[0])
-    assert "elsewhere on updateBeneficiary: sent body: empty; expected no 5xx; got 500" in text(card)
-
-
 def test_known_failures_stale_entries_and_errors_have_sections() -> None:
     known = KnownFailures(
         [
@@ -136,12 +112,6 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*shown] == [1, 3] and shown[1].response_body.cut
 
 
-def test_latency_is_told_in_numbers() -> None:
-    shown = page(exchanges=[exchange(number) for number in range(1, 21)])
-    [row] = shown.cssselect("section[aria-labelledby=latency] tbody tr")
-    assert text(row) == "createAccount 20 39 ms 75 ms 80 ms 200 × 20"
-
-
 def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> None:
     shown = page(finding(*WALK, Verdict.FAILED, exchanges=[1]), exchanges=[exchange(1)])
     for element in shown.iter():
@@ -176,17 +146,3 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> N
 )
 def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:
     assert commands.again(options, 7) == command
-
-
-def test_the_verdict_names_causes_rules_and_cells_once() -> None:
-    cells = {
-        (rule.id, rule.operations[0]): Verdict.FAILED
-        for rule in RULES.values()
-        if rule.level is Level.REQUIRED and not rule.follows
-    }
-    made = document(whole_run(cells))
-    number = len(cells)
-    assert f"it breaks {number} rules on " in made.verdict.sentence
-    assert f"{number} cells, from {len(made.causes)} causes (" in made.verdict.sentence
-    shown = parser.fromstring(html(made))
-    assert len(shown.cssselect("section[aria-labelledby=broken] details.cause")) == len(made.causes)

@@ -15,7 +15,6 @@ from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.report.facts import KNOWN, numbers
 from conformance.report.known_failures import MISSING, KnownFailures, write_known
-from conformance.report.markdown import markdown
 from conformance.report.sections import sections
 from tests.support.report_samples import WALK, decided, document, finding, whole_run
 
@@ -111,12 +110,6 @@ def test_known_failures_are_counted_alike_everywhere(
     assert sum(row[KNOWN] for row in numbers(made).values()) == 2
     [section] = [section for section in sections(made) if section.name == "known"]
     assert sum(len(item.cause.cells) for item in section.items if item.cause) == 2
-
-
-def test_an_expired_entry_is_told(tmp_path: Path) -> None:
-    results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry(expires="2026-11-20"))
-    assert "expired" in known.apply(results)[0].stale
-    assert not results.cell(*WALK).known
 
 
 def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
@@ -246,11 +239,3 @@ def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
     # Entries that the run did not judge stay listed.
     nothing = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
     assert [listed.operation for listed in nothing.entries] == ["createWallet"]
-
-
-def test_reports_show_what_is_known_to_be_missing(tmp_path: Path) -> None:
-    results = lacking()
-    made = document(results, known=load(tmp_path, missing()))
-    [record] = made.missing
-    assert record.known == "in the next release"
-    assert "in the next release" in markdown(made)

@@ -9,7 +9,7 @@ import pytest
 from conformance.judge.findings import Verdict
 from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
-from conformance.report.markdown import code, markdown, plain
+from conformance.report.markdown import code, markdown
 from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 
 HOSTILE = "<script>alert(1)</script>]]>\x00\x1b[31m\ud800\ufffe & \"'` | @someone [x](javascript:y)"
@@ -61,11 +61,6 @@ def test_a_code_span_holds_whatever_it_is_given(text: str) -> None:
         assert ticks[0] not in re.findall("`+", inner)
         assert span.endswith(ticks[0])
     assert "\n" not in span
-
-
-def test_plain_text_is_escaped_only_where_needed() -> None:
-    assert plain("The server conforms, 3 of 4 rules") == "The server conforms, 3 of 4 rules"
-    assert plain("<b> & *x*") == r"\<b\> \& \*x\*"
 
 
 def test_tables_have_as_many_columns_in_every_row(made: Document) -> None:

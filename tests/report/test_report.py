@@ -13,8 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 
 from conformance._records import to_plain
-from conformance.checks import load_checks
-from conformance.checks.check import run_check
 from conformance.contract.rules import SPEC, Level
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
@@ -23,11 +21,10 @@ from conformance.plugin.worker import Worker
 from conformance.report import evidence
 from conformance.report.document import EXIT_STATUS
 from conformance.report.terminal import summary
-from conformance.report.write import FORMATS, write_all
+from conformance.report.write import FORMATS
 from conformance.report.write import results as results_json
 from conformance.target.file import Features, Target
 from tests.support.drawn_runs import runs
-from tests.support.mistakes import KeysIgnored
 from tests.support.report_samples import (
     API_KEY,
     SECRET,
@@ -39,32 +36,9 @@ from tests.support.report_samples import (
     keep,
     whole_run,
 )
-from tests.support.runs import run_on
 
 WALK = ("list.walk", "listWallets")
 SCHEMA = Draft202012Validator(json.loads((SPEC / "results.schema.json").read_text("utf-8")))
-
-
-def test_several_verdicts_come_to_the_most_severe() -> None:
-    assert Verdict.most_severe([Verdict.PASSED, Verdict.INCONCLUSIVE, Verdict.WARNING]) is Verdict.WARNING
-    assert Verdict.most_severe([Verdict.PASSED, Verdict.OBSERVED]) is Verdict.OBSERVED
-    assert Verdict.most_severe([]) is None
-
-
-def test_the_finding_of_the_rules_own_check_is_shown_first() -> None:
-    """It takes the fewest steps to follow and to repeat."""
-
-    run, results, checks = run_on(KeysIgnored()), whole_run(), load_checks()
-    cell = results.cell("idempotency.replay", "createAccount")
-    cell.findings.clear()
-    for name in ("test_conflict", "test_replay"):
-        findings, _ = run_check(checks[f"test_idempotency.{name}"], cell.operation, run)
-        for found in findings:
-            results.add(found)
-    assert [found.verdict for found in cell.findings] == [Verdict.FAILED] * 2
-    assert cell.decisive is cell.findings[0] and cell.decisive.check.endswith("test_replay")
-    [stored] = [record for record in document(results).cells if record.key == (cell.rule, cell.operation)]
-    assert stored.decisive.check == cell.decisive.check
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -238,22 +212,3 @@ def test_latency_counts_every_exchange_and_no_missing_answer_as_a_time() -> None
     unanswered = Ledger()
     unanswered.measure(exchange(1, status=None, elapsed=9.0))
     assert unanswered.latency["createAccount"].p50 is None
-
-
-def test_a_document_of_no_run_at_all_can_be_shown(tmp_path: Path) -> None:
-    made = document(Ledger.of_catalogue(None), None)
-    SCHEMA.validate(to_plain(made))
-    assert not write_all(made, tmp_path)
-
-
-def test_every_member_of_the_results_is_described() -> None:
-    """Users read the results without reading the code."""
-    schema: Any = SCHEMA.schema
-    records = {"": schema, **schema["$defs"]}
-    undescribed = [
-        f"{record}/{name}"
-        for record, described in records.items()
-        for name, member in described.get("properties", {}).items()
-        if "description" not in member
-    ]
-    assert undescribed == [] and {"Finding", "ExchangeRecord", "BodyRecord"} <= set(records)

@@ -50,21 +50,6 @@ def test_a_problem_with_one_format_loses_no_other(
     assert not list(tmp_path.glob(".*"))
 
 
-def test_an_old_file_stands_until_the_new_one_is_whole(
-    made: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "results.json").write_text("old", "utf-8")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    problems = write_all(made, tmp_path)
-    assert problems and all("No space left" in problem for problem in problems)
-    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
-    assert (tmp_path / "results.json").read_text("utf-8") == "old"
-
-
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
 def test_a_report_that_is_not_written_ends_a_run_with_3(
     verdict: Verdict, tmp_path: Path, capsys: pytest.CaptureFixture[str]

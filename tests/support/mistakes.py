@@ -7,9 +7,8 @@ import os
 from typing import Any
 
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context, Listing
+from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from conformance.reference.store import Answer
 from tests.faults.races import pause
 
 
@@ -23,17 +22,6 @@ class KeyBeforeTransaction(Behaviour):
         pause(0.25)
         with ctx.store.transaction():
             super().act(ctx)
-
-
-class TotalsKept(Behaviour):
-    """Caches the total of a list for 60 s in each process."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        known: dict[Any, tuple[int, int]] = self.__dict__.setdefault("known", {})
-        asked = (ctx.operation, self.list_parent(ctx), repr(listing.conditions))
-        if asked not in known or ctx.now - known[asked][0] > 60_000_000:
-            known[asked] = ctx.now, super().count(ctx, listing)
-        return known[asked][1]
 
 
 class NoncesByPath(Behaviour):
@@ -55,13 +43,6 @@ class NoncesOfEachProcess(Behaviour):
 
     def nonce_scope(self, ctx: Context) -> str:
         return f"{super().nonce_scope(ctx)} {os.getpid()}"
-
-
-class KeysIgnored(Behaviour):
-    """Ignores idempotency keys."""
-
-    def stored_answer(self, ctx: Context) -> Answer | None:
-        return None
 
 
 class KeysOfAll(Behaviour):

@@ -13,12 +13,8 @@ from conformance.judge.findings import Inconclusive
 from conformance.plugin.controller import share
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure
-from conformance.world.run import MORE
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import wire
-
-BUSY = b"HTTP/1.1 429 Too Many\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
-
 
 # --------------------------------------------------------------------------- the end
 
@@ -41,23 +37,6 @@ def test_processes_divide_the_rate_and_end_together() -> None:
     shared = share(run_at("http://127.0.0.1:1", limits=limits).target, time.time() - 50, 4)
     assert shared.interval == pytest.approx(0.2)
     assert shared.left == pytest.approx(10, abs=1) and "60 s, --run-timeout" in shared.over
-
-
-def test_run_that_may_send_no_more_is_inconclusive_and_blames_nothing() -> None:
-    with wire() as server:
-        budget = Budget()
-        run = run_at(server.url, budget=budget)
-        run.send(run.client(), list_accounts(), "")
-        budget.stop("enough")
-        for _ in range(20):
-            with pytest.raises(Inconclusive) as caught:
-                run.send(run.client(), list_accounts(), "")
-    assert (caught.value.reason, caught.value.remedy, caught.value.cause) == ("enough", MORE, "")
-    assert not run.lost
-    assert run.sent == 1
-    assert not any(
-        tally.broken for key, tally in run.invariants.tallies.items() if key[0].startswith("http.no")
-    )
 
 
 def test_an_interruption_ends_the_request_under_way_and_blames_nothing() -> None:

@@ -36,39 +36,12 @@ def test_racing_requests_are_all_there_before_the_first_answer() -> None:
     assert [exchange.target for exchange in exchanges] == [f"/v1/{number}" for number in range(8)]
 
 
-def test_race_takes_all_its_turns_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[tuple[str, float]] = []
-    monkeypatch.setattr(
-        time, "sleep", lambda seconds: waits.append((threading.current_thread().name, round(seconds, 2)))
-    )
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    with wire() as server:
-        client = connect(server, budget=Budget(requests_per_second=2))
-        client.race([list_accounts()] * 8)
-        client.send(list_accounts())
-    assert waits == [(threading.current_thread().name, wait) for wait in (3.5, 4.0)]
-
-
 def test_race_that_would_go_beyond_the_end_is_withheld_whole() -> None:
     with wire() as server:
         budget = Budget(requests_per_second=1, end=time.time() + 5, over="it was late")
         exchanges = connect(server, budget=budget).race([list_accounts()] * 8)
     assert [exchange.error for exchange in exchanges] == ["it was late"] * 8
     assert not server.requests
-
-
-def test_requests_of_a_race_have_connections_of_their_own() -> None:
-    opened: list[int] = []
-
-    def reply(connection: socket.socket, index: int) -> None:
-        opened.append(id(connection))
-        connection.sendall(OK)
-
-    with wire(reply) as server:
-        client = connect(server)
-        client.send(list_accounts())
-        client.race([list_accounts()] * 8)
-    assert len(set(opened)) == 9
 
 
 def test_race_goes_on_without_a_request_that_is_never_written() -> None:
@@ -80,10 +53,3 @@ def test_race_goes_on_without_a_request_that_is_never_written() -> None:
         exchanges = client.race([nowhere, *[there.call] * 3])
     assert [exchange.status for exchange in exchanges] == [None, 200, 200, 200]
     assert time.monotonic() - begin < GATE_TIMEOUT
-
-
-def test_redirects_are_not_followed() -> None:
-    moved = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/elsewhere\r\nContent-Length: 0\r\n\r\n"
-    with wire(answering(moved)) as server:
-        exchange = connect(server).send(list_accounts())
-    assert (exchange.status, len(server.requests)) == (307, 1)

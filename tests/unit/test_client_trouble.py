@@ -31,14 +31,6 @@ def test_bytes_beyond_an_answer_do_not_reach_the_next_answer(start: bytes) -> No
     assert len(server.requests) == 2
 
 
-def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.1)
-    with wire(lambda connection, index: connection.sendall(OK) if index > 1 else None) as server:
-        client = connect(server)
-        assert client.send(list_accounts()).status is None
-        assert client.send(list_accounts()).status == 200
-
-
 # --------------------------------------------------------------------------- lost connections
 
 

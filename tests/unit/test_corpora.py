@@ -16,7 +16,6 @@ from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
 from conformance.world import text_turns
 from conformance.world.corpora import amounts, headers, ids, query_strings, values
-from conformance.world.corpora import wrong_values as corpus
 from conformance.world.corpora.kept_texts import KEPT, LONG
 from conformance.world.corpora.odd_bodies import Derived
 from conformance.world.samples import Amounts
@@ -33,22 +32,6 @@ def test_amounts_are_respelled_with_their_defects() -> None:
         call = Call("createPayout", "POST", "/", to_json({"amount": made}))
         assert effects.sent_amount(call) is None
         assert effects.asked_amount(call) == Decimal("1.37")
-
-
-@pytest.mark.parametrize("count", [80, 143, 144, 145, 254, 255, 256, 1255])
-def test_emails_keep_the_limits_of_their_parts(count: int) -> None:
-    address = corpus.email(count)
-    local, _, domain = address.partition("@")
-    assert len(address) == count
-    assert len(local) == 64
-    assert all(1 <= len(label) <= 63 for label in domain.split("."))
-
-
-def test_long_ibans_have_valid_check_digits() -> None:
-    iban = corpus.iban(35)
-    digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
-    assert len(iban) == 35
-    assert int(digits) % 97 == 1
 
 
 # ---------------------------------------------------------------------- stored texts

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 
-from conformance.reference.serving.in_process import InProcessTransport
-from conformance.wire.messages import Call
 from conformance.world.account import call
 from conformance.world.cache import RunCache
 from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within
 from tests.support.runs import run_on
-from tests.support.stages import Stage
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.replicas import CommitsLate
@@ -56,34 +53,6 @@ def test_old_writes_are_not_waited_for() -> None:
             RunCache(), "listWallets", lambda: looks.append(1), lambda seen: False, until=time.time() + 0.1
         )
         assert len(looks) == 3
-
-
-def test_polls_of_old_writes_do_not_use_up_the_waits() -> None:
-    cache, looks = RunCache(), iter(range(9))
-    for _ in range(MOST_IN_VAIN):
-        eventually(cache, "listWallets", lambda: 0, lambda seen: False, until=time.time() - 60)
-    with hurried():
-        assert eventually(cache, "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
-
-
-def test_operations_of_which_none_exists_are_waited_for_together() -> None:
-    run = run_on(
-        transport=lambda server: InProcessTransport(Stage.of(server, "createAccount", "listAccounts"))
-    )
-    with hurried():
-        begin, fixture = time.monotonic(), run.account(fresh=True)
-        for operation in ("getAccountBalances", "listVirtualAccounts", "listWallets") * 2:
-            assert run.shown(run.client(), fixture.call(operation), "is it there?").status == 404
-        assert LONGEST <= time.monotonic() - begin < 2 * LONGEST
-
-
-def test_an_id_of_another_kind_is_not_waited_for() -> None:
-    """A conforming server answers 404 for ever."""
-    run = run_on()
-    fixture = run.account()
-    wrong = Call("listWallets", "GET", f"/v1/accounts/{fixture.beneficiary_id}/wallets")
-    right = fixture.call("getBeneficiary")
-    assert run.made.newest(right, "primary") > 0 == run.made.newest(wrong, "primary")
 
 
 def test_only_what_must_exist_is_asked_for_again() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import pytest
 
@@ -51,13 +50,6 @@ def test_json_is_read(body: bytes) -> None:
 def test_invalid_json_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):
         json_text.parse(body)
-
-
-def test_text_of_quotes_is_read_in_one_pass() -> None:
-    begin = time.perf_counter()
-    with pytest.raises(ValueError):
-        json_text.parse(b"[" * 200 + b'"' + b'\\"' * 500_000)
-    assert time.perf_counter() - begin < 5
 
 
 @pytest.mark.parametrize(

@@ -65,16 +65,6 @@ def test_a_violation_tells_the_first_and_counts_all() -> None:
     assert finding.further[0] == "expected a walk: a refusal (4xx); got 203"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "kept"),
-    [(Verdict.FAILED, 8), (Verdict.INCONCLUSIVE, 3), (Verdict.OBSERVED, 2), (Verdict.PASSED, 1)],
-)
-def test_evidence_is_cut_by_what_it_proves(verdict: Verdict, kept: int) -> None:
-    ledger = Ledger()
-    ledger.add(Finding(REQUIRED, "listWallets", verdict, exchanges=[*range(20), *range(20)]))
-    assert ledger.findings[0].exchanges == [*range(kept)]
-
-
 # ---------------------------------------------------------------------- sums
 
 

@@ -66,15 +66,3 @@ def test_initial_state_fits_the_response_schema(operation: str) -> None:
         if problem.message != "is missing"
     }
     assert not wrong
-
-
-@every_create
-def test_defaults_are_those_of_openapi_where_it_states_them(operation: str) -> None:
-    defaults, described = TRAITS[operation].defaults, OPERATIONS[operation].request_schema or {}
-    properties = described["properties"]
-    assert set(defaults) <= set(properties) - set(OPERATIONS[operation].required_fields)
-    for name, schema in properties.items():
-        if "default" in schema:
-            assert defaults[name] == schema["default"]
-        if name in defaults and "enum" in schema:
-            assert defaults[name] in schema["enum"]

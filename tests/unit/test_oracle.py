@@ -97,12 +97,6 @@ def answer(
     return expect(request(operation, body, **changes), TARGET, Known(own_path(operation), valid=valid))
 
 
-def on_path(operation: str, **kinds: str) -> ExpectedAnswer:
-    """Returns the expected answer to a call with path parameters of these kinds."""
-    path = {**dict(own_path(operation)), **kinds}
-    return expect(request(operation), TARGET, Known(tuple(path.items())))
-
-
 def test_path_and_body_both_wrong_may_be_refused_either_way() -> None:
     known = Known((("account_id", FOREIGN),), valid=SOUND)
     refusal = expect(request("createBeneficiary", b"{"), TARGET, known).refusal

@@ -10,7 +10,6 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -78,11 +77,6 @@ def requirements() -> list[Requirement]:
     return [Requirement(text) for text in (*PROJECT["dependencies"], *extras)]
 
 
-@pytest.mark.parametrize("requirement", requirements(), ids=str)
-def test_constraints_satisfy_the_project(requirement: Requirement) -> None:
-    assert PINS[canonicalize_name(requirement.name)] in requirement.specifier
-
-
 def needed() -> set[NormalizedName]:
     """Returns the distributions that the suite needs transitively, among those installed."""
     waiting, seen = declared(), set[NormalizedName]()
@@ -99,24 +93,6 @@ def needed() -> set[NormalizedName]:
 
 def test_everything_that_is_needed_is_pinned() -> None:
     assert len(needed()) > 25 and needed() <= PINS.keys()
-
-
-def test_constraints_name_no_host() -> None:
-    text = (ROOT / "constraints.txt").read_text("utf-8")
-    assert "://" not in text and "@" not in text and "--" not in text
-
-
-@pytest.mark.parametrize(
-    ("name", "versions"),
-    [
-        ("pytest", ["8.4.0", "9.1.1", "9.2.0"]),
-        ("hypothesis", ["6.160.0", "6.170.15", "6.199.0"]),
-        ("schemathesis", ["4.30.0", "4.32.5", "4.99.0"]),
-    ],
-)
-def test_projects_may_have_other_versions(name: str, versions: list[str]) -> None:
-    [bound] = [requirement for requirement in requirements() if requirement.name == name]
-    assert all(version in bound.specifier for version in versions)
 
 
 # ---------------------------------------------------------------------- the bill of materials

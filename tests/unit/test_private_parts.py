@@ -18,15 +18,6 @@ from conformance import _private
 from tests.support.sources import PACKAGE, trees
 
 
-def test_pytest_chooses_its_root_by_one_function(pytestconfig: pytest.Config) -> None:
-    from _pytest.config.findpaths import determine_setup
-
-    names = set(inspect.signature(determine_setup).parameters)
-    assert {"inifile", "override_ini", "args", "rootdir_cmd_arg", "invocation_dir"} <= names
-    known = pytestconfig.known_args_namespace
-    assert all(hasattr(known, name) for name in ("inifilename", "override_ini", "file_or_dir", "rootdir"))
-
-
 def test_the_cache_goes_where_it_is_sent(
     pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:

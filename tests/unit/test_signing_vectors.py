@@ -86,9 +86,6 @@ def test_some_secrets_are_not_ascii_and_some_bodies_no_utf_8() -> None:
     assert sum("\ufffd" in body for body in bodies) >= 2
 
 
-DOCUMENTED = SPEC / "signing.md"
-
-
 def test_stated_mistakes_lead_to_the_presented_signatures() -> None:
     for name, secret, string, value in macs():
         assert signing.signature(secret, string) == value, name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from conformance._files import InputError
 from conformance.cli.main import main
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import SAMPLE_OPERATIONS
-from conformance.target.file import Features, Target, build, load
+from conformance.target.file import Target, build, load
 from conformance.target.schema import keys, schema
 
 PRIMARY = {"api_key": "key_1", "secret": "s3cret", "customer_id": "cus_1"}
@@ -77,10 +76,6 @@ def test_schema_is_valid_and_lists_the_fields_of_each_operation() -> None:
         assert {name: schema["type"] for name, schema in described.items()} == {
             name: schema["type"] for name, schema in properties.items()
         }, kind
-
-
-def test_features_are_the_keys_of_the_schema() -> None:
-    assert [field.name for field in fields(Features)] == list(keys("features"))
 
 
 def test_secrets_do_not_show_in_representations() -> None:

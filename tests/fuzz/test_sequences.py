@@ -41,13 +41,14 @@ class LosesDisabled(Behaviour):
 
 
 class SecondBreaks(Behaviour):
-    """Fails at the second virtual account of an account."""
+    """Fails at the second virtual account of an account, but not of the funded one, which sequences share."""
 
     def __init__(self) -> None:
         self.parents: list[str] = []
+        self.funded: str | None = None
 
     def create(self, ctx: Any) -> None:
-        if ctx.operation == "createVirtualAccount":
+        if ctx.operation == "createVirtualAccount" and ctx.account["id"] != self.funded:
             self.parents.append(ctx.account["id"])
             if self.parents.count(ctx.account["id"]) == 2:
                 raise MemoryError("a second row with this key")
@@ -70,9 +71,12 @@ class SecondBreaks(Behaviour):
     ],
 )
 def test_finds_and_tells_the_steps_that_matter(
-    behaviour: type[Behaviour], key: tuple[str, str], operations: list[str]
+    behaviour: type[LosesDisabled | SecondBreaks], key: tuple[str, str], operations: list[str]
 ) -> None:
-    run = run_on(behaviour())
+    server = behaviour()
+    run = run_on(server)
+    if isinstance(server, SecondBreaks):
+        server.funded = run.target.primary.funded_account_id
     findings = {(each.rule, each.operation): each for each in sequences(run, "accounts", FuzzSettings(1))}
     steps = [run.record[number].operation for number in sorted(findings[key].exchanges)]
     assert steps[-1] == operations[-1] and not [*(Counter(operations) - Counter(map(str, steps)))]

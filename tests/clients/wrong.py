@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import random
 from collections.abc import Iterator
 from typing import Any
 
 from conformance.contract.signing_mistakes import MISTAKES
 from conformance.reference.core_messages import Request
-from tests.clients.changes import CHANGES, header, mistaken, parts_of, rules_of, with_header
+from tests.clients.changes import header, mistaken, parts_of, rules_of, with_header
 from tests.clients.client import BENEFICIARY, WALLETS, Client, Refused
 
 
@@ -209,33 +208,22 @@ OBSERVED: list[tuple[str, type[Client], tuple[str, ...], str]] = [
 ]
 
 
-class Mutant(Client):
-    """Sends a random half of its requests in a changed form first, then correctly."""
+class Mistaken(Client):
+    """Sends each request with every mistaken signature first, then correctly."""
 
-    def __init__(self, rig: Any, seed: int) -> None:
+    def __init__(self, rig: Any) -> None:
         super().__init__(rig)
-        self.random = random.Random(seed)
-        #: Changes by rule, and the reported rules.
-        self.changes: list[tuple[str, list[str]]] = []
+        #: Pattern of the rule that a mistake breaks, and the reported rules.
+        self.mistakes: list[tuple[str, list[str]]] = []
 
     def changed(self, request: Request) -> Request:
-        if self.random.random() < 0.5:
-            rules = list(CHANGES)
-            while True:
-                if self.random.random() < 0.4:
-                    mistake = self.random.choice(MISTAKES)
-                    rule, change = "", mistaken(mistake)
-                else:
-                    rule = self.random.choice(rules)
-                    change = self.random.choice(CHANGES[rule])
-                key = header(request, "Idempotency-Key")
-                fresh = self.request(request.method, request.target.decode(), request.body, key)
-                made = change(self, fresh)
-                if made is not None:
-                    break
-            if not rule:
-                rule = rules_of(mistake, parts_of(self, made))
-            self.rig.handle(made)
-            named = [said.rule for said in self.rig.sandbox.judge.recent[-1].broken]
-            self.changes.append((rule, named))
+        for mistake in MISTAKES:
+            key = header(request, "Idempotency-Key")
+            made = mistaken(mistake)(
+                self, self.request(request.method, request.target.decode(), request.body, key)
+            )
+            if made is not None:
+                self.rig.handle(made)
+                named = [said.rule for said in self.rig.sandbox.judge.recent[-1].broken]
+                self.mistakes.append((rules_of(mistake, parts_of(self, made)), named))
         return request

@@ -145,16 +145,15 @@ def test_the_action_fails_a_server_that_does_not(job: Path, targets: dict[str, P
     assert results(folder)["verdict"]["exit_status"] == 1
 
 
-@pytest.mark.parametrize(("server", "status"), [("good", 0), ("bad", 1)])
-def test_the_gitlab_job(server: str, status: int, job: Path, targets: dict[str, Path]) -> None:
-    variables = {**JOB["variables"], "CONFORMANCE_TARGET": str(targets[server])}
+def test_the_gitlab_job(job: Path, targets: dict[str, Path]) -> None:
+    variables = {**JOB["variables"], "CONFORMANCE_TARGET": str(targets["bad"])}
     variables["CONFORMANCE_OPTIONS"] = OPTIONS
     done = shell("\n".join(JOB["script"]), job, GITLAB_CI="true", HOME=str(job / "home"), **variables)
-    assert done.returncode == status, done.stdout
+    assert done.returncode == 1, done.stdout
     assert (job / "installed").read_text().splitlines() == ["install", "-q", "financial-accounts-conformance"]
     [folder] = JOB["artifacts"]["paths"]
     document = results(job / "repository" / folder)
-    assert judged(document) == SELECTED and document["verdict"]["exit_status"] == status
+    assert judged(document) == SELECTED and document["verdict"]["exit_status"] == 1
     assert (job / "repository" / JOB["artifacts"]["reports"]["junit"]).exists()
     assert {path.name for path in (job / "repository").iterdir()} == {folder.rstrip("/"), "auth.signatures"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import stat
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -119,21 +118,9 @@ def test_secrets_do_not_show_in_representations() -> None:
         ("primary.apikey", "x", "primary.apikey: unknown key; did you mean api_key?"),
         ("primary.api_key", "key_1\n", "primary.api_key: it should hold a non-empty string"),
         (
-            "primary.api_key",
-            date(2026, 1, 2),
-            "primary.api_key: it should hold a non-empty string of printable",
-        ),
-        ("primary.customer_id", "cus_", "primary.customer_id: it should hold a customer id"),
-        (
             "primary",
             ["s3cret"],
             "primary: it should be a table, written [primary], not an array of 1 element",
-        ),
-        ("samples.wallet", {"pairs": []}, "samples.wallet.pairs: it should hold a list of different"),
-        (
-            "samples.wallet",
-            {"pairs": [["a", " "]]},
-            "samples.wallet.pairs: it should hold a list of different",
         ),
         (
             "samples.wallet",
@@ -151,7 +138,6 @@ def test_secrets_do_not_show_in_representations() -> None:
             "samples.payout_destination.card: it should hold a table of request",
         ),
         ("base_url", "http://host?x=1", "base_url: it should hold an http:// or https:// URL"),
-        ("base_url", "http://ho st", "base_url: it should hold an http:// or https:// URL"),
         ("base_url", "http://host/v1/", "base_url: it should hold the address before /v1"),
         ("limits.shows_within", 1, "limits.shows_within: it should hold the seconds within which"),
         ("limits.shows_within", 3600, "limits.shows_within: it should hold the seconds within which"),

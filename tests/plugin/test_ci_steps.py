@@ -25,10 +25,10 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/conformance/act
 JOB: dict[str, Any] = yaml.safe_load((ROOT / ".gitlab/conformance.yml").read_text("utf-8"))[".conformance"]
 
 #: Options of the runs: quotes group the words of one option, and the `*` must not be expanded to file names.
-OPTIONS = "-m 'not fuzz' --rule auth.signat* --operation listAccounts"
+OPTIONS = "-m 'not fuzz' --rule auth.signed-m* --operation listAccounts"
 
 #: Rules that these options select.
-SELECTED = {"auth.signature", "auth.signature-hidden"}
+SELECTED = {"auth.signed-method"}
 
 #: Replaces pip in each folder that `python -m venv` creates.
 PIP = '#!/bin/sh\nprintf "%s\\n" "$@" >>"$INSTALLED"\n'
@@ -60,7 +60,7 @@ def job(tmp_path: Path) -> Path:
         (standins / name).write_text(text)
         (standins / name).chmod(0o755)
     (tmp_path / "repository").mkdir()
-    (tmp_path / "repository" / "auth.signatures").touch()
+    (tmp_path / "repository" / "auth.signed-messages").touch()
     return tmp_path
 
 
@@ -125,11 +125,11 @@ def test_the_action_passes_a_server_that_conforms(job: Path, targets: dict[str, 
     ]  # fmt: skip
     document = results(job / "repository" / "kept report")
     assert judged(document) == SELECTED and document["run"]["workers"] == 2
-    assert document["run"]["selection"] == "-m 'not fuzz' --rule 'auth.signat*' --operation listAccounts"
+    assert document["run"]["selection"] == "-m 'not fuzz' --rule 'auth.signed-m*' --operation listAccounts"
     assert document["verdict"]["sentence"].split(":")[0] in (job / "summary.md").read_text("utf-8")
     assert (job / "output").read_text() == "exit-status=0\n"
     # Only the report is left in the user's repository.
-    assert {path.name for path in (job / "repository").iterdir()} == {"kept report", "auth.signatures"}
+    assert {path.name for path in (job / "repository").iterdir()} == {"kept report", "auth.signed-messages"}
 
 
 def test_the_action_fails_a_server_that_does_not(job: Path, targets: dict[str, Path]) -> None:
@@ -155,7 +155,10 @@ def test_the_gitlab_job(job: Path, targets: dict[str, Path]) -> None:
     document = results(job / "repository" / folder)
     assert judged(document) == SELECTED and document["verdict"]["exit_status"] == 1
     assert (job / "repository" / JOB["artifacts"]["reports"]["junit"]).exists()
-    assert {path.name for path in (job / "repository").iterdir()} == {folder.rstrip("/"), "auth.signatures"}
+    assert {path.name for path in (job / "repository").iterdir()} == {
+        folder.rstrip("/"),
+        "auth.signed-messages",
+    }
 
 
 @pytest.mark.parametrize("options", ["$(touch made)", "`touch made`", "; touch made", "-k 'a;touch made'"])

@@ -62,8 +62,7 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
     yield "Checks"
     for name, text in _checks(rule):
         yield f"   {name}"
-        if text:
-            yield from textwrap.wrap(text, 100, initial_indent="      ", subsequent_indent="      ")
+        yield from textwrap.wrap(text, 100, initial_indent="      ", subsequent_indent="      ")
     yield f"   Run them alone: pytest --rule {rule.id}@{operation}"
     yield ""
     does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
@@ -71,28 +70,26 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
     yield from textwrap.indent(_example(rule, operation), "   ").splitlines()
 
 
-def _described(rule: Rule) -> list[str]:
+def _described(rule: Rule) -> Iterator[str]:
     """The lines of a rule's full description."""
-    lines = [
-        rule.id,
-        *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
-        f"   level       {rule.level}: {_MEANING[rule.level]}",
-        f"   binds       {' and '.join(f'{side}s' for side in rule.sides)}",
-        f"   section     {', '.join(rule.section)} of the specification",
-    ]
+    yield rule.id
+    yield from _wrapped(rule.statement)
+    yield f"   level       {rule.level}: {_MEANING[rule.level]}"
+    yield f"   binds       {' and '.join(f'{side}s' for side in rule.sides)}"
+    yield f"   section     {', '.join(rule.section)} of the specification"
     if rule.quote:
-        lines += textwrap.wrap(
-            f'"{rule.quote}"', 100, initial_indent="   it says     ", subsequent_indent=" " * 15
-        )
+        yield from _wrapped(f'"{rule.quote}"', "it says")
     if rule.client:
-        lines.append(f"   of clients  {rule.client}")
+        yield f"   of clients  {rule.client}"
     facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
     for name, values in facts.items():
-        if values:
-            lines += textwrap.wrap(
-                ", ".join(values), 100, initial_indent=f"   {name:12}", subsequent_indent=" " * 15
-            )
-    return lines
+        yield from _wrapped(", ".join(values), name)
+
+
+def _wrapped(text: str, label: str = "") -> list[str]:
+    """The lines of an indented, possibly labelled text; none for an empty one."""
+    start = f"   {label:12}" if label else "   "
+    return textwrap.wrap(text, 100, initial_indent=start, subsequent_indent=" " * len(start))
 
 
 _MEANING = {
@@ -105,10 +102,7 @@ _MEANING = {
 def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
     """Name and first paragraph of each check of a rule, or how else it is judged."""
     if rule.id in INVARIANTS:
-        yield (
-            "every response",
-            "Judged on every response that the suite receives, whatever check asked for it.",
-        )
+        yield "every response", "Judged on every response of the server, whatever check asked for it."
     for check in load_checks().values():
         if rule.id in check.rules:
             text = inspect.getdoc(check.function) or ""

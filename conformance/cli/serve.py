@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import functools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -131,12 +132,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _checked_prefix(prefix: str) -> str:
     prefix = prefix.rstrip("/")
-    if prefix and not (
-        prefix.startswith("/")
-        and prefix.isascii()
-        and prefix.isprintable()
-        and not set(prefix) & set(' ?#%"<>\\^`{|}')
-    ):
+    if not re.fullmatch(r"(/[\w./~!$&'()*+,;=:@\[\]-]*)?", prefix, re.ASCII):
         raise InputError(f"--prefix {prefix!r}: it should be a path such as /api.")
     if prefix.endswith("/v1"):
         raise InputError("--prefix: the server adds /v1 itself; leave it out.")
@@ -222,11 +218,11 @@ def _judge(
                 signal.signal(signal.SIGTERM, before)
     # Requests are judged after their answers, so the last one once the server is closed.
     lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
-    given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
+    stated = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
     info = RunInfo(
         started,
         time.time(),
-        options={name: value for name, value in given.items() if value},
+        options={name: value for name, value in stated.items() if value},
         interrupted=interrupted,
         fail_on=Level(options.fail_on),
         folder=options.report_dir,
@@ -243,9 +239,9 @@ def _met(sandbox: Sandbox) -> str:
 
 def environment(tables: Mapping[str, Any]) -> dict[str, str]:
     """The environment of a client's command, with the target's variables and no others of the suite."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     for table, values in tables.items():
         keys = values if isinstance(values, dict) else {"": values}
         for key, value in keys.items():
-            found[variable(table, key)] = str(value).lower() if isinstance(value, bool) else str(value)
-    return found
+            variables[variable(table, key)] = str(value).lower() if isinstance(value, bool) else str(value)
+    return variables

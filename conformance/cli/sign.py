@@ -66,8 +66,8 @@ def run(options: argparse.Namespace) -> int:
     if options.curl:
         print(shlex.join(_curl(parts, lines, options.body_file, tls)))
     else:
-        shown = string.decode("utf-8", "backslashreplace")
-        print("\n".join(("string to sign:", shown, "", "headers:", *lines)))
+        text = string.decode("utf-8", "backslashreplace")
+        print("\n".join(("string to sign:", text, "", "headers:", *lines)))
     return 0
 
 
@@ -113,16 +113,8 @@ def _changed(headers: dict[str, str], changes: list[str]) -> list[str]:
 
 def _curl(parts: Parts, headers: list[str], file: str | None, tls: Tls) -> Iterator[str]:
     """Words of a curl command. --globoff and --path-as-is keep curl from changing the target."""
-    yield from (
-        "curl",
-        "--silent",
-        "--show-error",
-        "--include",
-        "--globoff",
-        "--path-as-is",
-        "--noproxy",
-        "*",
-    )
+    yield from ("curl", "--silent", "--show-error", "--include", "--globoff", "--path-as-is")
+    yield from ("--noproxy", "*")
     yield from ("--head",) if parts.method == "HEAD" else ("--request", parts.method)
     for option, path in (("--cacert", tls.ca), ("--cert", tls.client_certificate), ("--key", tls.client_key)):
         if path is not None:

@@ -30,17 +30,16 @@ _CONDITIONS = ("if", "then", "else")
 class Bundler:
     """Replaces references to other files by references to components, which it collects."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._documents: dict[str, Any] = {}
         self.components: dict[str, Schema] = {}
         #: Component -> location of its source, to detect name clashes.
         self._origins: dict[str, str] = {}
 
     def document(self, name: str) -> Any:
-        """Loads a file of the folder, once."""
+        """Loads a file of spec/, once."""
         if name not in self._documents:
-            path = self._folder / name
+            path = SPEC / name
             self._documents[name] = (
                 json.loads(path.read_bytes()) if path.suffix == ".json" else load_yaml(path)
             )
@@ -131,9 +130,9 @@ def _simplified(schema: Schema) -> Schema:
 # ---------------------------------------------------------------------- the document around the schemas
 
 
-def bundled(folder: Path = SPEC) -> dict[str, Any]:
+def bundled() -> dict[str, Any]:
     """Returns the document in OpenAPI 3.1. Raises ValueError if two schemas would get the same name."""
-    bundler = Bundler(folder)
+    bundler = Bundler()
     source = bundler.document("openapi.yaml")
 
     def schema(value: Schema) -> Schema:
@@ -236,9 +235,9 @@ def _older(components: dict[str, Schema]) -> Callable[[Schema], Schema]:
 # ---------------------------------------------------------------------- files
 
 
-def editions(folder: Path = SPEC) -> dict[str, str]:
-    """Returns the text of each edition by its file in `folder`."""
-    document = bundled(folder)
+def editions() -> dict[str, str]:
+    """Returns the text of each edition by its file in spec/."""
+    document = bundled()
     return {
         name: json.dumps(edition, indent=2, ensure_ascii=False) + "\n"
         for name, edition in (("openapi.bundled.json", document), ("openapi-3.0.json", older(document)))

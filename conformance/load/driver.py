@@ -110,7 +110,7 @@ class Driver(Sender):
 
     def _judge_moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
         """Judges that a change moves `updated`, unless the server's clock is too coarse."""
-        before, after = payee.shown.get("updated"), exchange.get("updated")
+        before, after = payee.members.get("updated"), exchange.get("updated")
         step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
         if first is None or second is None or step is None or exchange.started - payee.at <= step:
             return
@@ -136,7 +136,7 @@ class Driver(Sender):
         # A read may show that an earlier operation, whose rule it is, was lost.
         on = operation if operation in RULES[rule].operations else RULES[rule].operations[0]
         self.expect(rule, on, *outcomes.accepted("the beneficiary", exchange))
-        payee.shown = {**payee.shown, "updated": exchange.get("updated")}
+        payee.members = {**payee.members, "updated": exchange.get("updated")}
         payee.at = exchange.arrived
         self.judge_members(payee, exchange, rule, on)
         held, expected = _destinations(exchange), sorted(destination.id for destination in payee.destinations)
@@ -156,7 +156,7 @@ class Driver(Sender):
             self.holds(rule, operation)
             return
         for name, value in thing.steady().items():
-            answers = thing.shown_by(name, value)
+            answers = thing.evidence_of(name, value)
             what = "as an earlier answer shows it" if answers else "as earlier requests left it"
             self.expect(rule, operation, *outcomes.member(what, exchange, name, value), *answers)
 

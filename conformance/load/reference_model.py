@@ -25,16 +25,16 @@ class Thing:
 
     operation: str
     id: str
-    shown: Document
+    members: Document
     #: The answers to its create and updates.
     answers: list[Exchange] = field(default_factory=list)
 
     def steady(self) -> Document:
         """Its expected documented members, without RESTLESS ones."""
         names = documented(self.operation)
-        return {name: value for name, value in self.shown.items() if name in names and name not in RESTLESS}
+        return {name: value for name, value in self.members.items() if name in names and name not in RESTLESS}
 
-    def shown_by(self, name: str, value: Any) -> list[Exchange]:
+    def evidence_of(self, name: str, value: Any) -> list[Exchange]:
         """The latest answer that shows a member with this value, if any."""
         return [answer for answer in self.answers if same(answer.get(name), value)][-1:]
 
@@ -102,18 +102,18 @@ class Model:
     def updated(self, payee: Payee, changes: Document) -> None:
         """Applies an accepted PATCH."""
         self.changes += 1
-        payee.shown = {**payee.shown, **changes}
+        payee.members = {**payee.members, **changes}
         payee.rule = "beneficiary.update"
 
     def disabled(self, payee: Payee, answer: Exchange) -> None:
         """Applies an accepted disable."""
         self._changed(answer)
-        payee.shown = {**payee.shown, "status": "disabled"}
+        payee.members = {**payee.members, "status": "disabled"}
         payee.rule, payee.disabled = "beneficiary.disable", True
 
     def has_wallet(self, currency: Any, network: Any) -> bool:
         """True if the account has the wallet of a pair already (section 4.6)."""
-        pairs = [(wallet.shown.get("currency"), wallet.shown.get("network")) for wallet in self.wallets]
+        pairs = [(wallet.members.get("currency"), wallet.members.get("network")) for wallet in self.wallets]
         return (currency, network) in pairs
 
     def listed(self, operation: str, payee: Payee | None) -> list[Thing]:

@@ -137,13 +137,13 @@ class Sender:
             for name, value in thing.steady().items():
                 if name in item:
                     known = paging.element_shows(pages, thing.id, name, value, thing.operation)
-                    self.expect(rule, operation, *known, *thing.shown_by(name, value))
+                    self.expect(rule, operation, *known, *thing.evidence_of(name, value))
 
     def _unexpected(self, operation: str, item: Document, done: Walk, expected: dict[str, Thing]) -> None:
         """Judges an element that the model does not have, by the rule of the request that created it."""
-        label, shown = str(item.get("label")), done.page_exchanges
+        label, pages = str(item.get("label")), done.page_exchanges
         if label in self.model.refused:
-            nothing = paging.no_other_labelled("nothing of a refused request in the list", shown, label, [])
+            nothing = paging.no_other_labelled("nothing of a refused request in the list", pages, label, [])
             self.expect("refusal.changes-nothing", self.model.refused[label], *nothing)
         twins = [
             post
@@ -152,10 +152,10 @@ class Sender:
         ]
         if twins:
             known = [str(post.answer.get("id")) for post in twins]
-            once = paging.no_other_labelled("a replayed request done once", shown, label, known)
+            once = paging.no_other_labelled("a replayed request done once", pages, label, known)
             self.expect("idempotency.replay", str(twins[0].call.operation), *once)
         what = "a list of what the requests made"
-        nothing_else = paging.none_of_another(what, shown, expected, {}, exact=True)
+        nothing_else = paging.none_of_another(what, pages, expected, {}, exact=True)
         self.expect("list.complete", operation, *nothing_else)
 
 

@@ -38,11 +38,6 @@ BRIEF = 5
 _MARKS = {"good": "✓", "part": "◐", "known": "✓", "unsure": "?", "suite": "!", "bad": "✗"}
 
 
-def html(document: Document) -> str:
-    """The page as text."""
-    return "".join(pieces(document))
-
-
 def pieces(document: Document) -> Iterator[str]:
     """The page in pieces, since the whole takes a megabyte."""
     return rendered("report.html.j2", _values(document), _asset("report.js"))

@@ -78,8 +78,7 @@ def _section(section: Section) -> Iterator[str]:
     items = section.items[:MOST]
     for item in items:
         if section.brief:
-            named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]
-            text = "; ".join(f"{fact.label} {_text(fact)}" for fact in named)
+            text = "; ".join(f"{fact.label} {_text(fact)}" for fact in item.brief(section.brief))
             yield f"- {plain(item.text)}: {text}"
         else:
             yield from _item(item)

@@ -46,6 +46,10 @@ class Item:
     note: str = ""
     cause: Cause | None = None
 
+    def brief(self, labels: Sequence[str]) -> list[Fact]:
+        """The facts of these labels that a short report has."""
+        return [fact for fact in self.facts if fact.label in labels and not fact.more]
+
 
 @dataclass(frozen=True)
 class Section:

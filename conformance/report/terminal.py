@@ -95,8 +95,7 @@ def _section(section: Section, verbose: bool) -> Iterator[Row]:
     items = section.items if verbose else section.items[:MOST]
     for number, item in enumerate(items, 1):
         if section.brief and not verbose:
-            named = [fact for fact in item.facts if fact.label in section.brief and not fact.more]
-            text = "; ".join(f"{fact.label} {fact.text}" for fact in named)
+            text = "; ".join(f"{fact.label} {fact.text}" for fact in item.brief(section.brief))
             yield Row(f"   {item.text}: {text}")
         else:
             yield from _item(item, number, {**colour, **_BOLD}, verbose)

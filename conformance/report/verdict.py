@@ -71,7 +71,7 @@ class Decision:
 
     @cached_property
     def record(self) -> VerdictRecord:
-        """The verdict; its name is a key of EXIT_STATUS."""
+        """The verdict; its name is a key of EXIT_STATUS. The status is 1 where only other tests failed."""
         name, title, sentence = (
             self._error()
             or self._interruption()
@@ -82,7 +82,7 @@ class Decision:
         )
         return VerdictRecord(
             name,
-            self._exit_status(name),
+            1 if self.run.others_failed and EXIT_STATUS[name] in (0, 6) else EXIT_STATUS[name],
             clean(sentence),
             tuple(map(clean, self._notes(name))),
             self.run.fail_on,
@@ -90,11 +90,6 @@ class Decision:
             len(self.violations),
             len(self.known),
         )
-
-    def _exit_status(self, name: str) -> int:
-        """The exit status of the verdict of this name; 1 where only other tests of the session failed."""
-        status = EXIT_STATUS[name]
-        return 1 if self.run.others_failed and status in (0, 6) else status
 
     @cached_property
     def gating(self) -> tuple[Level, ...]:

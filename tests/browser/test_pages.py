@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from conformance.judge.findings import Verdict
-from conformance.report.html import html
+from conformance.report.html import pieces
 from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 from tests.support.running import sandbox
 
@@ -94,7 +94,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         exchange(2, b'{"id": "wal_2"}', response_headers=[("X", MARKUP)]),
     )
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(html(document(results)), "utf-8")
+    path.write_text("".join(pieces(document(results))), "utf-8")
     return path.as_uri()
 
 

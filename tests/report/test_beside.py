@@ -8,7 +8,7 @@ import pytest
 
 from conformance.judge.findings import Verdict
 from conformance.report.beside import LENGTH, ROWS, beside
-from conformance.report.html import html
+from conformance.report.html import pieces
 from conformance.report.sections import causes_of
 from conformance.wire.messages import Exchange
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
@@ -102,6 +102,6 @@ def test_differences_are_marked_without_colours_and_text_is_escaped() -> None:
     results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[2, 1]))
     hostile = b'{"id": "</td><script>alert(1)</script>"}'
     keep(results, keyed(2, "k", hostile), keyed(1, "k", b'{"id": "<b>"}'))
-    table = html(document(results)).partition('<table class="beside">')[2].partition("</table>")[0]
+    table = "".join(pieces(document(results))).partition('<table class="beside">')[2].partition("</table>")[0]
     assert "≠" in table and "differs" in table and "&lt;b&gt;" in table
     assert "<script>" not in table and "<b>" not in table

@@ -11,7 +11,7 @@ from conformance.contract.rules import RULES
 from conformance.judge.findings import Verdict
 from conformance.report import commands, evidence
 from conformance.report.document import KnownFailureRecord
-from conformance.report.html import html
+from conformance.report.html import pieces
 from conformance.report.known_failures import KnownFailures
 from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 
@@ -23,7 +23,7 @@ def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), errors: Any 
     results = whole_run(verdicts, *findings)
     results.errors += errors
     keep(results, *exchanges)
-    return parser.fromstring(html(document(results, **how)))
+    return parser.fromstring("".join(pieces(document(results, **how))))
 
 
 def text(element: Any) -> str:
@@ -103,7 +103,7 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     keep(results, *(exchange(number, b"x" * 8000) for number in (1, 2, 3, 4)))
     made = document(results)
-    assert len(html(made)) < 1_000_000
+    assert len("".join(pieces(made))) < 1_000_000
     assert [*evidence.page_exchanges(made)] == [1, 2, 3, 4]
     monkeypatch.setattr(evidence, "PAGE_PROOF", 2000)
     assert [*evidence.page_exchanges(made)] == [1, 2, 3]

@@ -6,22 +6,17 @@ import contextlib
 import itertools
 import threading
 from decimal import Decimal
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.checks.repetition import followed
-from conformance.checks.watch import Round, Snapshot
-from conformance.judge.effects import Effect
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.validation import EXACT
-from conformance.world.account import call
 from conformance.world.lag import LONGEST
 from conformance.world.run import Run
 from tests.faults.refusals import asked
@@ -204,66 +199,3 @@ class OthersPayAtFirst(OthersPay):
 
 def test_a_disturbed_round_is_repeated_after_a_wait() -> None:
     assert judged(OthersPayAtFirst()).verdict is Verdict.PASSED
-
-
-# ---------------------------------------------------------------------- repetition
-
-
-def moving(amount: Decimal) -> Effect:
-    """The effect of an amount taken from a balance."""
-    return Effect("moved", True, {("USD", "available_balance"): amount}) if amount else Effect()
-
-
-def turns(
-    moved: list[Decimal],
-    *,
-    fee: Decimal = Decimal(0),
-    step: str = "0.01",
-    meanwhile: Decimal = Decimal(0),
-) -> Round | None:
-    """Returns the outcome of repetitions for 1.11, 1.12 and so on, that move a balance by these amounts more
-    than that and a fee; in pauses others take an amount."""
-    rounds = itertools.count()
-
-    def repeat() -> Round:
-        number = next(rounds)
-        asked = Decimal("1.11") + Decimal(step) * number
-        request = call("createPayout", {"account_id": "acc_1"}, {"amount": str(asked)})
-        by = asked + moved[number] + fee if number < len(moved) else Decimal(0)
-        snapshot = Snapshot([], {})
-        return Round(moving(by), snapshot, snapshot, [cast(Any, SimpleNamespace(call=request))])
-
-    return followed(repeat, lambda seconds: moving(meanwhile))
-
-
-QUIET, LOUD = Decimal(0), Decimal(7)
-
-
-@pytest.mark.parametrize("spoilt", [(), (0,), (1, 3), (5,)])
-def test_rounds_in_which_others_pay_are_left_out(spoilt: tuple[int, ...]) -> None:
-    assert turns([LOUD if number in spoilt else QUIET for number in range(8)]) is not None
-
-
-@pytest.mark.parametrize(("meanwhile", "follows"), [("0", True), ("9.99", True), ("1.11", False)])
-def test_an_amount_that_comes_again_does_not_move_in_pauses(meanwhile: str, follows: bool) -> None:
-    assert (turns([QUIET] * 5, step="0", meanwhile=Decimal(meanwhile)) is not None) is follows
-
-
-def test_an_amount_that_comes_again_is_followed_without_a_fee() -> None:
-    assert turns([QUIET] * 9, fee=Decimal("0.35"), step="0") is None
-
-
-def test_money_may_follow_the_amounts_with_a_fee() -> None:
-    assert turns([QUIET] * 5, fee=Decimal("0.35")) is not None
-
-
-@pytest.mark.parametrize(
-    "moved",
-    [
-        [Decimal(7) - Decimal("0.01") * number for number in range(20)],
-        [QUIET, QUIET],
-        [QUIET, *[Decimal(number) for number in range(3, 20)]],
-    ],
-)
-def test_rounds_that_do_not_follow_the_amount_are_no_effect(moved: list[Decimal]) -> None:
-    assert turns(moved) is None

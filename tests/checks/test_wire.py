@@ -1,4 +1,4 @@
-"""Each probe arrives as planned: the bytes on the wire are those of the call with its one defect.
+"""Each probe arrives as planned: the bytes on the wire are those on record, the signature has its one defect.
 
 Checks run against a socket server that records the requests and has the reference server answer.
 """

@@ -11,6 +11,7 @@ import pytest
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from tests.support.mistakes import NoSignatureCheck
 from tests.support.running import cells, run_against
 
 
@@ -81,13 +82,6 @@ rule = "auth.signature"
 operation = "getBeneficiary"
 reason = "mended in spring"
 """
-
-
-class NoSignatureCheck(Behaviour):
-    """Breaks auth.signature on getBeneficiary."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return ctx.operation == "getBeneficiary" or super().signatures_equal(ctx, expected, presented)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
     assert outcome.results["verdict"]["name"] == "partial"
 
 
-# ---------------------------------------------------------------------- targets
+# ---------------------------------------------------------------------- commands and mistakes
 
 
 def test_given_options_are_repeated_in_the_command() -> None:

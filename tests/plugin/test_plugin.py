@@ -11,19 +11,11 @@ from typing import Any
 import pytest
 
 from conformance.reference.app import system_clock
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
+from tests.support.mistakes import NoSignatureCheck
 from tests.support.running import Outcome, begun, cells, faulty, run, run_against, until, write_target
 
 ONE = "auth.accepts-valid@listAccounts"
-
-
-class NoSignatureCheck(Behaviour):
-    """Breaks auth.signature on getBeneficiary."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return ctx.operation == "getBeneficiary" or super().signatures_equal(ctx, expected, presented)
 
 
 @pytest.fixture(scope="module")

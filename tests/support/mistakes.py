@@ -77,3 +77,10 @@ class NoNonces(Behaviour):
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
         return True
+
+
+class NoSignatureCheck(Behaviour):
+    """Takes any signature for getBeneficiary."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return ctx.operation == "getBeneficiary" or super().signatures_equal(ctx, expected, presented)

@@ -1,4 +1,4 @@
-"""Rate limits, simultaneous requests, redirects and size limits of the client."""
+"""Rate limits and simultaneous requests of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora of valid, odd and hostile values: unique, reasoned, and as valid or invalid as they claim."""
+"""Corpora of valid, odd and hostile values: as valid or invalid as they claim."""
 
 from __future__ import annotations
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +13,6 @@ from conformance.contract import signing
 from conformance.contract.rules import SPEC
 from conformance.contract.signing_explained import explained
 from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, signatures
-from tests.support.running import sandbox, write_target
 from tests.support.vectors import VECTORS, content
 
 SECRET = "vector-secret-4f9b2c7e1a8d3605"
@@ -224,58 +219,3 @@ def test_wrong_usage_is_explained(
 ) -> None:
     assert main(["sign", *words]) == 2
     assert complaint in capsys.readouterr().err
-
-
-ACCOUNTS = "/v1/customers/CUS/accounts"
-SECONDARY = ("--organization", "secondary")
-
-#: Words of a command -> status and code of the answer to the request that it sends.
-SENT_BY_CURL = [
-    (("POST", ACCOUNTS, "--body", '{"name": "It\'s signed"}'), 201, ""),
-    (("GET", "/v1/customers/CUS/accounts?page=%31&x[]=1"), 200, ""),
-    (("HEAD", ACCOUNTS), 405, ""),
-    (("GET", ACCOUNTS, *SECONDARY), 403, ""),
-    (("GET", "/v1/customers/CUS/accounts?size=1", "--mistake", "no query"), 401, "invalid_signature"),
-    (("GET", ACCOUNTS, "--signed", "target=/v1/y"), 401, "invalid_signature"),
-    (("GET", ACCOUNTS, "--signed", "target=/v1/customers/CUS/accounts"), 200, ""),
-    (("GET", ACCOUNTS, "--header", "X-Nonce:"), 401, "missing_headers"),
-    (("GET", ACCOUNTS, "--header", "X-Nonce;"), 401, "missing_headers"),
-    (("GET", ACCOUNTS, "--header", "X-Signature: 00"), 401, "invalid_signature"),
-    (("GET", ACCOUNTS, "--timestamp", "1741079889"), 401, "timestamp_too_old"),
-    (("POST", ACCOUNTS, "--idempotency-key", "no UUID"), 400, "invalid_idempotency_key"),
-    (("POST", ACCOUNTS, "--body-file", "binary"), 400, ""),
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """Yields the target file of a sandbox behind a base path, and its customer."""
-    folder = tmp_path_factory.mktemp("signed")
-    with sandbox("--prefix", "/api") as (_, target):
-        write_target(folder / "target.toml", target)
-        yield folder, target["primary"]["customer_id"]
-
-
-@pytest.mark.parametrize(("words", "status", "code"), SENT_BY_CURL)
-def test_the_printed_curl_command_sends_the_request(
-    words: tuple[str, ...],
-    status: int,
-    code: str,
-    embedded: tuple[Path, str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder, customer = embedded
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    (folder / "binary").write_bytes(b"\x00\xff'")
-    assert (
-        main(
-            ["sign", *(word.replace("CUS", customer) for word in words), "--target", "target.toml", "--curl"]
-        )
-        == 0
-    )
-    done = subprocess.run(capsys.readouterr().out, shell=True, capture_output=True, timeout=30, check=True)
-    head, _, body = done.stdout.partition(b"\r\n\r\n")
-    assert int(head.split()[1]) == status, done.stdout
-    assert not code or json.loads(body)["error"]["code"] == code

@@ -31,9 +31,9 @@ from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
 from conformance.judge.findings import Inconclusive
 from conformance.load.coordinator import LoadController
+from conformance.load.driver import SessionOver
 from conformance.load.history import Named, Script, concurrently
 from conformance.load.process import LoadProcess, unpacked
-from conformance.load.sender import ExampleOver
 from conformance.load.settings import Settings
 from conformance.load.user_session import RACES, Session
 from conformance.wire.messages import Exchange
@@ -103,7 +103,7 @@ class ConformanceUser(User):
             self._left -= 1
             if not self._left:
                 self.session.look_back()
-        except ExampleOver:
+        except SessionOver:
             self._left = 0
         except Exception as error:
             process.stopped(error)

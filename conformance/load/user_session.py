@@ -46,7 +46,7 @@ DEFECTS: tuple[dict[str, Any], ...] = (
 class Session(Driver):
     """The requests of one user in an account of its own.
 
-    Each method raises ExampleOver after a violation, or if the account's state becomes unknown, and
+    Each method raises SessionOver after a violation, or if the account's state becomes unknown, and
     Inconclusive if nothing more may be sent.
     """
 

@@ -125,8 +125,8 @@ def run(options: argparse.Namespace) -> int:
         target = build(tables, "the sandbox")
         # On a network address the page is served under any host name.
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
-        told = functools.partial(log_seen, Redactor(target))
-        sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
+        observe = functools.partial(log_seen, Redactor(target))
+        sandbox = Sandbox(store, target, provocations, prefix=prefix, observe=observe, hosts=local)
         return _judge(options, sandbox, bound, tables, ready)
 
 
@@ -162,10 +162,8 @@ def _announce(text: str, written: Path | None, url: str) -> None:
 
 
 def log(request: Request, operation: str, response: Response) -> None:
-    """Prints the log line of a request to standard error."""
-    # The server must not stop because its log is closed.
-    with contextlib.suppress(OSError, ValueError):
-        print(log_line(request, operation, response), file=sys.stderr, flush=True)
+    """Logs a request."""
+    _write(log_line(request, operation, response))
 
 
 def log_seen(redactor: Redactor, seen: Seen) -> None:
@@ -176,8 +174,13 @@ def log_seen(redactor: Redactor, seen: Seen) -> None:
     for said in seen.broken:
         expected = CLIENT_RULES[said.rule].client
         lines.append("  " + one_line(clean(f"{said.rule}: expected {expected}; got {said.got}")))
+    _write(redactor.text("\n".join(lines)))
+
+
+def _write(text: str) -> None:
+    """Prints to standard error; the server must not stop because its log is closed."""
     with contextlib.suppress(OSError, ValueError):
-        print(redactor.text("\n".join([*lines, ""])), end="", file=sys.stderr, flush=True)
+        print(text, file=sys.stderr, flush=True)
 
 
 def log_line(request: Request, operation: str, response: Response) -> str:

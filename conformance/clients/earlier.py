@@ -96,7 +96,7 @@ class Earlier:
         return "waited for" if self.provoked == "late-answer" and self.delivered else ""
 
     @property
-    def told(self) -> str:
+    def outcome(self) -> str:
         """The answer in a few words."""
         if not self.delivered:
             late = self.provoked == "late-answer"
@@ -198,7 +198,7 @@ class EarlierRequests:
             elif self.keys.get((then.identity[0], then.key), then) is then:
                 what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
                 got = (
-                    f"request {before.number}, {before.told}, sent again with another Idempotency-Key: "
+                    f"request {before.number}, {before.outcome}, sent again with another Idempotency-Key: "
                     f"the {what} may be done twice"
                 )
                 said = Said(rule, got, KEEP_THE_KEY, (before.number, then.number))

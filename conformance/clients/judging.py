@@ -242,13 +242,12 @@ def exchange(seen: Seen) -> Exchange:
     sent = request.request
     target = sent.target.decode("utf-8", "backslashreplace")
     call = request.call or Call(None, sent.method, target, sent.body or None)
-    told = f"provoked: {', '.join(seen.provoked)}" if seen.provoked else ""
     delivered = response.delivered
     return Exchange(
         number=request.number,
         organization=request.organization.name if request.organization else "",
         call=call,
-        purpose=told,
+        purpose=f"provoked: {', '.join(seen.provoked)}" if seen.provoked else "",
         url=target,
         method=sent.method,
         target=target,

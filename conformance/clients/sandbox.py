@@ -23,8 +23,8 @@ from conformance.target.file import Target
 
 
 class Sandbox(Server):
-    """The server. `told` is called with each judged request; `hosts` are the allowed host names of the page
-    (None: any), against DNS rebinding."""
+    """The server. `observe` is called with each judged request; `hosts` are the allowed host names of the
+    page (None: any), against DNS rebinding."""
 
     def __init__(
         self,
@@ -34,13 +34,13 @@ class Sandbox(Server):
         clock: Clock = system_clock,
         *,
         prefix: str = "",
-        told: Callable[[Seen], None] = lambda seen: None,
+        observe: Callable[[Seen], None] = lambda seen: None,
         hosts: Collection[str] | None = None,
     ) -> None:
         self.provocations = provocations or Provocations()
         super().__init__(store, Provoking(self.provocations), clock, prefix=prefix)
         self.judge = ClientJudge(target, self.prefix.decode(), clock)
-        self.told, self.hosts = told, hosts
+        self.observe, self.hosts = observe, hosts
 
     def handle(self, request: Request) -> Response:
         if request.target.partition(b"?")[0] == b"/" and request.method in ("GET", "POST"):
@@ -56,7 +56,7 @@ class Sandbox(Server):
             response.delay = self.provocations.late if interruption == "late-answer" else 0.0
         met = self.provocations.met
         # Judged after the answer is sent.
-        response.after = lambda: self.told(self.judge.see(read, response, met))
+        response.after = lambda: self.observe(self.judge.see(read, response, met))
         return response
 
     def page(self, request: Request) -> Response:
@@ -106,7 +106,7 @@ def render(judge: ClientJudge, provocations: Provocations, number: str = "", sti
     values = {
         "refresh": not still,
         "address": judge.target.base_url,
-        "told": f"{count(judge.sent, 'request')}, {count(len(broken), 'broken rule')}",
+        "summary": f"{count(judge.sent, 'request')}, {count(len(broken), 'broken rule')}",
         "provocations": PROVOCATIONS,
         "on": provocations.names,
         "broken": [_broken(judge, broken[rule]) for rule in worst],

@@ -117,20 +117,16 @@ def chapter(section: str) -> str:
     return ".".join(section.split(".")[:2])
 
 
-_by_id = _rules(_CATALOGUE)
+def _binding(side: Side) -> Mapping[str, Rule]:
+    """The rules that bind one side."""
+    return MappingProxyType({name: rule for name, rule in ALL_RULES.items() if side in rule.sides})
 
-#: Rules that bind servers by id, in catalogue order.
-RULES: Mapping[str, Rule] = MappingProxyType(
-    {name: rule for name, rule in _by_id.items() if Side.SERVER in rule.sides}
-)
-
-#: Rules that bind clients, judged by `conformance serve --judge`.
-CLIENT_RULES: Mapping[str, Rule] = MappingProxyType(
-    {name: rule for name, rule in _by_id.items() if Side.CLIENT in rule.sides}
-)
 
 #: All rules by id, in catalogue order.
-ALL_RULES: Mapping[str, Rule] = MappingProxyType(_by_id)
+ALL_RULES: Mapping[str, Rule] = MappingProxyType(_rules(_CATALOGUE))
+
+#: Rules that bind servers, and clients (judged by `conformance serve --judge`).
+RULES, CLIENT_RULES = _binding(Side.SERVER), _binding(Side.CLIENT)
 
 #: Version of the catalogue; a release that adds rules raises the minor number.
 VERSION: str = _CATALOGUE["version"]

@@ -130,16 +130,8 @@ def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, str]]:
             yield _row("same", "", "", f"{count(folded, 'line')} alike")
         for tag, begin, end, other_begin, other_end in group:
             for mine, theirs in zip_longest(left[begin:end], right[other_begin:other_end]):
-                kind = (
-                    "same"
-                    if tag == "equal"
-                    else "right"
-                    if mine is None
-                    else "left"
-                    if theirs is None
-                    else "other"
-                )
-                yield _row(kind, mine or "", theirs or "")
+                differs = "right" if mine is None else "left" if theirs is None else "other"
+                yield _row("same" if tag == "equal" else differs, mine or "", theirs or "")
         end = group[-1][2]
     if folded := len(left) - end:
         yield _row("same", "", "", f"{count(folded, 'line')} alike")

@@ -99,7 +99,7 @@ def _lines(before: Document, after: Document) -> Iterator[str]:
     yield from ("", "### Choices where the specification is open", "")
     changes = _choices(before, after)
     for (rule, question, *answers), operations in changes.items():
-        told = " → ".join(code(answer, 120) for answer in answers)
-        yield f"- `{rule}` on {where(operations, after.operations)}, {plain(question)}: {told}"
+        both = " → ".join(code(answer, 120) for answer in answers)
+        yield f"- `{rule}` on {where(operations, after.operations)}, {plain(question)}: {both}"
     if not changes:
         yield "No change."

@@ -154,7 +154,7 @@ def test_a_hostile_client_fills_no_memory() -> None:
 def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
     rig = Rig()
     client = Client(rig)
-    rig.sandbox.told = functools.partial(log_seen, rig.sandbox.judge.redactor)
+    rig.sandbox.observe = functools.partial(log_seen, rig.sandbox.judge.redactor)
     secret = client.tenant.secret
     target = f"/v1/customers/{client.tenant.customer_id}/accounts?page=\x1b[2J{secret}"
     request = client.request("GET", target, b"", None)

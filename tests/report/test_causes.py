@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
-from conformance.reference.behaviour import Behaviour
 from conformance.report.causes import causes
 from tests.support.drawn_runs import runs
-from tests.support.mistakes import HalfSignatures, KeysOfAll, NoncesByPath
 from tests.support.report_samples import exchange, finding, keep, whole_run
-from tests.support.runs import judged, run_on
-from tests.variants.hurry import hurried
-from tests.variants.routing import SpellingsServed
 
 
 def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
@@ -106,24 +100,3 @@ def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> No
             if follow not in seen:
                 seen.add(follow)
                 todo += RULES[follow].follows
-
-
-class HalfSignaturesOfSpellings(HalfSignatures, SpellingsServed):
-    """Compares only the first 32 digits of a signature, and serves alternative spellings of a path."""
-
-
-@pytest.mark.parametrize(
-    ("server", "operation", "area", "rule"),
-    [
-        (NoncesByPath, "listWallets", "auth.", "auth.nonce-replay"),
-        (HalfSignaturesOfSpellings, "listWallets", "auth.", "auth.signature"),
-        (KeysOfAll, "createVirtualAccount", "idempotency.", "idempotency.other-organization"),
-    ],
-)
-def test_one_mistake_is_one_cause(server: type[Behaviour], operation: str, area: str, rule: str) -> None:
-    tests = [test for test in plan(operations={operation}) if test[0].rules[0].startswith(area)]
-    with hurried():
-        ledger = judged(run_on(server()), tests)
-    [cause] = causes(ledger)
-    assert (cause.rule, cause.operations) == (rule, (operation,))
-    assert cause.consequences

@@ -24,32 +24,11 @@ class KeyBeforeTransaction(Behaviour):
             super().act(ctx)
 
 
-class NoncesByPath(Behaviour):
-    """Scopes nonces to the path."""
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return super().nonce_scope(ctx) + ctx.path.decode("latin-1")
-
-
-class HalfSignatures(Behaviour):
-    """Compares only the first 32 digits of a signature."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return super().signatures_equal(ctx, expected[:32], presented[:32])
-
-
 class NoncesOfEachProcess(Behaviour):
     """Remembers nonces in each process separately."""
 
     def nonce_scope(self, ctx: Context) -> str:
         return f"{super().nonce_scope(ctx)} {os.getpid()}"
-
-
-class KeysOfAll(Behaviour):
-    """Shares idempotency keys between organizations."""
-
-    def answer_scope(self, ctx: Context) -> str:
-        return ctx.operation
 
 
 class AnySignature(Behaviour):

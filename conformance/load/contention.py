@@ -13,7 +13,7 @@ from conformance.contract.traits import TRAITS
 from conformance.fuzz.fixtures import pairs_are_free
 from conformance.judge.comparison import objects, show
 from conformance.judge.conservation import conserved
-from conformance.load.history import KINDS, Contention, HistoryRecorder, Named, event, ids, in_some_order
+from conformance.load.history import Contention, HistoryRecorder, Named, event, ids, in_some_order
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event
 from conformance.wire.forms import new_nonce
 from conformance.wire.messages import Call, Exchange
@@ -21,8 +21,6 @@ from conformance.world.account import Account, call
 from conformance.world.habits import added, made_by
 from conformance.world.payments import PayoutRounds
 from conformance.world.run import Run
-
-__all__ = ["KINDS", "payouts_at_once"]
 
 FIELDS = ("note", "middle_name", "display_name", "title")
 
@@ -32,10 +30,10 @@ ROUNDS = 6
 
 def _created(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
     """The event of a POST; its value is the id in the answer, and the time of a change."""
-    shown = exchange.get("id")
+    value = exchange.get("id")
     if OPERATIONS[str(exchange.operation)].traits.disables:
-        shown = f"{shown} of {exchange.get('updated')}"
-    return event(name, exchange, shown if exchange.succeeded else None)
+        value = f"{value} of {exchange.get('updated')}"
+    return event(name, exchange, value if exchange.succeeded else None)
 
 
 # ---------------------------------------------------------------------- one idempotency key
@@ -53,18 +51,18 @@ def idempotent_create(history: HistoryRecorder, fixture: Account) -> None:
     listing = TRAITS[operation].listed_by
     # Other users add accounts meanwhile.
     own = listing and not TRAITS[listing].others_add
-    shown = fixture.call(listing).with_query({"page": 1, "size": 100}) if own else None
-    before = _known(history, shown) if shown else None
+    lookup = fixture.call(listing).with_query({"page": 1, "size": 100}) if own else None
+    before = _known(history, lookup) if lookup else None
     done = history.perform(history.clients(calls, len(calls)), "one key")
     last = history.send(request, "one key: create again")
     named = [*done, ("create", last)]
-    history.judge("keys", rule, operation, named, "requests with one key at once")
-    events = KINDS["keys"].events(named, None)
-    if shown is None or before is None or any(made.outcome == UNKNOWN for made in events):
+    history.judge(_KEYS, rule, operation, named, "requests with one key at once")
+    events = _KEYS.events(named, None)
+    if lookup is None or before is None or any(made.outcome == UNKNOWN for made in events):
         return
     answered = {made.value for made in events if made.outcome == OK}
     found = history.look(
-        shown, "one key: what is there?", lambda seen: not seen.succeeded or answered <= ids(seen)
+        lookup, "one key: what is there?", lambda answer: not answer.succeeded or answered <= ids(answer)
     )
     # By id: an item of a list need not show the label (section 2.4). Further pages would not be seen.
     if found.succeeded and found.get("pages") == 1:
@@ -96,12 +94,12 @@ def _one_more(found: Exchange, answers: Sequence[Exchange], known: Collection[st
     return "" if len(made) == 1 or (not made and not accepted) else f"{len(made)} of them"
 
 
-def _known(history: HistoryRecorder, shown: Call) -> frozenset[str] | None:
+def _known(history: HistoryRecorder, lookup: Call) -> frozenset[str] | None:
     """The ids of existing elements, those that the list does not show yet included; None if it is refused."""
-    before = history.send(shown, "one key: what is there before?")
+    before = history.send(lookup, "one key: what is there before?")
     if not before.succeeded:
         return None
-    return ids(before) | made_by(history.run, str(shown.operation))
+    return ids(before) | made_by(history.run, str(lookup.operation))
 
 
 def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:
@@ -115,6 +113,8 @@ def _by_key(state: Any, made: Event[Any]) -> Iterable[Any]:
     return [after] if state[1] is None and state[0] == made.name else []
 
 
+_KEYS = Contention(_created, lambda _: None, _by_key)
+
 # ---------------------------------------------------------------------- the only wallet of a pair
 
 
@@ -122,17 +122,17 @@ def only_wallet(history: HistoryRecorder, fixture: Account) -> None:
     """Several clients create the wallet of one pair with different keys, others list: one wallet results."""
     calls = [("create", fixture.call("createWallet")) for _ in range(history.rng.randint(3, 5))]
     wallet = calls[0][1].document
-    shown = fixture.call("listWallets").with_query({"page": 1, "size": 100})
-    calls += [("read meanwhile", shown)] * history.rng.randint(0, 2)
+    lookup = fixture.call("listWallets").with_query({"page": 1, "size": 100})
+    calls += [("read meanwhile", lookup)] * history.rng.randint(0, 2)
     done = history.perform(history.clients(calls, len(calls)), "one wallet", whole=True)
-    made = {exchange.get("id") for name, exchange in done if name == "create" and exchange.succeeded}
+    created = {exchange.get("id") for name, exchange in done if name == "create" and exchange.succeeded}
     last = history.look(
-        shown, "one wallet: what is there?", lambda seen: not seen.succeeded or made <= ids(seen)
+        lookup, "one wallet: what is there?", lambda answer: not answer.succeeded or created <= ids(answer)
     )
-    own = added(history.run, "listWallets", objects(last.get("items")), made)
+    own = added(history.run, "listWallets", objects(last.get("items")), created)
     pair = [wallet["currency"], wallet["network"]] if own else None
     telling = [(name, each) for name, each in [*done, ("read", last)] if name == "create" or each.succeeded]
-    history.judge("wallets", "wallet.race", "createWallet", telling, "creates of one pair at once", pair)
+    history.judge(_WALLETS, "wallet.race", "createWallet", telling, "creates of one pair at once", pair)
 
 
 def _wallets(name: str, exchange: Exchange, pair: Sequence[Any] | None) -> Event[Any]:
@@ -159,6 +159,8 @@ def _by_pair(state: frozenset[Any], asked: Event[Any]) -> Iterable[frozenset[Any
     return [state, frozenset({None})] if asked.outcome == UNKNOWN else []
 
 
+_WALLETS = Contention(_wallets, lambda _: frozenset(), _by_pair)
+
 # ---------------------------------------------------------------------- the fields of a beneficiary
 
 
@@ -184,7 +186,7 @@ def changed_beneficiary(history: HistoryRecorder, fixture: Account) -> None:
         read,
         "one beneficiary: what is it now?",
         lambda answer: (
-            not answer.succeeded or not in_some_order("beneficiaries", [*written, ("read", answer)], plain)
+            not answer.succeeded or not in_some_order(_BENEFICIARIES, [*written, ("read", answer)], plain)
         ),
     )
     _judge_meanwhile(history, done, before)
@@ -194,7 +196,7 @@ def changed_beneficiary(history: HistoryRecorder, fixture: Account) -> None:
     rule = "beneficiary.disable" if lost else "beneficiary.update"
     operation = "disableBeneficiary" if lost else "updateBeneficiary"
     what = "changes of one beneficiary at once"
-    history.judge("beneficiaries", rule, operation, [*written, ("read", last)], what, plain)
+    history.judge(_BENEFICIARIES, rule, operation, [*written, ("read", last)], what, plain)
 
 
 def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mapping[str, Any]) -> None:
@@ -228,6 +230,8 @@ def _by_field(state: tuple[Any, ...], asked: Event[Any]) -> Iterable[tuple[Any, 
     return [after] if asked.outcome == OK else [state, after]
 
 
+_BENEFICIARIES = Contention(_changes, lambda initial: (*initial["fields"], ""), _by_field)
+
 # ---------------------------------------------------------------------- one nonce
 
 
@@ -246,7 +250,7 @@ def one_nonce(history: HistoryRecorder, fixture: Account) -> None:
     done = history.perform(history.clients(calls, len(calls)), "one nonce", whole=True)
     last = history.send(fixture.call(operation).signed(nonce=nonce), "one nonce: again")
     what = "requests with one nonce at once"
-    history.judge("nonces", "auth.nonce-race", operation, [*done, ("request", last)], what)
+    history.judge(_NONCES, "auth.nonce-race", operation, [*done, ("request", last)], what)
 
 
 def _passed(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
@@ -262,13 +266,14 @@ def _by_nonce(used: bool, asked: Event[Any]) -> Iterable[bool]:
     return [] if used else [True]
 
 
-KINDS |= {
-    "keys": Contention(idempotent_create, _created, lambda _: None, _by_key),
-    "wallets": Contention(only_wallet, _wallets, lambda _: frozenset(), _by_pair),
-    "beneficiaries": Contention(
-        changed_beneficiary, _changes, lambda initial: (*initial["fields"], ""), _by_field
-    ),
-    "nonces": Contention(one_nonce, _passed, lambda _: False, _by_nonce),
+_NONCES = Contention(_passed, lambda _: False, _by_nonce)
+
+#: Kind of a race for one resource -> the function that performs and judges one.
+RACES = {
+    "keys": idempotent_create,
+    "wallets": only_wallet,
+    "beneficiaries": changed_beneficiary,
+    "nonces": one_nonce,
 }
 
 

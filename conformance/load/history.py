@@ -15,7 +15,6 @@ from conformance.judge.outcomes import Got, Unclear
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event, Step, linearizable, smallest
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import Account
 from conformance.world.lag import eventually
 from conformance.world.run import Run
 
@@ -114,7 +113,13 @@ class HistoryRecorder:
             self.recorder.expect(rule, operation, expected, got, *exchanges)
 
     def judge(
-        self, kind: str, rule: str, operation: str, named: Sequence[Named], what: str, initial: Any = None
+        self,
+        kind: Contention,
+        rule: str,
+        operation: str,
+        named: Sequence[Named],
+        what: str,
+        initial: Any = None,
     ) -> None:
         """Judges a history; `initial` is its kind's initial state as JSON data."""
         expected, got = (
@@ -131,10 +136,9 @@ class HistoryRecorder:
 
 @dataclass(frozen=True)
 class Contention:
-    """A kind of history: `perform` records and judges one, `event` converts an exchange, given its name and
-    the initial state as JSON data, `first` converts that state, `step` gives the states after an event."""
+    """A kind of history: `event` converts an exchange, given its name and the initial state as JSON data,
+    `first` converts that state, `step` gives the states after an event."""
 
-    perform: Callable[[HistoryRecorder, Account], None]
     event: Callable[[str, Exchange, Any], Event[Any]]
     first: Callable[[Any], Any]
     step: Step[Any]
@@ -143,19 +147,14 @@ class Contention:
         return [self.event(name, exchange, initial) for name, exchange in named]
 
 
-#: Kinds of histories by name; those of the suite are in contention.
-KINDS: dict[str, Contention] = {}
-
-
-def in_some_order(kind: str, named: Sequence[Named], initial: Any) -> str:
+def in_some_order(kind: Contention, named: Sequence[Named], initial: Any) -> str:
     """The named exchanges have an order in which every answer is right; a failure describes a minimal part
     without one."""
-    own = KINDS[kind]
-    events, first = own.events(named, initial), own.first(initial)
-    if linearizable(events, first, own.step):
+    events, first = kind.events(named, initial), kind.first(initial)
+    if linearizable(events, first, kind.step):
         return ""
     events = smallest(
-        events, first, own.step, lambda event: event.outcome != OK or event.name.startswith("read")
+        events, first, kind.step, lambda event: event.outcome != OK or event.name.startswith("read")
     )
     answers = "; ".join(
         f"{event.name}: {_OUTCOMES[event.outcome]}{_described(event.value)}" for event in events

@@ -35,7 +35,7 @@ from conformance.load.driver import SessionOver
 from conformance.load.history import Named, Script, concurrently
 from conformance.load.process import LoadProcess, unpacked
 from conformance.load.settings import Settings
-from conformance.load.user_session import RACES, Session
+from conformance.load.user_session import MOST_RACES, Session
 from conformance.wire.messages import Exchange
 from conformance.world.run import Run
 from conformance.world.samples import label_run
@@ -309,7 +309,7 @@ class Control:
                 process.ready()
                 session = Session(process)
                 try:
-                    for kind in random.choices((*kinds, "funds"), k=RACES):
+                    for kind in random.choices((*kinds, "funds"), k=MOST_RACES):
                         if kind == "funds":
                             self._race_for_funds(session)
                         else:

@@ -16,7 +16,7 @@ from conformance.judge import outcomes, paging
 from conformance.judge.comparison import same_amount
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, Known, expect
 from conformance.judge.oracle.requests import Path
-from conformance.load.contention import KINDS, payouts_at_once
+from conformance.load.contention import RACES, payouts_at_once
 from conformance.load.driver import Driver
 from conformance.load.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.load.process import LoadProcess
@@ -26,7 +26,7 @@ from conformance.world.account import Account, call, unknown_like
 from conformance.world.samples import marker
 
 #: Maximum races in one account, so that its lists stay short.
-RACES = 6
+MOST_RACES = 6
 
 #: Maximum age of a reused nonce in seconds: the window of 300 (section 8) less a margin.
 NONCE_AGE = 240
@@ -303,16 +303,16 @@ class Session(Driver):
 
     def race(self, kind: str, send: Concurrently = concurrently) -> None:
         """Sends concurrent requests for one resource and judges them as a history; `kind` is a key of
-        KINDS."""
+        RACES."""
         if kind == "wallets" and not pairs_are_free(self.run):
             return
         fixture, races = self._racing or (None, 0)
         # Some kinds assume a new account.
-        if fixture is None or races >= RACES or kind in ("wallets", "beneficiaries"):
+        if fixture is None or races >= MOST_RACES or kind in ("wallets", "beneficiaries"):
             fixture, races = self.run.account(fresh=True), 0
         self._racing = fixture, races + 1
         with suppress(Throttled):
-            KINDS[kind].perform(HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
+            RACES[kind](HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
 
     def race_for_funds(self, send: Concurrently = concurrently) -> None:
         """Sends payouts sequentially and concurrently, while those of users are held."""

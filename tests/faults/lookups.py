@@ -14,16 +14,6 @@ from conformance.reference.seams.resources import KINDS
 from conformance.world.corpora.ids import INHERITED
 from tests.specification import ADDRESS
 
-#: Status -> a refusal with it.
-STATUSES = {
-    "400": (400, "validation_error", "invalid_id"),
-    "401": (401, "authentication_error", "invalid_signature"),
-    "403": (403, "permission_error", "forbidden"),
-    "404": (404, "not_found_error", "resource_not_found"),
-    "410": (410, "not_found_error", "gone"),
-    "422": (422, "validation_error", "invalid_id"),
-}
-
 
 def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record:
     """Returns a record of the caller's organization that is not stored."""

@@ -12,9 +12,9 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
-from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import FOREIGN
 from conformance.judge.outcomes import Judgement
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.cache import Key

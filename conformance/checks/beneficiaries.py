@@ -11,7 +11,7 @@ from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import Account, call, identifier

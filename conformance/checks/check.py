@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
-from conformance.judge.findings import Finding, Inconclusive, NotApplicable
+from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable
 from conformance.target.applicability import absent, unmet
 from conformance.world.run import Run
 

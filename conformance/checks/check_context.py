@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
 from conformance.judge import outcomes
-from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear, unusable
+from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
 from conformance.wire.messages import MISSING, Call, Exchange

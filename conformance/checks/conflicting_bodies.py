@@ -11,7 +11,7 @@ from conformance.checks.idempotent_requests import IdempotentRequest
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.world import samples
 from conformance.world.account import Account, identifier
 from conformance.world.samples import FREE, LETTER, Body, other_end, other_value

@@ -13,8 +13,8 @@ from conformance.checks.side_effects import UNTOUCHED, judge_pair
 from conformance.checks.tables import named_as
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import Reason
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world.account import Account, call, identifier
 from conformance.world.bodies import SAMPLE, bodies

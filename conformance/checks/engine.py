@@ -22,7 +22,6 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.contract.signing_mistakes import BY_NAME
 from conformance.judge import outcomes
-from conformance.judge.findings import InternalError
 from conformance.judge.oracle import (
     ENCODED,
     ENCODED_LOWER,
@@ -38,6 +37,7 @@ from conformance.judge.oracle import (
     own_path,
 )
 from conformance.judge.oracle.reasons import Demand
+from conformance.judge.verdicts import InternalError
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 from conformance.world.account import Account, quoted, unknown_like

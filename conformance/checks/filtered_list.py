@@ -11,9 +11,9 @@ from conformance.checks.list_judging import active, judge_totals, stocked, usabl
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import objects
-from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import Judgement
 from conformance.judge.queries import keeps
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
     MAX_SIZE,

@@ -9,8 +9,8 @@ from typing import Any
 from conformance.checks.check_context import CheckContext
 from conformance.checks.side_effects import judge_pair
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import difference
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world import samples

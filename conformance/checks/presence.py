@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from conformance.contract import json_text
 from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
-from conformance.judge.findings import Finding, Inconclusive, Verdict
+from conformance.judge.verdicts import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import purpose_of
 from conformance.world.cache import Key

@@ -17,7 +17,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import normalized, show
 from conformance.judge.effects import EXACT
 from conformance.judge.field_values import not_positive
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import Account
 from conformance.world.case import Case

@@ -10,7 +10,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import Account
 

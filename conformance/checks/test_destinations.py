@@ -9,7 +9,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import not_its_own
 from conformance.judge.comparison import shown
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import Account, call

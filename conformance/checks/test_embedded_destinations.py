@@ -15,7 +15,7 @@ from conformance.contract.fields import documented
 from conformance.contract.new_resources import stated
 from conformance.judge import outcomes
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, show, shown
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world import samples

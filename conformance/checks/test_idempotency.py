@@ -32,7 +32,7 @@ from conformance.checks.members import judge_members, look_for
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.judge.comparison import document
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call, Exchange, to_json

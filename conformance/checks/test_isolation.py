@@ -10,8 +10,8 @@ from conformance.checks.check_context import CheckContext
 from conformance.checks.filtered_list import FAR_PAST
 from conformance.checks.list_judging import item_fields, stocked
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.findings import Inconclusive
 from conformance.judge.isolation import NOTHING_OF_OTHERS
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Parameters, query
 from conformance.world.account import Account

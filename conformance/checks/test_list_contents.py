@@ -22,7 +22,6 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import objects
-from conformance.judge.findings import Inconclusive
 from conformance.judge.paging import (
     count_of_pages,
     listed,
@@ -31,6 +30,7 @@ from conformance.judge.paging import (
     none_in_common,
     number_is,
 )
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, status_filter, walk
 from conformance.world.account import Account, call, identifier

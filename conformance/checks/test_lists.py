@@ -20,7 +20,7 @@ from conformance.checks.list_judging import (
 )
 from conformance.judge import paging
 from conformance.judge.comparison import objects
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
     DEFAULT_SIZE,

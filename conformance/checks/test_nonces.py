@@ -10,8 +10,8 @@ from conformance.checks.auth_probes import FORGOTTEN, AuthProbes, earliest, leng
 from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import parameters, unknown_like

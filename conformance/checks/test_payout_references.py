@@ -13,8 +13,8 @@ from conformance.checks.near_ids import IN_TURN, TRIMMED, near
 from conformance.checks.private_data import LEAK, between_organizations
 from conformance.checks.repetition import anew
 from conformance.checks.side_effects import UNTOUCHED
-from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import NEAR, UNKNOWN
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.world.account import Account, renewed, unknown_like
 from conformance.world.bodies import SAMPLE

@@ -16,7 +16,7 @@ from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, document, objects
 from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, conserved, taken
 from conformance.judge.effects import sent_amount
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import page_of
 from conformance.world.account import Account, Restyle, call, identifier

@@ -23,8 +23,8 @@ from conformance.judge.comparison import (
     normalized,
     same,
 )
-from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import NOTHING_SHOWN, Judgement
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import Account, call, identifier

@@ -11,9 +11,9 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.contract.fields import request_fields
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import secret_in, telling_secrets
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world import samples
 from conformance.world.account import Account, renewed, unknown_like

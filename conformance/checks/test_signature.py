@@ -12,8 +12,8 @@ from conformance.checks.engine import Engine
 from conformance.checks.tables import table
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
-from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import hexadecimal
 from conformance.wire.messages import Auth
 from conformance.world.account import parameters

@@ -20,8 +20,8 @@ from conformance.checks.private_data import LEAK, between_organizations
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.operations import Operation
 from conformance.contract.traits import ADDS_TO
-from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.pages import Parameters, query, status_filter
 from conformance.world.account import Account, call, identifier, parameters

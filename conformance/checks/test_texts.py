@@ -11,7 +11,7 @@ from conformance.checks.check import check
 from conformance.checks.check_context import CheckContext
 from conformance.checks.members import judge_last_words, judge_members, send_with_texts
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations

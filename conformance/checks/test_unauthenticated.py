@@ -14,8 +14,8 @@ from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import CONFLICT, own_place
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
-from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import FOREIGN, UNKNOWN
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import parameters, renewed, unknown_like
 from conformance.world.case import Case

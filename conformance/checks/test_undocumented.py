@@ -14,10 +14,10 @@ from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import identifiers
-from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import secret_in
 from conformance.judge.outcomes import unusable
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE

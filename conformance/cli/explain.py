@@ -16,8 +16,8 @@ from conformance.checks.check import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, Level, Rule, Side, rules_named
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS, Invariants
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import transcript

@@ -13,9 +13,9 @@ from conformance.clients.provocations import INTERRUPTIONS
 from conformance.clients.received import ClientRequest, Said, judged, read
 from conformance.contract.rules import CLIENT_RULES, Side
 from conformance.judge.exchanges import ExchangeRecord, exchange_record
-from conformance.judge.findings import Violation
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.verdicts import Violation
 from conformance.reference.core_messages import Request, Response
 from conformance.target.file import Target
 from conformance.target.redaction import REDACTED, Redactor

@@ -22,10 +22,10 @@ from hypothesis.errors import Flaky
 
 from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.invariants import Invariants
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got
+from conformance.judge.verdicts import Finding, Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.run import Run
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.ledger import Entry
+from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable
 from conformance.target.applicability import absent
 from conformance.world.run import Run
 

@@ -11,9 +11,9 @@ from conformance.checks.watch import NotSeen, Round, Watch
 from conformance.contract.fields import UNIQUE
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
-from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.oracle.requests import Path
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import Account, purpose_of, unknown_like
 from conformance.world.cache import Key

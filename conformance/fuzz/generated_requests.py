@@ -22,11 +22,11 @@ from conformance.fuzz.odd_requests import odd_requests
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import MOVING, same, same_amount, show, shows, was_changed
 from conformance.judge.field_values import plain_amount
-from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.ledger import Entry
 from conformance.judge.oracle import OWN, RAW, BodyVerdict, ExpectedAnswer, Known, ValidBody, expect
 from conformance.judge.oracle.keys import accepted_by
+from conformance.judge.verdicts import Finding, Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import FRESH, Case, call_of

@@ -25,8 +25,8 @@ from conformance.fuzz.fixtures import PAYEES, OperationFixtures
 from conformance.fuzz.generated_requests import unreached
 from conformance.fuzz.generation import ACCEPT, case_of, described, load, prepared
 from conformance.judge import outcomes
-from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
+from conformance.judge.verdicts import Finding, Inconclusive
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
 from conformance.world.case import call_of

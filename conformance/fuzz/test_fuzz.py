@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 from conformance.world.run import Run
 
 

@@ -6,7 +6,7 @@ The function imports what it calls: collecting tests must not load Hypothesis.
 from __future__ import annotations
 
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 from conformance.world.run import Run
 
 

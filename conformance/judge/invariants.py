@@ -11,12 +11,12 @@ from conformance.contract.operations import error_problems, response_problems, r
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
-from conformance.judge.findings import EVERY_RESPONSE, Violation
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judge.isolation import NOTHING_OF_OTHERS, Isolation
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.timeliness import untimely
+from conformance.judge.verdicts import EVERY_RESPONSE, Violation
 from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
 from conformance.wire.messages import MISSING, Auth, Exchange

@@ -18,7 +18,9 @@ from conformance._records import says
 from conformance._text import clean
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level, Side
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.findings import (
+from conformance.judge.latency import Latency
+from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.verdicts import (
     EVERY_RESPONSE,
     Finding,
     Inconclusive,
@@ -26,8 +28,6 @@ from conformance.judge.findings import (
     Verdict,
     Violation,
 )
-from conformance.judge.latency import Latency
-from conformance.judge.outcomes import Got, Unclear
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange

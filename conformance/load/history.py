@@ -9,9 +9,9 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import objects
-from conformance.judge.findings import EVERY_RESPONSE
 from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.verdicts import EVERY_RESPONSE
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event, Step, linearizable, smallest
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange

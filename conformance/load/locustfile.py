@@ -29,7 +29,7 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.load.coordinator import LoadController
 from conformance.load.driver import SessionOver
 from conformance.load.history import Named, Script, concurrently

@@ -20,9 +20,9 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import traits_of
 from conformance.fuzz.fixtures import OperationFixtures, pairs_are_free
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import EVERY_RESPONSE, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import CreatedRecord, Entry, Ledger
+from conformance.judge.verdicts import EVERY_RESPONSE, Inconclusive, NotApplicable
 from conformance.load.history import concurrently
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry

@@ -21,8 +21,8 @@ from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import at_once, latency, preflight, rate_limit
-from conformance.judge.findings import Inconclusive
 from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
 from conformance.plugin.lanes import suggested
 from conformance.plugin.options import Options

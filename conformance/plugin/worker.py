@@ -17,9 +17,9 @@ from conformance.checks.check import CHECKS, Check, run_check
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import EVERY_RESPONSE, Finding, Verdict
 from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import EVERY_RESPONSE, Finding, Verdict
 from conformance.plugin.selection import Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget

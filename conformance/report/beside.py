@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance._text import clean, count, visible
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 from conformance.report.document import Document
 from conformance.report.transcript import answer_lines, request_lines
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from conformance.contract.rules import ALL_RULES, Level
-from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Cell, Ledger, grouped
+from conformance.judge.verdicts import Finding, Verdict
 from conformance.report.document import CauseRecord, CellKey
 
 Key = tuple[str, str]

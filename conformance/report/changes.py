@@ -9,8 +9,8 @@ import msgspec
 
 from conformance._files import InputError, read_json
 from conformance._text import clean
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import grouped
+from conformance.judge.verdicts import Verdict
 from conformance.report import facts
 from conformance.report.document import FORMAT, Document
 from conformance.report.markdown import code, plain

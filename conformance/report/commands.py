@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 
 from conformance._options import OPTIONS, Effort, words
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 
 
 def again(options: Mapping[str, str], seed: int | None) -> str:

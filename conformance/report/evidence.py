@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Cell
+from conformance.judge.verdicts import Verdict
 from conformance.report.document import Document
 
 #: Maximum size of the exchanges of a results document, in bytes of JSON.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from conformance._text import count, duration, milliseconds
 from conformance.contract.rules import Level, Side
-from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
+from conformance.judge.verdicts import Verdict
 from conformance.report.document import Document, TargetRecord
 
 #: Verdicts in the order of tables, each with its sign.

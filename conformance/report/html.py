@@ -22,8 +22,8 @@ from markupsafe import Markup
 
 from conformance._text import clean, count, milliseconds, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Cell, grouped
+from conformance.judge.verdicts import Verdict
 from conformance.report import commands, facts
 from conformance.report.beside import beside, wrong_exchange
 from conformance.report.document import Document, RuleRecord

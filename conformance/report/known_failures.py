@@ -26,8 +26,8 @@ from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean, one_line
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.judge.findings import HELD, VIOLATIONS, Verdict
 from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.verdicts import HELD, VIOLATIONS, Verdict
 from conformance.report.document import KnownFailureRecord
 
 #: The rule of operations that do not exist.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from conformance._text import count, listed, one_line, visible
 from conformance.contract.needs import first, waiting
-from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Cell, grouped
+from conformance.judge.verdicts import Finding, Verdict
 from conformance.report.beside import wrong_exchange
 from conformance.report.commands import reproduction
 from conformance.report.document import CauseRecord, Document, OperationRecord, RuleRecord

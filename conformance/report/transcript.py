@@ -11,7 +11,7 @@ import msgspec
 from conformance._text import clean, milliseconds, printable, writable
 from conformance.contract.rules import RULES
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 
 #: Maximum length of a body in a transcript, in characters.
 BODY = 3000

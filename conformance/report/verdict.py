@@ -11,8 +11,8 @@ from conformance._text import clean, count, listed
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level, Side
-from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.verdicts import VIOLATIONS, Verdict
 from conformance.report.causes import causes
 from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailureRecord, VerdictRecord
 from conformance.report.known_failures import KnownFailures

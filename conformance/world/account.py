@@ -11,7 +11,7 @@ from urllib.parse import quote
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import objects
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import new_key
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
 from conformance.world.cache import Key, RunCache

@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.contract.fields import request_fields
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import MISSING
 from conformance.world.account import Account, identifier
 from conformance.world.addresses import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 
 T = TypeVar("T")
 

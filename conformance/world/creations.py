@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import Account, call, purpose_of
 from conformance.world.bodies import CURRENCIES, bodies

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from conformance.contract.operations import match
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.findings import Inconclusive
 from conformance.judge.outcomes import Judgement
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk

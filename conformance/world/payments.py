@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.judge.conservation import LOST, SINGLE, TOGETHER, Unsteady, lost, taken, unmoved
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.account import Account, call, identifier

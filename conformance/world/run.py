@@ -12,8 +12,8 @@ import httpx
 
 from conformance.contract.operations import match, request_problems
 from conformance.contract.traits import traits_of
-from conformance.judge.findings import Inconclusive, InternalError, NotApplicable
 from conformance.judge.invariants import Invariants
+from conformance.judge.verdicts import Inconclusive, InternalError, NotApplicable
 from conformance.target.applicability import NO_SECOND, UNNAMED_SECOND
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor

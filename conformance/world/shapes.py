@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import Account, call, purpose_of
 from conformance.world.bodies import SAMPLE, bodies

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.report.html import pieces
 from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
 from tests.support.running import sandbox

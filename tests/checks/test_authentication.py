@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from tests.faults.harness import judge
 from tests.load.faults import NoncesForgotten
 from tests.support.runs import run_on

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from conformance.checks import plan
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.reference.core_messages import Response
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport

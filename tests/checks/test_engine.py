@@ -6,7 +6,7 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.auth_probes import AuthProbes
-from conformance.judge.findings import InternalError, Verdict
+from conformance.judge.verdicts import InternalError, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal

@@ -11,7 +11,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.checks.watch import Watch
 from conformance.judge.effects import Effect
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.wire.messages import Call, Exchange

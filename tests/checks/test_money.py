@@ -12,7 +12,7 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.judge.findings import Finding, Verdict
+from conformance.judge.verdicts import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal

@@ -12,8 +12,8 @@ from conformance.checks.check import run_check
 from conformance.checks.showing import FUNDED
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from tests.support.runs import run_on

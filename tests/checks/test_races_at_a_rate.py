@@ -11,7 +11,7 @@ from unittest import mock
 import httpx
 import pytest
 
-from conformance.judge.findings import Finding, Verdict
+from conformance.judge.verdicts import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport

@@ -20,7 +20,7 @@ from conformance.contract.rules import RULES
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import failure_text
 from conformance.world.run import Run

@@ -11,8 +11,8 @@ import pytest
 
 from conformance.checks import auth_probes, plan
 from conformance.checks.check import run_check
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal

@@ -11,9 +11,9 @@ from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Finding, Inconclusive, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from conformance.fuzz.examples import Examples, seed_of, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.judge.findings import Finding, Inconclusive, Verdict
+from conformance.judge.verdicts import Finding, Inconclusive, Verdict
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.support.runs import run_on

@@ -13,8 +13,8 @@ from conformance.fuzz.examples import Examples
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.fuzz.generated_requests import Fuzzer
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.judge.findings import Verdict
 from conformance.judge.oracle import own_path
+from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.wire.messages import to_json

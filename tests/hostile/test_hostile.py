@@ -14,7 +14,7 @@ from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis import examination
 from conformance.diagnosis.examine import preflight
-from conformance.judge.findings import Finding
+from conformance.judge.verdicts import Finding
 from conformance.target.file import build
 from conformance.wire import answers
 from conformance.world.run import Run

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import CreatedRecord, Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess, Report, unpacked
 from conformance.load.settings import VARIABLE, Settings

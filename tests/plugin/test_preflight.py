@@ -15,7 +15,7 @@ from conformance._files import InputError
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis.examine import preflight, rate_limit
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.plugin import controller
 from conformance.plugin.lanes import suggested
 from conformance.reference.app import system_clock

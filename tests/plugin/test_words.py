@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.plugin.controller import Controller
 from conformance.plugin.worker import JobOutcome, job_of
 from conformance.reference.behaviour import Behaviour

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.report.beside import LENGTH, ROWS, beside
 from conformance.report.html import pieces
 from conformance.report.sections import causes_of

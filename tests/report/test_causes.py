@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from conformance.contract.rules import RULES, Level
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.report.causes import causes
 from tests.support.drawn_runs import runs
 from tests.support.report_samples import exchange, finding, keep, whole_run

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from conformance._files import written
 from conformance.cli.main import main
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.report.changes import comparison, worse
 from conformance.report.document import Document
 from conformance.report.write import results

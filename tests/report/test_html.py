@@ -8,7 +8,7 @@ import pytest
 from lxml import html as parser
 
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.report import commands, evidence
 from conformance.report.document import KnownFailureRecord
 from conformance.report.html import pieces

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from conformance._files import InputError
 from conformance.contract.rules import RULES, Level
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.report.facts import KNOWN, numbers
 from conformance.report.known_failures import MISSING, KnownFailures, write_known
 from conformance.report.sections import sections

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
 from conformance.report.markdown import code, markdown

@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 from conformance._records import to_plain
 from conformance.contract.rules import SPEC, Level
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.plugin.worker import Worker
 from conformance.report import evidence
 from conformance.report.document import EXIT_STATUS

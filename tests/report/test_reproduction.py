@@ -12,8 +12,8 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
-from conformance.judge.findings import EVERY_RESPONSE, Finding, Verdict
 from conformance.judge.ledger import grouped
+from conformance.judge.verdicts import EVERY_RESPONSE, Finding, Verdict
 from conformance.plugin.selection import Scope
 from conformance.reference.behaviour import Behaviour
 from conformance.report.commands import reproduction

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.report.html import pieces

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.report.terminal import summary
 from tests.support.report_samples import WALK, document, finding, whole_run
 

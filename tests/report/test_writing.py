@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.judge.findings import Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.report import write
 from conformance.report.document import Document
 from conformance.report.write import FORMATS, finish, write_all

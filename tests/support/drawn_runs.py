@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES, Level
-from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Verdict
 from conformance.report.document import KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
 from tests.support.report_samples import finding, whole_run

@@ -8,8 +8,8 @@ from typing import Any
 from conformance._records import to_plain
 from conformance.contract.rules import RULES, Level
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Finding, Verdict
 from conformance.report.building import build
 from conformance.report.document import Document, VerdictRecord
 from conformance.report.verdict import RunInfo, decide

@@ -11,8 +11,8 @@ from conformance.checks.check import Check, run_check
 from conformance.checks.check_context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger
+from conformance.judge.verdicts import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.controller import share
 from conformance.wire.budget import Budget
 from conformance.wire.messages import Failure

@@ -7,7 +7,7 @@ import socket
 import httpx
 import pytest
 
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire import budget
 from conformance.wire.messages import Call
 from conformance.world.run import LOST_AFTER_TIMEOUTS

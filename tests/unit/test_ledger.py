@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.judge.findings import (
+from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.outcomes import Unclear
+from conformance.judge.verdicts import (
     EVERY_RESPONSE,
     Finding,
     Inconclusive,
@@ -16,8 +18,6 @@ from conformance.judge.findings import (
     Verdict,
     Violation,
 )
-from conformance.judge.ledger import Entry, Ledger
-from conformance.judge.outcomes import Unclear
 from tests.support.report_samples import exchange
 
 OPEN, REQUIRED = "http.success-status", "list.walk"

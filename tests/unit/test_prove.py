@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.judge.findings import Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from tests.faults import catalogue
 from tests.faults.catalogue import Fault, faults, seam
 from tests.faults.crashes import crashing

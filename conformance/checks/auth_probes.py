@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Mapping
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.members import judge_members, look_for, mismatches
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes

@@ -1,4 +1,4 @@
-"""Defines the checks of the suite, and runs one of them.
+"""Defines the checks of the suite: sends calls, judges answers by rule, collects findings.
 
 A check is a function of a CheckContext, in a module of `conformance/checks/`, marked with the rules that it
 judges:
@@ -7,20 +7,237 @@ judges:
     def test_header_names_in_any_case(ctx):
         ...
 
-It runs once on each operation of its first rule (spec/rules.yaml). `ctx.run.pause(seconds)` waits at least so
-long, while other checks run."""
+It runs once on each operation of its first rule (spec/rules.yaml). It states what it expected and what it
+got, in one entry of the ledger for each cited rule; the run decides. An answer that says nothing about a rule
+(none, 5xx, rate limited) is set aside: others judge it. `ctx.run.pause(seconds)` waits at least so long,
+while other checks run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from conformance.checks.check_context import CheckContext
-from conformance.contract.operations import OPERATIONS
+from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Rule
-from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable
+from conformance.judge import outcomes
+from conformance.judge.ledger import Entry
+from conformance.judge.outcomes import Got, Unclear, unusable
+from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
-from conformance.world.run import Run
+from conformance.target.file import Target
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
+from conformance.wire.messages import MISSING, Call, Exchange
+from conformance.world.account import Account, purpose_of, renewed
+from conformance.world.cache import Key
+from conformance.world.lag import describe_delay, eventually
+from conformance.world.run import Run, refusal_of_valid
+
+R = TypeVar("R")
+
+#: Operation -> a valid request to it, sent after an authentication failure.
+_LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
+
+
+class CheckContext:
+    """One check on one operation."""
+
+    def __init__(self, run: Run, operation: Operation, rules: Iterable[Rule], check: str) -> None:
+        self.run = run
+        self.operation = operation
+        self.check = check
+        self.rules = {rule.id: rule for rule in rules}
+        self.exchanges: list[int] = []
+        self.entries = {
+            rule: Entry(rule, operation.id, check, aside=at > 0) for at, rule in enumerate(self.rules)
+        }
+        #: For each race, True if at least two of its requests overlapped.
+        self._races: list[bool] = []
+
+    @property
+    def target(self) -> Target:
+        return self.run.target
+
+    # ------------------------------------------------------------------ making
+
+    def account(self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False) -> Account:
+        """Returns the fixture of a purpose for the check's operation: that of payouts is funded."""
+        below = "beneficiary_id" in self.operation.path_parameters
+        return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh, below=below)
+
+    def valid(self) -> Call:
+        """Builds a valid call of the check's operation, each in a new account where it can succeed only once
+        in one (a wallet of one pair)."""
+        return self.account(fresh=self.operation.traits.once).call(self.operation.id)
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a call; returns the exchange, whatever the answer."""
+        exchange = self.run.send(self.run.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def shown(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a call; repeats a GET until what was just created is found (eventual consistency)."""
+        exchange = self.run.shown(self.run.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a valid call. Raises Inconclusive unless it is answered 2xx."""
+        exchange = self.run.accept(self.run.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
+        """Repeats a look until it is good; returns its result, or the last one (see `habits.eventually`). The
+        operation is that of the check unless given."""
+        return eventually(self.run.cache, operation or self.operation.id, look, good)
+
+    def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
+        """Sends calls simultaneously, those of several organizations by turns. A check of whose races none
+        overlapped cannot pass."""
+        clients = itertools.cycle([self.run.client(name) for name in organizations or ("primary",)])
+        exchanges = self.run.race(
+            [(client, call, purpose) for client, call in zip(clients, calls, strict=False)]
+        )
+        self.exchanges += [exchange.number for exchange in exchanges]
+        self._races.append(simultaneous(exchanges) > 1)
+        return exchanges
+
+    # ------------------------------------------------------------------ judging
+
+    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+        """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
+        the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
+        return self.entries[rule].expect(expected, got, *exchanges, cause=cause)
+
+    def refused(
+        self, rule: str, what: str, exchange: Exchange, status: int = 0, type: str = "", code: str = ""
+    ) -> bool:
+        """Judges that a request was refused with a status (0: any 4xx), error type and code."""
+        return self.expect(rule, *outcomes.refused(what, exchange, status, type, code))
+
+    def accepted(self, rule: str, what: str, exchange: Exchange, *beside: Exchange) -> bool:
+        """Judges that a request was accepted (2xx); further exchanges are evidence."""
+        return self.expect(rule, *outcomes.accepted(what, exchange), *beside)
+
+    def same(self, rule: str, what: str, first: Exchange, again: Exchange) -> bool:
+        """Judges that an answer has the status and JSON body of an earlier one."""
+        return self.expect(rule, *outcomes.same_answer(what, first, again))
+
+    def equal(self, rule: str, what: str, value: Any, expected: Any, *exchanges: Exchange) -> bool:
+        """Judges that a JSON value of the first exchange's answer equals another one."""
+        return self.expect(rule, *outcomes.equal(what, value, expected, *exchanges))
+
+    def member(
+        self, rule: str, what: str, exchange: Exchange, name: str, value: Any, otherwise: Any = MISSING
+    ) -> bool:
+        """Judges that a documented member of an answer is equivalent to a value, or to `otherwise`."""
+        return self.expect(rule, *outcomes.member(what, exchange, name, value, otherwise))
+
+    def unclear(
+        self,
+        rule: str,
+        reason: str,
+        *exchanges: Exchange,
+        cause: str = "",
+        remedy: str = "",
+        stop: Inconclusive | None = None,
+    ) -> None:
+        """Notes why a probe could not be judged. `remedy` is what the user can do; the cause and remedy of
+        `stop`, the exception behind it, replace those given."""
+        if stop is not None:
+            cause, remedy = stop.cause, stop.remedy
+        numbers = tuple(exchange.number for exchange in exchanges)
+        self.entries[rule].unclear.append(Unclear(reason, cause, remedy, numbers))
+
+    def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
+        """Notes why this check cannot judge a rule on this server; others may."""
+        self.entries[rule].no_occasion = Unclear(reason, remedy=remedy)
+
+    def not_applicable(self, rule: str, reason: str) -> None:
+        """Notes that the target file declares the subject of a rule absent; a judgement takes precedence."""
+        self.entries[rule].absent = reason
+
+    def usable(self, rule: str, exchange: Exchange) -> bool:
+        """True if an answer can be judged by a rule; otherwise sets it aside."""
+        if reason := unusable(exchange):
+            self.unclear(rule, reason.reason, exchange, cause=reason.cause)
+        return reason is None
+
+    def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
+        """Records the server's choice where the specification leaves one."""
+        entry = self.entries[rule]
+        entry.judged += 1
+        entry.observations[question] = answer
+        entry.proof += [exchange.number for exchange in exchanges]
+
+    def observe_delay(self, question: str) -> None:
+        """Records the delay after which writes showed in answers of the check's operation."""
+        self.observe("read.delay", question, describe_delay(self.run.cache, self.operation.id))
+
+    def record(self, rule: str, question: str, answer: Exchange, seen: str = "") -> None:
+        """Observes an answer as `seen`, or by its status and error, if it is usable."""
+        if self.usable(rule, answer):
+            self.observe(rule, question, seen or answer.described(), answer)
+
+    def accepted_as(self, rule: str, answer: Exchange, usual: Call) -> None:
+        """Judges that the answer's request is accepted, unless the `usual` one is refused, too."""
+        if not answer.succeeded:
+            if not self.usable(rule, answer):
+                return
+            control = self.send(renewed(usual), "the same request in its usual form")
+            if not control.succeeded:
+                reason = f"in its usual form it was answered {control.described()}, too"
+                self.unclear(rule, reason, answer, control, stop=refusal_of_valid(control))
+                return
+        self.accepted(rule, answer.purpose, answer)
+
+    def locked_out(self, rule: str, answer: Exchange) -> bool:
+        """True if an answer is an authentication failure that the operation's valid call gets, too, which is
+        noted. The valid call is sent after such a failure only, once for each operation."""
+        if not answer.refused_authentication:
+            return False
+        purpose = f"a valid {self.operation.id}, after an authentication failure"
+        valid = self.run.cache.get(
+            _LOCKED_OUT.of(self.operation.id),
+            # Elsewhere: it is no effect of what was refused.
+            lambda: self.send(self.account(fresh=True).call(self.operation.id), purpose),
+        )
+        if not valid.refused_authentication:
+            return False
+        self.unclear(
+            rule,
+            f"the valid {self.operation.id} was answered {valid.described()}",
+            valid,
+            cause="auth.accepts-valid",
+        )
+        return True
+
+    # ------------------------------------------------------------------ concluding
+
+    @property
+    def violations(self) -> list[tuple[int, ...]]:
+        """Numbers of the exchanges of each violation."""
+        return [violation.exchanges for entry in self.entries.values() for violation in entry.violations]
+
+    def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
+        """Returns one finding for each cited rule; `stop` is the exception that ended the check."""
+        raced = not self._races or any(self._races)
+        unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
+        findings = [
+            entry.finding(stop or (unraced if entry.judged else None), self.exchanges)
+            for entry in self.entries.values()
+        ]
+        if any(self.run.record[number].throttled for number in self.exchanges):
+            for finding in findings:
+                if finding.verdict is Verdict.INCONCLUSIVE:
+                    finding.remedy = finding.remedy or SLOWER
+        return findings
+
 
 CheckFunction = Callable[[CheckContext], None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.judge.comparison import identifiers, objects
 from conformance.judge.outcomes import Judgement, Unclear

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check import CheckFunction, check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, CheckFunction, check
 from conformance.checks.engine import Engine
 from conformance.checks.side_effects import UNTOUCHED, judge_pair
 from conformance.checks.tables import named_as

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.near_ids import encoded
 from conformance.checks.private_data import LEAK, PrivateData
-from conformance.checks.repetition import anew
-from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.contract.signing_mistakes import BY_NAME

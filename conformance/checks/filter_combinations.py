@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.filtered_list import Filtered
 from conformance.checks.list_judging import compared, judge_by_query, judge_totals, judge_whole, usable_page
 from conformance.judge.paging import count_of_pages, keeps_what_fits, number_is

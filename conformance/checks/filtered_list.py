@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.list_judging import active, judge_totals, stocked, usable_page
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.judge import outcomes, paging

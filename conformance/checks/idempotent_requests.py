@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.checks.side_effects import judge_pair
 from conformance.contract.traits import TRAITS
 from conformance.judge.outcomes import difference

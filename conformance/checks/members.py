@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import renewed

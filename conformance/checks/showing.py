@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.contract.traits import ADDS_TO, traits_of
 from conformance.wire.messages import Exchange
 from conformance.world.account import Account

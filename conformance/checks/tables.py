@@ -12,8 +12,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from conformance.checks.check import CheckFunction, check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, CheckFunction, check
 from conformance.checks.engine import Engine
 from conformance.wire.messages import Exchange
 from conformance.world.case import Case

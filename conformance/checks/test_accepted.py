@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.effects import plain

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.defective_bodies import DefectiveBodies
 from conformance.checks.members import judge_members, send_with_texts
 from conformance.checks.side_effects import UNTOUCHED, SideEffects

@@ -10,8 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conformance.checks.auth_probes import AuthProbes, lengthened, margins, sound
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
 from conformance.checks.tables import table
 from conformance.contract import signing

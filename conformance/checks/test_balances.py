@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.judge.comparison import objects, show
 from conformance.judge.effects import amounts, movement, sent_amount
 from conformance.judge.verdicts import Inconclusive

@@ -11,10 +11,9 @@ from conformance.checks.beneficiaries import (
     sparse,
     unreliable,
 )
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_members, judge_not_back
-from conformance.checks.repetition import ROUNDS
+from conformance.checks.side_effects import ROUNDS
 from conformance.contract.new_resources import NULLABLE
 from conformance.judge.comparison import MOVING, document
 from conformance.wire.clock import wait_past

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.defaults import defaults, same_defaults
 from conformance.judge import outcomes
 from conformance.judge.comparison import document, objects

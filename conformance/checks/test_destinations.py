@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from conformance._text import shared_prefix
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import not_its_own
 from conformance.judge.comparison import shown
 from conformance.judge.verdicts import Inconclusive

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_members, mismatches
 from conformance.checks.races import Rounds
 from conformance.contract.fields import documented

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.defective_bodies import (
     Cases,
     DefectiveBodies,

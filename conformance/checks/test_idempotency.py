@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.conflicting_bodies import (
     equivalent_bodies,
     other_forms,
@@ -29,8 +28,7 @@ from conformance.checks.idempotent_requests import (
     with_letters,
 )
 from conformance.checks.members import judge_members, look_for
-from conformance.checks.repetition import anew
-from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
 from conformance.judge.comparison import document
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past

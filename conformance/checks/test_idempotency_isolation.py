@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.idempotent_requests import IdempotentRequest, own_place
 from conformance.contract.traits import TRAITS
 from conformance.wire.messages import Call, Exchange

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import CONFLICT, INVALID, IdempotentRequest, place, with_letters
 from conformance.checks.side_effects import UNTOUCHED

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.filtered_list import FAR_PAST
 from conformance.checks.list_judging import item_fields, stocked
 from conformance.contract.traits import ADDS_TO, TRAITS

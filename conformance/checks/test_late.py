@@ -10,8 +10,7 @@ import time
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_members
 from conformance.checks.races import MOST_SPOILT
 from conformance.checks.showing import no_balance, showing

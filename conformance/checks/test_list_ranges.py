@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.list_judging import (
     active,
     judge_by_query,

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from conformance.checks.auth_probes import FORGOTTEN, AuthProbes, earliest, lengthened, replayed
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
 from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.verdicts import Inconclusive

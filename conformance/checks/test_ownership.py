@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_members
 from conformance.contract.new_resources import PARENTS, initial_state
 from conformance.contract.traits import TRAITS

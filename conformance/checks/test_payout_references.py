@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.defaults import Defaults
 from conformance.checks.engine import Engine
 from conformance.checks.near_ids import IN_TURN, TRIMMED, near
 from conformance.checks.private_data import LEAK, between_organizations
-from conformance.checks.repetition import anew
-from conformance.checks.side_effects import UNTOUCHED
+from conformance.checks.side_effects import UNTOUCHED, anew
 from conformance.judge.oracle import NEAR, UNKNOWN
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange, to_json

@@ -6,8 +6,7 @@ import functools
 from contextlib import suppress
 from decimal import Decimal
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.list_judging import compared, judge_single_page, shows_all
 from conformance.checks.members import judge_members, look_for, not_its_own
 from conformance.checks.races import Rounds

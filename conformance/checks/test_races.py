@@ -9,8 +9,7 @@ import time
 from collections.abc import Sequence
 from decimal import Decimal
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.idempotent_requests import own_place
 from conformance.checks.members import not_its_own
 from conformance.checks.races import Rounds

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.list_judging import item_fields, shown_as_created
 from conformance.checks.members import judge_last_words, judge_members, look_for
 from conformance.checks.showing import no_balance, showing

@@ -7,8 +7,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.contract.fields import request_fields
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed

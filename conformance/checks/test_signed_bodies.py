@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes, sound
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
 from conformance.checks.tables import table
 from conformance.contract.traits import TRAITS

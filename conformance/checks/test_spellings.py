@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from conformance.checks.auth_probes import AuthProbes
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS

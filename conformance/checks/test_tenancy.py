@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine, Step
 from conformance.checks.near_ids import IN_TURN, near
 from conformance.checks.private_data import LEAK, between_organizations

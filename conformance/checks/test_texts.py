@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_last_words, judge_members, send_with_texts
 from conformance.contract.traits import TRAITS
 from conformance.judge.verdicts import Inconclusive

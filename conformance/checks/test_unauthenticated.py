@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes, earliest
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
 from conformance.checks.idempotent_requests import CONFLICT, own_place
 from conformance.checks.side_effects import SideEffects

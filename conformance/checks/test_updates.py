@@ -12,8 +12,7 @@ from conformance.checks.beneficiaries import (
     required_only,
     unreliable,
 )
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_members, judge_not_back, look_for
 from conformance.checks.side_effects import SideEffects
 from conformance.checks.update_changes import Change, new_values, planned_changes

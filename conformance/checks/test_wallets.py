@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.check import check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext, check
 from conformance.judge.comparison import identifiers, objects, same, shown
 from conformance.judge.effects import by_id
 from conformance.judge.outcomes import Got, Unclear, unusable

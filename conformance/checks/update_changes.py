@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.checks.beneficiaries import Beneficiary
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import CheckContext
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import Account

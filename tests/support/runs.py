@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 import httpx
 
-from conformance.checks.check import Check, run_check
-from conformance.checks.check_context import CheckContext
+from conformance.checks.check import Check, CheckContext, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.ledger import Ledger

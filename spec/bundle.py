@@ -1,4 +1,4 @@
-"""Bundles spec/openapi.yaml and spec/schemas/ into one file: `python -m conformance.contract.bundle`.
+"""Bundles spec/openapi.yaml and spec/schemas/ into one file: `python spec/bundle.py`.
 
 There are two editions, in OpenAPI 3.1 and, for tools that know no other, in 3.0.3.
 

@@ -9,27 +9,26 @@ stated limit only. Path parameters and headers come from fixtures and odd_reques
 from __future__ import annotations
 
 import json
-import re
+import string
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import requests
+import schemathesis
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+from schemathesis import Case as GeneratedCase
+from schemathesis import GenerationMode
+from schemathesis.schemas import BaseSchema
 
 from conformance.contract import json_text
 from conformance.contract.fields import FREE_TEXT, UNIQUE, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.traits import TRAITS
-from conformance.judge.field_values import PLAIN_LETTERS
 from conformance.judge.oracle import ValidBody, own_path
 from conformance.judge.oracle.body_rules import FREE_ADDRESS, UNSTATED_LENGTH
 from conformance.world.case import Case
-
-if TYPE_CHECKING:
-    from schemathesis import Case as GeneratedCase
-    from schemathesis.schemas import BaseSchema
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 
@@ -71,8 +70,6 @@ def described(operation: str, view: str, valid: ValidBody | None) -> dict[str, A
 
 def load(title: str, paths: dict[str, Any]) -> BaseSchema:
     """The OpenAPI document with these paths, as schemathesis has it."""
-    import schemathesis
-
     schema = schemathesis.openapi.from_dict(
         {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": paths},
         config=schemathesis.Config.from_dict(_CONFIGURATION),
@@ -113,7 +110,9 @@ def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | 
         return None  # A server may refuse that of an individual.
     if field.name in FREE_TEXT and field.name not in valid.pinned:
         text = valid.body.get(field.name) if field.name in UNIQUE else None
-        return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT)) if text is None else _before(text)
+        if text is not None:
+            return _text(_SHORT, f" {text}")
+        return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT))
     match field.name:
         case "beneficiary_type" if (
             TRAITS[operation].creates == "beneficiary" and field.name not in valid.pinned
@@ -156,14 +155,12 @@ def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
     }
 
 
-def _before(text: str) -> dict[str, Any]:
-    """Texts that end in a unique one."""
-    escaped = re.sub(r"([^\w ])", r"\\\1", text)
-    return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]{{1,{_SHORT}}} {escaped}$"}
-
-
-def _text(longest: int) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]+$", "minLength": 1, "maxLength": longest}
+def _text(longest: int, end: str = "") -> dict[str, Any]:
+    """Plain letters, at most so many, before an end: a format, as by a pattern each letter would be drawn."""
+    name = f"plain letters, {longest}{end}"
+    letters = st.text(string.ascii_letters, min_size=1, max_size=longest)
+    schemathesis.openapi.format(name, letters.map(lambda text: text + end))
+    return {"type": "string", "format": name}
 
 
 # ---------------------------------------------------------------------- generating
@@ -178,8 +175,6 @@ _CONFIGURATION: dict[str, Any] = {
 
 def generated(operation: str, valid: ValidBody | None) -> Iterator[SearchStrategy[Case]]:
     """Yields strategies: valid requests of the must-accept, mutated ones of the must-reject view."""
-    from schemathesis import GenerationMode
-
     own = OPERATIONS[operation]
     if not own.query_parameters and valid is None:
         return

@@ -151,7 +151,7 @@ def served(server: str, folder: Path) -> Any:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", choices=ROWS, help="rows to measure (default: all)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="measurements of each (3)")
-    parser.add_argument("--examples", type=int, default=25, help="generated cases of each part (25)")
+    parser.add_argument("--examples", type=int, default=100, help="generated cases of each part (100)")
     selection.seed(parser, 1)
 
 

@@ -26,7 +26,7 @@ def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: s
     tried = [fault for fault in load() if fault.rule == rule and fault.operation in check.operations]
     # Ordered by operation, so that a kind which the check misses costs one run before the next kind.
     for fault in sorted(tried, key=lambda fault: check.operations.index(fault.operation)):
-        findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
-        if any(finding.rule == rule and finding.verdict.is_violation for finding in findings):
+        cells, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
+        if any(cell.rule == rule and cell.verdict.is_violation for cell in cells):
             return
     pytest.fail(f"none of {len(tried)} faults makes {name} fail by {rule}")

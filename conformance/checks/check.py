@@ -1,4 +1,4 @@
-"""Defines the checks of the suite: sends calls, judges answers by rule, collects findings.
+"""Defines the checks of the suite: sends calls, judges answers by rule, collects cells.
 
 A check is a function of a CheckContext, in a module of `conformance/checks/`, marked with the rules that it
 judges:
@@ -8,7 +8,7 @@ judges:
         ...
 
 It runs once on each operation of its first rule (spec/rules.yaml). It states what it expected and what it
-got, in one entry of the ledger for each cited rule; the run decides. An answer that says nothing about a rule
+got, in one cell for each cited rule; the run decides. An answer that says nothing about a rule
 (none, 5xx, rate limited) is set aside: others judge it. `ctx.run.pause(seconds)` waits at least so long,
 while other checks run."""
 
@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.contract.rules import RULES, Rule
 from conformance.judge import outcomes
-from conformance.judge.ledger import Entry
+from conformance.judge.cells import Cell
 from conformance.judge.outcomes import Got, Unclear, unusable
-from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable, Verdict
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.target.applicability import absent, unmet
 from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simultaneous
@@ -49,9 +51,7 @@ class CheckContext:
         self.check = check
         self.rules = {rule.id: rule for rule in rules}
         self.exchanges: list[int] = []
-        self.entries = {
-            rule: Entry(rule, operation.id, check, aside=at > 0) for at, rule in enumerate(self.rules)
-        }
+        self.cells = {rule: Cell(rule, operation.id) for rule in self.rules}
         #: For each race, True if at least two of its requests overlapped.
         self._races: list[bool] = []
 
@@ -112,7 +112,7 @@ class CheckContext:
     def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
         """Judges a rule: what was expected, what was got (empty if it holds), and the exchanges that show it,
         the decisive one first; True if it holds. An unclear judgement is noted with its reason."""
-        return self.entries[rule].expect(expected, got, *exchanges, cause=cause)
+        return self.cells[rule].expect(expected, got, *exchanges, cause=cause)
 
     def refused(
         self, rule: str, what: str, exchange: Exchange, status: int = 0, type: str = "", code: str = ""
@@ -152,15 +152,15 @@ class CheckContext:
         if stop is not None:
             cause, remedy = stop.cause, stop.remedy
         numbers = tuple(exchange.number for exchange in exchanges)
-        self.entries[rule].unclear.append(Unclear(reason, cause, remedy, numbers))
+        self.cells[rule].unclear.append(Unclear(reason, cause, remedy, numbers))
 
     def not_exercised(self, rule: str, reason: str, remedy: str = "") -> None:
         """Notes why this check cannot judge a rule on this server; others may."""
-        self.entries[rule].no_occasion = Unclear(reason, remedy=remedy)
+        self.cells[rule].no_occasion = Unclear(reason, remedy=remedy)
 
     def not_applicable(self, rule: str, reason: str) -> None:
         """Notes that the target file declares the subject of a rule absent; a judgement takes precedence."""
-        self.entries[rule].absent = reason
+        self.cells[rule].absent = reason
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """True if an answer can be judged by a rule; otherwise sets it aside."""
@@ -170,10 +170,10 @@ class CheckContext:
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
         """Records the server's choice where the specification leaves one."""
-        entry = self.entries[rule]
-        entry.judged += 1
-        entry.observations[question] = answer
-        entry.proof += [exchange.number for exchange in exchanges]
+        cell = self.cells[rule]
+        cell.judged += 1
+        cell.observations[question] = answer
+        cell.proof += [exchange.number for exchange in exchanges]
 
     def observe_delay(self, question: str) -> None:
         """Records the delay after which writes showed in answers of the check's operation."""
@@ -222,21 +222,22 @@ class CheckContext:
     @property
     def violations(self) -> list[tuple[int, ...]]:
         """Numbers of the exchanges of each violation."""
-        return [violation.exchanges for entry in self.entries.values() for violation in entry.violations]
+        return [violation.exchanges for cell in self.cells.values() for violation in cell.violations]
 
-    def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
-        """Returns one finding for each cited rule; `stop` is the exception that ended the check."""
+    def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
+        """Returns the conclusion on each cited rule; `stop` is the exception that ended the check."""
         raced = not self._races or any(self._races)
         unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
-        findings = [
-            entry.finding(stop or (unraced if entry.judged else None), self.exchanges)
-            for entry in self.entries.values()
+        cells = [
+            cell.concluded(
+                self.check, stop or (unraced if cell.judged else None), self.exchanges, aside=at > 0
+            )
+            for at, cell in enumerate(self.cells.values())
         ]
         if any(self.run.record[number].throttled for number in self.exchanges):
-            for finding in findings:
-                if finding.verdict is Verdict.INCONCLUSIVE:
-                    finding.remedy = finding.remedy or SLOWER
-        return findings
+            for cell in cells:
+                cell.unclear = [replace(one, remedy=one.remedy or SLOWER) for one in cell.unclear]
+        return cells
 
 
 CheckFunction = Callable[[CheckContext], None]
@@ -289,18 +290,18 @@ def check(
     return mark
 
 
-def run_check(check: Check, operation: str, run: Run) -> tuple[list[Finding], list[int]]:
-    """Runs a check on an operation; returns its findings and the numbers of its exchanges.
+def run_check(check: Check, operation: str, run: Run) -> tuple[list[Cell], list[int]]:
+    """Runs a check on an operation; returns its cells and the numbers of its exchanges.
 
     No answer of a server raises an exception, only a defect of the suite."""
-    findings: list[Finding] = []
+    cells: list[Cell] = []
     rules: list[Rule] = []
     for rule in check.rules_on(operation):
         context = CheckContext(run, OPERATIONS[operation], [rule], check.name)
         if reason := absent(rule, operation, run.target):
-            findings += context.findings(NotApplicable(reason))
+            cells += context.concluded(NotApplicable(reason))
         elif lacking := unmet(rule, run.target):
-            findings += context.findings(Inconclusive(*lacking))
+            cells += context.concluded(Inconclusive(*lacking))
         else:
             rules.append(rule)
     context = CheckContext(run, OPERATIONS[operation], rules, check.name)
@@ -310,4 +311,4 @@ def run_check(check: Check, operation: str, run: Run) -> tuple[list[Finding], li
             check.function(context)
         except (Inconclusive, NotApplicable) as error:
             stop = error
-    return [*findings, *context.findings(stop)], context.exchanges
+    return [*cells, *context.concluded(stop)], context.exchanges

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from conformance.contract import json_text
 from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
-from conformance.judge.verdicts import Finding, Inconclusive, Verdict
+from conformance.judge.cells import Cell
+from conformance.judge.outcomes import Unclear
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import purpose_of
 from conformance.world.cache import Key
@@ -100,10 +102,10 @@ def found(run: Run) -> dict[str, str]:
     return {operation: text for operation, text in said.items() if text}
 
 
-def explained(run: Run, findings: Iterable[Finding], exchanges: Sequence[int]) -> list[Finding]:
-    """Makes findings of a check inconclusive that only show, by the check's exchanges, that an operation does
+def explained(run: Run, cells: Iterable[Cell], exchanges: Sequence[int]) -> list[Cell]:
+    """Makes cells of a check inconclusive that only show, by the check's exchanges, that an operation does
     not exist."""
-    return [_explained(run, finding, exchanges) for finding in findings]
+    return [_explained(run, cell, exchanges) for cell in cells]
 
 
 def lacks(run: Run, numbers: Iterable[int]) -> str:
@@ -117,34 +119,24 @@ def lacks(run: Run, numbers: Iterable[int]) -> str:
     return ""
 
 
-def _explained(run: Run, finding: Finding, exchanges: Sequence[int]) -> Finding:
-    if finding.verdict.is_violation:
-        numbers = list(finding.exchanges[:1])
-    elif finding.verdict is Verdict.INCONCLUSIVE:
-        numbers = list(reversed(exchanges))
-    else:
-        return finding
-    operation = lacks(run, numbers)
-    if not operation and finding.verdict is Verdict.INCONCLUSIVE:
+def _explained(run: Run, cell: Cell, exchanges: Sequence[int]) -> Cell:
+    unjudged = bool(cell.unclear or cell.no_occasion)
+    if not cell.violations and not unjudged:
+        return cell
+    operation = lacks(run, cell.exchanges[:1] if cell.violations else reversed(exchanges))
+    if not operation and unjudged:
         # What the check needs may have been refused long before, outside its exchanges.
-        needed = (*NEEDS[finding.operation], finding.operation)
+        needed = (*NEEDS[cell.operation], cell.operation)
         operation = next((name for name in needed if missing(run, name)), "")
     if not operation:
-        return finding
-    summary = f"this needs {operation}, which does not exist"
-    if operation == finding.operation:
-        said = missing(run, operation)
-        summary = (
-            f"{operation} does not exist: a valid request was answered {said}, as an undocumented path is"
+        return cell
+    reason = f"this needs {operation}, which does not exist"
+    if operation == cell.operation:
+        answer = missing(run, operation)
+        reason = (
+            f"{operation} does not exist: a valid request was answered {answer}, as an undocumented path is"
         )
-    return replace(
-        finding,
-        verdict=Verdict.INCONCLUSIVE,
-        summary=summary,
-        expected="",
-        got="",
-        remedy="",
-        cause="",
-        further=[],
-        lacks=operation,
-    )
+    unclear = Unclear(reason, exchanges=tuple(cell.exchanges), lacks=operation)
+    if cell.no_occasion:
+        return replace(cell, no_occasion=unclear).decide()
+    return replace(cell, broken=0, violations=[], unclear=[unclear]).decide()

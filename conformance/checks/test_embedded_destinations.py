@@ -180,7 +180,7 @@ def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
                 ctx.expect("beneficiary.destinations", holds, lacking, answer, changed, *made.values())
             for name, value in expected.items():
                 ctx.expect(rule, *outcomes.member(what, answer, name, value), changed, aside)
-    if not any(entry.judged for entry in ctx.entries.values()):
+    if not any(cell.judged for cell in ctx.cells.values()):
         raise Inconclusive("no destination was made while its beneficiary was changed")
 
 

@@ -124,7 +124,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
         request = fixture.call(ctx.operation.id)
         answers = rounds.race([request] * FEW, "a burst of few requests with one key and body")
         if _answered(answers) and all(answer.refused for answer in answers):
-            if ctx.entries[rule].judged:
+            if ctx.cells[rule].judged:
                 # A quota was reached.
                 return
             stop = refusal_of_valid(answers[0])

@@ -142,12 +142,12 @@ def decisive(run: Run, rule: str, operation: str) -> list[Exchange]:
             or (rule not in check.rules and rule not in INVARIANTS)
         ):
             continue
-        findings, numbers = run_check(check, operation, run)
+        cells, numbers = run_check(check, operation, run)
         if rule in INVARIANTS:
             sent = [run.record[number] for number in reversed(numbers) if number in run.record]
             exchanges = [exchange for exchange in sent if _judged(run, exchange, rule, operation)][:1]
         else:
-            proof = [number for finding in findings if finding.rule == rule for number in finding.exchanges]
+            proof = [number for cell in cells if cell.rule == rule for number in cell.exchanges]
             exchanges = [run.record[number] for number in proof if number in run.record][:MOST]
         if exchanges:
             return exchanges

@@ -277,7 +277,7 @@ class EarlierRequests:
             yield from ("client.walk", "client.first-page", "client.walk-beyond")
 
     def ended(self) -> Iterator[tuple[str, Said]]:
-        """Findings at the end of the run, with their operations: incomplete walks, and provocations that
+        """Judgements at the end of the run, with their operations: incomplete walks, and provocations that
         nothing followed."""
         for walk in self.walks.values():
             # A list that is not read from page 1 on is not walked.

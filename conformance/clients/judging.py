@@ -1,4 +1,4 @@
-"""Keeps the ledger of clients' requests: findings, exchanges, and what was not exercised."""
+"""Keeps the ledger of clients' requests: cells, exchanges, and what was not exercised."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from conformance.clients.earlier import EarlierRequests, after
 from conformance.clients.provocations import INTERRUPTIONS
 from conformance.clients.received import ClientRequest, Said, judged, read
 from conformance.contract.rules import CLIENT_RULES, Side
+from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import ExchangeRecord, exchange_record
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Entry, Ledger
-from conformance.judge.verdicts import Violation
+from conformance.judge.ledger import Ledger
 from conformance.reference.core_messages import Request, Response
 from conformance.target.file import Target
 from conformance.target.redaction import REDACTED, Redactor
 from conformance.wire.messages import Call, Exchange
 
-#: The check in findings.
+#: The check in cells.
 CHECK = "requests of clients"
 
 #: The selection of a run, in its verdict.
@@ -66,8 +66,7 @@ class ClientJudge:
         self.redactor = Redactor(target)
         self.secrets = [secret.encode() for secret in target.secrets]
         self.earlier = EarlierRequests()
-        self.entries: dict[tuple[str, str], Entry] = {}
-        self.remedies: dict[tuple[str, str], str] = {}
+        self.cells: dict[tuple[str, str], Cell] = {}
         #: Operation and passed rules -> number of the first such request, and how many there were.
         self.kept: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         self.records: dict[int, ExchangeRecord] = {}
@@ -88,7 +87,7 @@ class ClientJudge:
         if clean is request:
             found = self._judged(request, response, provoked)
         else:
-            # No other finding: a truncated text could contain a part of the secret.
+            # Nothing else: a truncated text could contain a part of the secret.
             remedy = "Make a new secret: this one is known now."
             request, found = clean, [Said("client.secret", "the secret in plain text", remedy)]
         said = [one for one in found if isinstance(one, Said)]
@@ -128,7 +127,7 @@ class ClientJudge:
     def _judged(
         self, request: ClientRequest, response: Response, provoked: tuple[str, ...]
     ) -> list[Said | str]:
-        """Findings on a request, alone and with those before it, and the rules that it passes."""
+        """Judgements of a request, alone and with those before it, and the rules that it passes."""
         if request.call is None:
             answer = f"asked for {request.name}"
             return [Said("http.undocumented-path", question="undocumented paths", answer=answer)]
@@ -148,39 +147,37 @@ class ClientJudge:
             found.append(Said("client.refused", question="what was refused", answer=answer))
         return found
 
-    def _entry(self, rule: str, operation: str) -> Entry:
-        if (rule, operation) not in self.entries:
-            self.entries[rule, operation] = Entry(rule, operation, CHECK)
-        return self.entries[rule, operation]
+    def _cell(self, rule: str, operation: str) -> Cell:
+        return self.cells.setdefault((rule, operation), Cell(rule, operation))
 
     def _take(self, said: Said, operation: str, seen: Seen | None) -> None:
         """Records a violation or an observation."""
         if operation not in CLIENT_RULES[said.rule].operations:
             return
-        entry = self._entry(said.rule, operation)
+        cell = self._cell(said.rule, operation)
         if said.withdrawn:
-            entry.judged, entry.broken = entry.judged - 1, entry.broken - 1
-            entry.violations = [one for one in entry.violations if one.got != said.got]
+            cell.judged, cell.broken = cell.judged - 1, cell.broken - 1
+            cell.violations = [one for one in cell.violations if one.got != said.got]
             return
         # Further exchanges add no evidence.
-        shows = entry.broken < EVIDENCE and not entry.proof
+        shows = cell.broken < EVIDENCE and not cell.proof
         numbers = self._keep([*([seen.request.number] if seen else []), *said.others]) if shows else ()
         if said.got:
-            self.remedies.setdefault((said.rule, operation), said.remedy)
-            entry.add_violation(Violation(CLIENT_RULES[said.rule].client, said.got, numbers))
+            expected = CLIENT_RULES[said.rule].client
+            cell.add_violation(Violation(expected, said.got, numbers, remedy=said.remedy))
             return
-        entry.judged += 1
-        entry.proof += numbers
-        answers = [*filter(None, entry.observations.get(said.question, "").split(", "))]
+        cell.judged += 1
+        cell.proof += numbers
+        answers = [*filter(None, cell.observations.get(said.question, "").split(", "))]
         if said.answer not in answers and len(answers) < ANSWERS:
-            entry.observations[said.question] = ", ".join([*answers, said.answer])
+            cell.observations[said.question] = ", ".join([*answers, said.answer])
 
     def _add_kept(self) -> None:
-        """Moves counted passes to the ledger's entries."""
+        """Moves counted passes to the ledger's cells."""
         for (operation, rules), (first, times) in self.kept.items():
-            for entry in (self._entry(rule, operation) for rule in rules):
-                entry.judged += times
-                entry.proof = entry.proof or [first]
+            for cell in (self._cell(rule, operation) for rule in rules):
+                cell.judged += times
+                cell.proof = cell.proof or [first]
         self.kept.clear()
 
     def _keep(self, numbers: Sequence[int]) -> tuple[int, ...]:
@@ -199,11 +196,8 @@ class ClientJudge:
             self._take(after(name, "went on" if number < self.sent else "sent no more"), operation, None)
         self._add_kept()
         ledger = Ledger.of_catalogue(None, Side.CLIENT)
-        for key, entry in self.entries.items():
-            finding = entry.finding()
-            if entry.violations:
-                finding.remedy = self.remedies[key]
-            ledger.add(finding, self.redactor.clean)
+        for cell in self.cells.values():
+            ledger.add(cell.concluded(CHECK), self.redactor.clean)
         ledger.exchanges, ledger.sent = self.records, self.sent
         ledger.narrowed, ledger.lost = [SELECTION], lost
         for (operation, status), number in self.answered.items():

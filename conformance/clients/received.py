@@ -57,7 +57,7 @@ _BESIDE = 24
 
 
 class Said(NamedTuple):
-    """A finding of a request on a rule: a violation (`got`), or an observation (`answer` to `question`).
+    """A judgement of a request by a rule: a violation (`got`), or an observation (`answer` to `question`).
 
     `others` are the numbers of earlier requests that prove it. `withdrawn`: a later request shows that the
     violation was none.
@@ -153,10 +153,10 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
 
 
 def judged(request: ClientRequest, target: Target, used: Collection[str]) -> list[Said | str]:
-    """Findings on a request alone, and the rules for clients that it passes; `used` are the nonces of the
+    """Judgements of a request alone, and the rules for clients that it passes; `used` are the nonces of the
     last 300 seconds.
 
-    A request that fails authentication has no other findings, since its sender is unknown.
+    A request that fails authentication is judged by nothing else, since its sender is unknown.
     """
     call = request.call
     if call is None:

@@ -11,8 +11,8 @@ from conformance.clients.provocations import PROVOCATIONS, Provocations, Provoki
 from conformance.clients.received import explanation
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
+from conformance.judge.cells import Cell, grouped
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.ledger import Entry, grouped
 from conformance.reference.app import Clock, Server, system_clock
 from conformance.reference.core_messages import Request, Response
 from conformance.reference.store import Store
@@ -101,8 +101,8 @@ LISTED = 50
 def render(judge: ClientJudge, provocations: Provocations, number: str = "", still: bool = False) -> str:
     """The page as HTML; in full the request with this number."""
     chosen = next((seen for seen in judge.recent if str(seen.request.number) == number), None)
-    broken = grouped((entry.rule, entry) for entry in judge.entries.values() if entry.violations)
-    worst = sorted(broken, key=lambda rule: (rule != WORST, -sum(entry.broken for entry in broken[rule])))
+    broken = grouped((cell.rule, cell) for cell in judge.cells.values() if cell.violations)
+    worst = sorted(broken, key=lambda rule: (rule != WORST, -sum(cell.broken for cell in broken[rule])))
     values = {
         "refresh": not still,
         "address": judge.target.base_url,
@@ -117,17 +117,15 @@ def render(judge: ClientJudge, provocations: Provocations, number: str = "", sti
     return "".join(rendered("sandbox.html.j2", values, forms="'self'"))
 
 
-def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
+def _broken(judge: ClientJudge, cells: list[Cell]) -> dict[str, Any]:
     """The template values of a broken rule; operations that move money are shown first."""
-    shown = next(
-        (entry for entry in entries if OPERATIONS[entry.operation].traits.draws_on_funds), entries[0]
-    )
+    first = next((cell for cell in cells if OPERATIONS[cell.operation].traits.draws_on_funds), cells[0])
     return {
-        "rule": CLIENT_RULES[shown.rule],
-        "operations": listed([shown.operation, *(entry.operation for entry in entries)]),
-        "often": sum(entry.broken for entry in entries),
-        "got": judge.redactor.clean(shown.violations[0].got),
-        "remedy": judge.redactor.clean(judge.remedies[shown.rule, shown.operation]),
+        "rule": CLIENT_RULES[first.rule],
+        "operations": listed([first.operation, *(cell.operation for cell in cells)]),
+        "often": sum(cell.broken for cell in cells),
+        "got": judge.redactor.clean(first.violations[0].got),
+        "remedy": judge.redactor.clean(first.violations[0].remedy),
     }
 
 

@@ -19,13 +19,14 @@ import hypothesis
 from hypothesis import Phase
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.errors import Flaky
+from msgspec.structs import replace
 
 from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
+from conformance.judge.cells import Cell
 from conformance.judge.invariants import Invariants
-from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got
-from conformance.judge.verdicts import Finding, Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.run import Run
 
@@ -60,7 +61,7 @@ class Examples:
     def __init__(self, run: Run, check: str, seconds: float | None = None) -> None:
         self.run = run
         self.check = check
-        self.entries: dict[Key, Entry] = {}
+        self.cells: dict[Key, Cell] = {}
         #: Answers to generated requests by operation and status.
         self.statuses: Counter[tuple[str, int | None]] = Counter()
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -116,39 +117,40 @@ class Examples:
                 self._expect(key, violation.expected, violation.got, exchange)
 
     def _expect(self, key: Key, expected: str, got: str, *exchanges: Exchange) -> None:
-        entry = self.entries.setdefault(key, Entry(*key, self.check, aside=True))
+        cell = self.cells.setdefault(key, Cell(*key))
         if got:
-            entry.violations.clear()
+            cell.violations.clear()
             self._failed[key] = self._example
-        if not entry.expect(expected, got, *exchanges):
-            raise broken(*key)(entry.violations[0].sentence)
+        if not cell.expect(expected, got, *exchanges):
+            raise broken(*key)(cell.violations[0].sentence)
 
-    def findings(self) -> list[Finding]:
-        """One finding for each rule and operation that was judged."""
-        return [self._finding(key, entry) for key, entry in self.entries.items()]
+    def concluded(self) -> list[Cell]:
+        """The conclusion on each rule and operation that was judged."""
+        return [self._concluded(cell) for cell in self.cells.values()]
 
-    def _finding(self, key: Key, entry: Entry) -> Finding:
-        finding = entry.finding()
-        example = self._failed.get(key, [])
-        paths = [exchange.call.path for exchange in example if exchange.number in finding.exchanges]
-        related = [exchange.number for exchange in example if _is_related(exchange, paths)]
-        finding.exchanges = list(dict.fromkeys([*finding.exchanges, *related]))
-        if entry.broken == 1:
-            finding.further.append("it was seen once and did not come again")
-        return finding
+    def _concluded(self, cell: Cell) -> Cell:
+        if cell.violations:
+            (violation,), example = cell.violations, self._failed[cell.key]
+            paths = [exchange.call.path for exchange in example if exchange.number in violation.exchanges]
+            related = [exchange.number for exchange in example if _is_related(exchange, paths)]
+            evidence = tuple(dict.fromkeys([*violation.exchanges, *related]))
+            once = "; it was seen once and did not come again" if cell.broken == 1 else ""
+            violation = replace(violation, exchanges=evidence, got=violation.got + once)
+            cell = replace(cell, violations=[violation])
+        return cell.concluded(self.check, aside=True)
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Runs Hypothesis within it, in turn with other threads; suppresses what it raises for violations.
 
-        Raises Inconclusive, with the findings so far, and errors of the suite.
+        Raises Inconclusive, with the cells so far, and errors of the suite.
         """
         try:
             with _TURN:
                 yield
         except Stop as stop:
             if isinstance(stop.__cause__, Inconclusive):
-                stop.__cause__.findings += self.findings()
+                stop.__cause__.cells += self.concluded()
             if stop.__cause__ is not None:
                 raise stop.__cause__ from None
         except Exception as error:

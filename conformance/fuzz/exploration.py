@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conformance.contract.rules import RULES
-from conformance.judge.ledger import Entry
-from conformance.judge.verdicts import Finding, Inconclusive, NotApplicable
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.target.applicability import absent
 from conformance.world.run import Run
 
@@ -17,11 +17,11 @@ from conformance.world.run import Run
 #: and a concurrent thread would see partially initialized modules.
 LOADING = threading.Lock()
 
-#: Runs one part of an exploration, by its name, and returns the findings.
-ExplorationFunction = Callable[[Run, str, "FuzzSettings"], list[Finding]]
+#: Runs one part of an exploration, by its name, and returns the cells.
+ExplorationFunction = Callable[[Run, str, "FuzzSettings"], list[Cell]]
 
 #: The decorated function: also takes the name of the exploration, and may raise Inconclusive.
-Explore = Callable[[Run, str, "FuzzSettings", str], list[Finding]]
+Explore = Callable[[Run, str, "FuzzSettings", str], list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Exploration:
 
     name: str
     function: ExplorationFunction
-    #: Part -> rule and operation of its finding where nothing is judged.
+    #: Part -> rule and operation of its cell where nothing is judged.
     stands_for: Mapping[str, tuple[str, str]]
 
     @property
@@ -48,7 +48,7 @@ EXPLORATIONS: dict[str, Exploration] = {}
 def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore], ExplorationFunction]:
     """Registers a function as a property-based test that runs once for each part.
 
-    `stands_for` maps each part to the rule and operation of its finding where nothing is judged: the function
+    `stands_for` maps each part to the rule and operation of its cell where nothing is judged: the function
     raises Inconclusive, or the target does not have the operation.
     """
 
@@ -56,20 +56,20 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
         @functools.wraps(function)
-        def explore(run: Run, part: str, settings: FuzzSettings) -> list[Finding]:
+        def explore(run: Run, part: str, settings: FuzzSettings) -> list[Cell]:
             rule, operation = stands_for[part]
-            entry = Entry(rule, operation, name)
-            findings: list[Finding] = []
+            cell = Cell(rule, operation)
+            cells: list[Cell] = []
             if reason := absent(RULES[rule], operation, run.target):
-                return [entry.finding(NotApplicable(reason))]
+                return [cell.concluded(name, NotApplicable(reason))]
             try:
                 run.answering()
-                findings = function(run, part, settings, name)
+                cells = function(run, part, settings, name)
                 # Hypothesis may have caught an Inconclusive that ends the run.
                 run.answering()
             except Inconclusive as stop:
-                return [*findings, *stop.findings, entry.finding(stop)]
-            return findings
+                return [*cells, *stop.cells, cell.concluded(name, stop)]
+            return cells
 
         # Else pytest would take the parameters of the decorated function for fixtures.
         del explore.__wrapped__

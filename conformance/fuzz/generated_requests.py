@@ -20,13 +20,13 @@ from conformance.fuzz.fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are
 from conformance.fuzz.generation import generated
 from conformance.fuzz.odd_requests import odd_requests
 from conformance.judge import outcomes, paging
+from conformance.judge.cells import Cell
 from conformance.judge.comparison import MOVING, same, same_amount, show, shows, was_changed
 from conformance.judge.field_values import plain_amount
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
-from conformance.judge.ledger import Entry
 from conformance.judge.oracle import OWN, RAW, BodyVerdict, ExpectedAnswer, Known, ValidBody, expect
 from conformance.judge.oracle.keys import accepted_by
-from conformance.judge.verdicts import Finding, Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
 from conformance.world.case import FRESH, Case, call_of
@@ -242,8 +242,8 @@ def _of_body(body: bytes, valid: ValidBody) -> Iterator[str]:
 # ---------------------------------------------------------------------- the part
 
 
-def fuzz(run: Run, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Fuzzes one operation and returns a finding for each judged rule.
+def fuzz(run: Run, operation: str, settings: FuzzSettings, check: str) -> list[Cell]:
+    """Fuzzes one operation and returns a cell for each judged rule.
 
     Raises Inconclusive when the server refuses to create the fixtures.
     """
@@ -263,11 +263,11 @@ def fuzz(run: Run, operation: str, settings: FuzzSettings, check: str) -> list[F
                 fuzzer.perform(case)
 
         answers_are_right()
-    return [*examples.findings(), *unreached(examples, operation)]
+    return [*examples.concluded(), *unreached(examples, operation)]
 
 
-def unreached(examples: Examples, operation: str) -> list[Finding]:
-    """An inconclusive finding if no generated request was accepted: then only validation was tested."""
+def unreached(examples: Examples, operation: str) -> list[Cell]:
+    """An inconclusive cell if no generated request was accepted: then only validation was tested."""
     statuses = {status: count for (of, status), count in examples.statuses.items() if of == operation}
     if any(status is not None and 200 <= status < 300 for status in statuses):
         return []
@@ -279,5 +279,5 @@ def unreached(examples: Examples, operation: str) -> list[Finding]:
     remedy = SAMPLE_REMEDIES.get(operation, "")
     if TRAITS[operation].unique_pair and not pairs_are_free(examples.run):
         remedy = PAIRS_REMEDY
-    entry = Entry("http.success-json", operation, examples.check)
-    return [entry.finding(Inconclusive(reason, remedy))]
+    cell = Cell("http.success-json", operation)
+    return [cell.concluded(examples.check, Inconclusive(reason, remedy))]

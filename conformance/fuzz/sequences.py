@@ -25,8 +25,9 @@ from conformance.fuzz.fixtures import PAYEES, OperationFixtures
 from conformance.fuzz.generated_requests import unreached
 from conformance.fuzz.generation import ACCEPT, case_of, described, load, prepared
 from conformance.judge import outcomes
+from conformance.judge.cells import Cell
 from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
-from conformance.judge.verdicts import Finding, Inconclusive
+from conformance.judge.verdicts import Inconclusive
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
 from conformance.world.case import call_of
@@ -146,8 +147,8 @@ class Sequence:
         return {**exchange.document, "id": symbol}
 
 
-def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Finding]:
-    """Runs sequences and returns a finding for each judged rule."""
+def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Cell]:
+    """Runs sequences and returns a cell for each judged rule."""
     name = f"sequences {part}"
     examples, operations = Examples(run, check, settings.share()), usable(run)
     with examples.recording():
@@ -177,6 +178,6 @@ def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Fin
 
         limited = replace(settings, examples=max(1, round(settings.cases * SHARE)))
         hypothesis.seed(seed_of(settings, name))(Sequences)
-        # Shrinking sequences takes thousands of requests; of the steps, findings have those that matter.
+        # Shrinking sequences takes thousands of requests; of the steps, cells have those that matter.
         Sequences.run(settings=settings_of(limited, name, shrink=False, stateful_step_count=STEPS))
-    return [*examples.findings(), *unreached(examples, "createAccount")]
+    return [*examples.concluded(), *unreached(examples, "createAccount")]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
-from conformance.judge.verdicts import Finding
+from conformance.judge.cells import Cell
 from conformance.world.run import Run
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})
-def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
+def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.generated_requests import fuzz
 

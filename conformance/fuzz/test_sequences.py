@@ -6,12 +6,12 @@ The function imports what it calls: collecting tests must not load Hypothesis.
 from __future__ import annotations
 
 from conformance.fuzz.exploration import LOADING, FuzzSettings, exploration
-from conformance.judge.verdicts import Finding
+from conformance.judge.cells import Cell
 from conformance.world.run import Run
 
 
 @exploration({"accounts": ("http.success-json", "createAccount")})
-def test_sequences(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
+def test_sequences(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.sequences import explore
     return explore(run, part, settings, name)

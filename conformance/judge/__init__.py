@@ -1,3 +1,3 @@
-"""Judging of exchanges: outcomes, comparison, findings, the rules of every response.
+"""Judging of exchanges: outcomes, comparison, cells, the rules of every response.
 
 Sends nothing; checks, pytest and reports are unknown here."""

@@ -10,13 +10,12 @@ from conformance.contract.fields import request_fields
 from conformance.contract.operations import error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS, traits_of
+from conformance.judge.cells import Cell, Violation
 from conformance.judge.comparison import found_again, same, sent_document, show, was_changed
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judge.isolation import NOTHING_OF_OTHERS, Isolation
-from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
 from conformance.judge.timeliness import untimely
-from conformance.judge.verdicts import EVERY_RESPONSE, Violation
 from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
 from conformance.wire.messages import MISSING, Auth, Exchange
@@ -90,7 +89,7 @@ class Invariants:
     """Judges exchanges as they arrive, with one tally for each rule and operation."""
 
     def __init__(self, target: Target) -> None:
-        self.tallies: dict[tuple[str, str], Entry] = {}
+        self.tallies: dict[tuple[str, str], Cell] = {}
         #: Keys of tallies that have, or had, violations.
         self.broken: set[tuple[str, str]] = set()
         self._secrets = telling_secrets(target)
@@ -106,10 +105,10 @@ class Invariants:
 
     # ------------------------------------------------------------------ bookkeeping
 
-    def _tally(self, rule: str, operation: str) -> Entry:
+    def _tally(self, rule: str, operation: str) -> Cell:
         tally = self.tallies.get((rule, operation))
         if tally is None:
-            tally = self.tallies[rule, operation] = Entry(rule, operation, EVERY_RESPONSE)
+            tally = self.tallies[rule, operation] = Cell(rule, operation)
         return tally
 
     def _judge(

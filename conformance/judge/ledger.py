@@ -1,15 +1,13 @@
-"""The ledger: judgements, violations, gaps and observations of each rule on each operation.
+"""The ledger: a cell for each rule on each operation, with the exchanges that they name, and what was sent.
 
-Checks, generated tests and the rules of every response write entries; each yields a finding. The controller
-adds up the ledgers of workers; the results document is the sum with run and verdict.
+The controller adds up the ledgers of workers; the results document is the sum with run and verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
@@ -17,167 +15,13 @@ from msgspec.structs import replace
 from conformance._records import says
 from conformance._text import clean
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level, Side
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
-from conformance.judge.outcomes import Got, Unclear
-from conformance.judge.verdicts import (
-    EVERY_RESPONSE,
-    Finding,
-    Inconclusive,
-    NotApplicable,
-    Verdict,
-    Violation,
-)
+from conformance.judge.verdicts import Verdict
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-#: Maximum number of violations kept of an entry; further ones are counted.
-KEPT_VIOLATIONS = 20
-
-#: Approximate maximum of exchanges kept of judgements that held.
-KEPT_PROOF = 8
-
-
-def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """Groups values by key, both in order of appearance."""
-    groups: dict[K, list[V]] = {}
-    for key, value in pairs:
-        groups.setdefault(key, []).append(value)
-    return groups
-
-
-#: The usual reason why a check did not judge a rule.
-NO_OCCASION = Unclear("the check had no occasion to judge this rule")
-
-
-@dataclass
-class Entry:
-    """One check's judgements of a rule on an operation. `aside`: the check is mainly about another rule."""
-
-    rule: str
-    operation: str
-    check: str
-    aside: bool = False
-    judged: int = 0
-    #: Number of violations, and the first of them.
-    broken: int = 0
-    violations: list[Violation] = field(default_factory=list)
-    #: Numbers of exchanges of judgements that held.
-    proof: list[int] = field(default_factory=list)
-    unclear: list[Unclear] = field(default_factory=list)
-    #: Applies if nothing was judged, nor unclear.
-    no_occasion: Unclear = NO_OCCASION
-    #: What the rule is about, which the target file declares absent; applies if nothing was judged.
-    absent: str = ""
-    observations: dict[str, str] = field(default_factory=dict)
-
-    def expect(self, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
-        """Counts a judgement; True if it holds: what was got is empty. The exchanges show it, the
-        decisive one first."""
-        numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
-        if isinstance(got, Unclear):
-            self.unclear.append(Unclear(got.reason, got.cause, got.remedy, numbers[:1]))
-            return False
-        if not got:
-            self.judged += 1
-            self.proof += numbers if len(self.proof) < KEPT_PROOF else ()
-            return True
-        bare = any(
-            answer.refused and not answer.names_error and got == answer.described() for answer in exchanges
-        )
-        self.add_violation(Violation(expected, got, numbers, cause, bare))
-        return False
-
-    def add_violation(self, violation: Violation) -> None:
-        """Counts a violation; the first ones are kept."""
-        self.judged, self.broken = self.judged + 1, self.broken + 1
-        if len(self.violations) < KEPT_VIOLATIONS:
-            self.violations.append(violation)
-
-    def finding(self, stop: Inconclusive | NotApplicable | None = None, sent: Sequence[int] = ()) -> Finding:
-        """The conclusion; `stop` is the exception that ended the check, `sent` are its exchanges' numbers."""
-        if self.violations:
-            return self._violation(sent)
-        finding = Finding(
-            self.rule, self.operation, Verdict.INCONCLUSIVE, self.check, probes=self.judged,
-            observations=dict(self.observations),
-        )  # fmt: skip
-        if isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.absent):
-            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason if stop else self.absent
-        elif stop is None and self.judged:
-            of_open = ALL_RULES[self.rule].level is Level.OPEN
-            finding.verdict = Verdict.OBSERVED if of_open else Verdict.PASSED
-            finding.exchanges = list(self.proof)
-            finding.further = [f"not judged: {each.reason}" for each in self.unclear]
-        else:
-            why = self.no_occasion if not self.unclear else self.unclear[0]
-            if stop is not None:
-                why = Unclear(stop.reason, stop.cause, stop.remedy, tuple(sent[-2:]))
-            finding.summary, finding.cause, finding.remedy = why.reason, why.cause, why.remedy
-            finding.exchanges, finding.exercised = list(why.exchanges), why is not self.no_occasion
-        return finding
-
-    def _violation(self, sent: Sequence[int]) -> Finding:
-        first, *others = self.violations
-        evidence = [number for violation in self.violations[:6] for number in violation.exchanges]
-        finding = Finding(
-            self.rule,
-            self.operation,
-            Verdict.WARNING if ALL_RULES[self.rule].level is Level.IMPLIED else Verdict.FAILED,
-            self.check,
-            expected=first.expected,
-            got=first.got,
-            cause=first.cause,
-            probes=self.judged,
-            violations=self.broken,
-            exchanges=list(dict.fromkeys(evidence)) or list(sent[-3:]),
-            observations=dict(self.observations),
-            further=[other.sentence for other in others],
-            without_error_body=first.without_error_body,
-            aside=self.aside,
-        )
-        finding.summary = finding.sentence
-        return finding
-
-
-class Cell(msgspec.Struct):
-    """One rule on one operation: its verdict is that of the most severe of its findings.
-
-    A rule that no check had occasion to judge is not run.
-    """
-
-    rule: Annotated[str, says("Id of the rule.")]
-    operation: Annotated[str, says("An operationId.")]
-    verdict: Annotated[Verdict, says("The most severe of the findings'.")] = Verdict.NOT_RUN
-    summary: Annotated[str, says("The conclusion in a sentence.")] = ""
-    known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")] = ""
-    findings: Annotated[list[Finding], says("The most severe first.")] = []
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Rule and operation."""
-        return self.rule, self.operation
-
-    @property
-    def decisive(self) -> Finding:
-        """The weightiest finding; an empty one without any."""
-        return self.findings[0] if self.findings else Finding(self.rule, self.operation, self.verdict)
-
-    def add(self, finding: Finding) -> None:
-        """Adds a finding; those of every response are merged, others kept apart."""
-        at = next((at for at, known in enumerate(self.findings) if known.check == finding.check), -1)
-        if finding.check == EVERY_RESPONSE and at >= 0:
-            finding = self.findings.pop(at).merged(finding)
-        self.findings.append(finding)
-        self.findings.sort(key=lambda known: known.weight, reverse=True)
-        if self.decisive.exercised:
-            self.verdict, self.summary = self.decisive.verdict, self.decisive.summary
-        elif self.verdict is Verdict.NOT_RUN:
-            self.summary = finding.summary
 
 
 class CreatedRecord(msgspec.Struct, frozen=True):
@@ -195,7 +39,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     cells: list[Cell] = []
     #: Side whose rules were judged.
     side: Side = Side.SERVER
-    #: Exchanges that findings name, by number.
+    #: Exchanges that cells name, by number.
     exchanges: dict[int, ExchangeRecord] = {}
     #: Operation, or "" -> latency of its answers.
     latency: dict[str, Latency] = {}
@@ -229,7 +73,8 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
             for operation in rule.operations:
                 cell = ledger.cell(rule.id, operation)
                 if target is not None and (reason := absent(rule, operation, target)):
-                    cell.verdict, cell.summary = Verdict.NOT_APPLICABLE, reason
+                    cell.absent = reason
+                    cell.decide()
         return ledger
 
     @classmethod
@@ -241,7 +86,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         """Encodes the ledger."""
         return msgspec.json.encode(self).decode()
 
-    def without_findings(self) -> Ledger:
+    def without_cells(self) -> Ledger:
         """The ledger of what was sent and created, and of errors."""
         return replace(self, cells=[], exchanges={})
 
@@ -257,14 +102,9 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
             self.cells.append(cell)
         return cell
 
-    @property
-    def findings(self) -> list[Finding]:
-        """Findings of all cells."""
-        return [finding for cell in self.cells for finding in cell.findings]
-
-    def add(self, finding: Finding, text: Callable[[str], str] = clean) -> None:
-        """Adds a finding, with its evidence bounded and `text` (`Redactor.clean`) applied to its texts."""
-        self.cell(finding.rule, finding.operation).add(finding.bounded(text))
+    def add(self, cell: Cell, text: Callable[[str], str] = clean) -> None:
+        """Adds the judgements of a check, with `text` (`Redactor.clean`) applied to their texts."""
+        self.cell(*cell.key).add(cell.cleaned(text))
 
     def measure(self, exchange: Exchange) -> None:
         """Adds an exchange to the latency of its operation."""
@@ -273,13 +113,8 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
 
     def merge(self, other: Ledger) -> None:
         """Adds the ledger of another part of the run."""
-        for theirs in other.cells:
-            mine = self.cell(*theirs.key)
-            if theirs.verdict is Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
-                mine.verdict, mine.summary = theirs.verdict, theirs.summary
-            mine.known = mine.known or theirs.known
-            for finding in theirs.findings:
-                mine.add(finding)
+        for cell in other.cells:
+            self.cell(*cell.key).add(cell)
         self.exchanges |= other.exchanges
         for operation, row in other.latency.items():
             self.latency.setdefault(operation, Latency(operation)).merge(row)

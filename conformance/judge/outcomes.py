@@ -10,10 +10,12 @@ throttled, lost or answered 5xx. The decisive exchange comes first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+
+from conformance._records import says
 from conformance.contract import timestamps
 from conformance.contract.operations import response_problems, response_rules
 from conformance.judge import comparison
@@ -24,15 +26,14 @@ from conformance.wire.messages import MISSING, Exchange
 NOTHING_SHOWN = "no answer holds a value that the rule is about"
 
 
-@dataclass(frozen=True)
-class Unclear:
-    """Reason why answers do not show whether an expectation holds, the rule whose violation may have caused
-    that, what the user can do, and the numbers of the exchanges behind it."""
+class Unclear(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answers do not show whether an expectation holds."""
 
-    reason: str
-    cause: str = ""
-    remedy: str = ""
-    exchanges: tuple[int, ...] = ()
+    reason: Annotated[str, says("Why they do not.")]
+    cause: Annotated[str, says("The rule whose violation may be behind it.")] = ""
+    remedy: Annotated[str, says("What the user can do so that it can be judged.")] = ""
+    exchanges: Annotated[tuple[int, ...], says("The exchanges behind it, by number.")] = ()
+    lacks: Annotated[str, says("The operation whose absence is the reason; or empty.")] = ""
 
 
 #: What was got: empty if the expectation holds.

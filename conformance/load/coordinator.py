@@ -62,7 +62,7 @@ class LoadController:
         self.ledger.merge(ledger)
         for identifier, number, origin in report.ids:
             self._seen(identifier, worker, number, origin)
-        named = {number for finding in self.ledger.findings for number in finding.exchanges}
+        named = {number for cell in self.ledger.cells for number in cell.exchanges}
         for number in self.ledger.exchanges.keys() - named:
             del self.ledger.exchanges[number]
 
@@ -96,16 +96,15 @@ class LoadController:
         rules = Invariants(self.target)
         for create in creates:
             rules.inspect(create)
-        entry = rules.tallies.get(("format.id-unique", str(creates[1].operation)))
-        if entry is None:
+        tally = rules.tallies.get(("format.id-unique", str(creates[1].operation)))
+        if tally is None:
             return
-        finding = entry.finding()
-        if entry.broken:
-            finding.exchanges = list(dict.fromkeys([*finding.exchanges, *run.record]))
+        for violation in tally.violations:
+            violation.exchanges = tuple(dict.fromkeys([*violation.exchanges, *run.record]))
             self.ledger.exchanges |= {
                 one: exchange_record(exchange, run.redactor) for one, exchange in run.record.items()
             }
-        self.ledger.add(finding, run.redactor.clean)
+        self.ledger.add(tally.concluded(), run.redactor.clean)
 
     # ------------------------------------------------------------------ the end
 

@@ -88,7 +88,7 @@ class Driver:
 
     def holds(self, rule: str, operation: str) -> None:
         """Counts a passed judgement."""
-        self.recorder.entry(rule, operation).judged += 1
+        self.recorder.cell(rule, operation).judged += 1
 
     def add_refused(self, operation: str, body: Document) -> None:
         """Stores the label of a refused create, which no list may show."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.rules import RULES
+from conformance.judge.cells import Cell
 from conformance.judge.comparison import objects
-from conformance.judge.ledger import Entry
 from conformance.judge.outcomes import Got, Unclear
-from conformance.judge.verdicts import EVERY_RESPONSE
 from conformance.load.linearizability import OK, REFUSED, UNKNOWN, Event, Step, linearizable, smallest
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
@@ -33,17 +32,17 @@ class Recorder:
     """The judgements of a session by rule and operation."""
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[str, str], Entry] = {}
+        self.cells: dict[tuple[str, str], Cell] = {}
 
     def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> bool:
         """Judges exchanges; returns False for a violation."""
         if isinstance(got, Unclear) or operation not in RULES[rule].operations:
             return True
-        return self.entry(rule, operation).expect(expected, got, *exchanges)
+        return self.cell(rule, operation).expect(expected, got, *exchanges)
 
-    def entry(self, rule: str, operation: str) -> Entry:
+    def cell(self, rule: str, operation: str) -> Cell:
         """The judgements of a rule on an operation."""
-        return self.entries.setdefault((rule, operation), Entry(rule, operation, EVERY_RESPONSE, aside=True))
+        return self.cells.setdefault((rule, operation), Cell(rule, operation))
 
 
 def concurrently(run: Run, scripts: Sequence[Script], purpose: str) -> list[Named]:

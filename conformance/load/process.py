@@ -19,10 +19,11 @@ from conformance._text import clean
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import traits_of
 from conformance.fuzz.fixtures import OperationFixtures, pairs_are_free
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import INVARIANTS
-from conformance.judge.ledger import CreatedRecord, Entry, Ledger
-from conformance.judge.verdicts import EVERY_RESPONSE, Inconclusive, NotApplicable
+from conformance.judge.ledger import CreatedRecord, Ledger
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.load.history import concurrently
 from conformance.target.file import Target
 from conformance.wire.budget import Budget, Retry
@@ -172,25 +173,25 @@ class LoadProcess:
     # ------------------------------------------------------------------ reporting
 
     def end(self, session: Session) -> None:
-        """Merges the findings of a session, once."""
+        """Merges the cells of a session, once."""
         if session not in self.sessions:
             return
         self.sessions.discard(session)
-        self._take(session.run, session.recorder.entries.values())
+        self._take(session.run, session.recorder.cells.values())
         for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
             self.posts.append(post.answer)
 
-    def _take(self, run: Run, entries: Iterable[Entry]) -> None:
+    def _take(self, run: Run, cells: Iterable[Cell]) -> None:
         ledger = self._report.ledger
-        own = [entry for entry in entries if entry.rule not in INVARIANTS]
-        for entry in [*own, *run.invariants.tallies.values()]:
-            if entry.violations:
-                finding = entry.finding()
-                evidence = [run.record[number] for number in finding.exchanges if number in run.record]
+        own = [cell for cell in cells if cell.rule not in INVARIANTS]
+        for cell in [*own, *run.invariants.tallies.values()]:
+            if cell.violations:
+                broken = cell.concluded()
+                evidence = [run.record[number] for number in broken.exchanges if number in run.record]
                 ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in evidence}
-                ledger.add(finding, run.redactor.clean)
+                ledger.add(broken, run.redactor.clean)
             else:
-                self._held[entry.rule, entry.operation] += entry.judged
+                self._held[cell.key] += cell.judged
         for made in run.made.resources:
             ledger.created.append(
                 CreatedRecord(made.organization, made.operation, clean(made.id), clean(made.path))
@@ -214,7 +215,7 @@ class LoadProcess:
         """The redacted report since the last one."""
         report, held, self._report, self._held = self._report, self._held, Report(Ledger()), Counter()
         for (rule, operation), judged in held.items():
-            report.ledger.add(Entry(rule, operation, EVERY_RESPONSE, judged=judged).finding())
+            report.ledger.add(Cell(rule, operation, judged=judged).concluded())
         report.ledger.lost = self.lost
         return msgspec.msgpack.encode(report)
 

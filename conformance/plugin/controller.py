@@ -21,7 +21,8 @@ from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examination import Examination
 from conformance.diagnosis.examine import at_once, latency, preflight, rate_limit
-from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.cells import Cell
+from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Inconclusive
 from conformance.plugin.embedded_server import EmbeddedServer, named_target
 from conformance.plugin.lanes import suggested
@@ -201,8 +202,8 @@ class Controller:
         """Notes a test whose process died; returns the reason."""
         reason = "the process that ran the check died: it was killed, perhaps for its memory"
         stop = Inconclusive(reason, "Run it again.")
-        for cell in job.cells:
-            self.ledger.add(Entry(*cell, job.judged.name).finding(stop))
+        for key in job.cells:
+            self.ledger.add(Cell(*key).concluded(job.judged.name, stop))
         return reason
 
     @contextlib.contextmanager

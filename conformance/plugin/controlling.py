@@ -97,7 +97,7 @@ class ControllerHooks:
             self._failed += report.failed
             ledger = Ledger.from_json(packed)
             # pytest-rerunfailures runs the test again.
-            self.controller.take(ledger.without_findings() if str(report.outcome) == "rerun" else ledger)
+            self.controller.take(ledger.without_cells() if str(report.outcome) == "rerun" else ledger)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:

@@ -78,7 +78,7 @@ class Lanes:
         ledger = Ledger()
         for future in self._futures.values():
             if future.done():
-                ledger.merge(future.result().ledger.without_findings())
+                ledger.merge(future.result().ledger.without_cells())
         # A worker that still runs a job would change while it is read.
         for worker in self._workers:
             if not worker.busy:

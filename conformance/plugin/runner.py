@@ -93,7 +93,7 @@ class Runner:
         item.user_properties[:] = [each for each in item.user_properties if each[0] != "verdict"]
         item.user_properties.append(("verdict", outcome.verdict))
         failures = outcome.failures(self._options.failing)
-        reasons = [self._known.reason(finding.rule, finding.operation) for finding in failures]
+        reasons = [self._known.reason(*cell.key) for cell in failures]
         if failures and all(reasons):
             # Does nothing under --runxfail.
             pytest.xfail(f"known failure: {reasons[0]}")

@@ -1,4 +1,4 @@
-"""Runs checks in one thread against the target, and returns ledgers of what they found."""
+"""Runs checks in one thread against the target, and returns ledgers of what they judged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 import operator
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,10 +16,11 @@ from conformance.checks import presence
 from conformance.checks.check import CHECKS, Check, run_check
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import EVERY_RESPONSE, Finding, Verdict
+from conformance.judge.verdicts import Verdict
 from conformance.plugin.selection import Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
@@ -74,33 +75,31 @@ def job_of(nodeid: str) -> Job | None:
 
 @dataclass
 class JobOutcome:
-    """The outcome of a job: its ledger, the seconds it took, and the suite's own error that ended it."""
+    """The outcome of a job: its ledger, the cells of its own rules, the seconds it took, and the suite's own
+    error that ended it."""
 
     ledger: Ledger
+    own: list[Cell] = field(default_factory=list)
     seconds: float = 0.0
     error: Exception | None = None
 
-    def failures(self, failing: Iterable[str]) -> list[Finding]:
-        """The findings with one of these verdicts."""
-        return [finding for finding in self.ledger.findings if finding.verdict in failing]
+    def failures(self, failing: Iterable[str]) -> list[Cell]:
+        """The cells with one of these verdicts."""
+        return [cell for cell in self.ledger.cells if cell.verdict in failing]
 
     @property
-    def findings(self) -> list[Finding]:
-        """The findings that the test is judged by: those of every response only if they are violations, or if
+    def cells(self) -> list[Cell]:
+        """The cells that the test is judged by: those of every response only if they are violations, or if
         there are no others."""
-        every = self.ledger.findings
-        alone = all(finding.check == EVERY_RESPONSE for finding in every)
-        return [
-            finding
-            for finding in every
-            if alone or finding.check != EVERY_RESPONSE or finding.verdict.is_violation
-        ]
+        if not self.own:
+            return self.ledger.cells
+        return [*self.own, *(cell for cell in self.ledger.cells if cell.verdict.is_violation)]
 
     @property
     def verdict(self) -> str:
         """The most severe verdict of the rules that were exercised; "no occasion" if none was."""
-        found = Verdict.most_severe(finding.verdict for finding in self.findings if finding.exercised)
-        return str(found or "no occasion")
+        verdicts = (cell.verdict for cell in self.cells if cell.verdict is not Verdict.NOT_RUN)
+        return str(Verdict.most_severe(verdicts) or "no occasion")
 
     @property
     def gap(self) -> str:
@@ -108,17 +107,12 @@ class JobOutcome:
         verdict = self.verdict
         if verdict not in ("inconclusive", "not applicable", "no occasion"):
             return ""
-        unexercised = verdict == "no occasion"
-        reasons = (
-            finding.summary
-            for finding in self.findings
-            if unexercised or (finding.exercised and finding.verdict == verdict)
-        )
+        reasons = (cell.summary for cell in self.cells if verdict in (cell.verdict, "no occasion"))
         return next(reasons, "nothing was judged")
 
 
 class Worker:
-    """Runs checks and explorations in one thread, and returns ledgers of their findings. The server's clock
+    """Runs checks and explorations in one thread, and returns ledgers of their cells. The server's clock
     is `ahead` by so many seconds."""
 
     def __init__(
@@ -138,11 +132,11 @@ class Worker:
         self.scope = scope
         #: Number of jobs under way: while one waits, others run.
         self.busy = 0
-        #: What earlier ledgers contained: exchanges, created resources, numbers sent, and findings on the
+        #: What earlier ledgers contained: exchanges, created resources, numbers sent, and cells of the
         #: rules of every response.
         self._recorded = self._created = 0
         self._sent = 0, 0, 0.0
-        self._reported: dict[tuple[str, str], Finding] = {}
+        self._reported: dict[tuple[str, str], Cell] = {}
         #: Broken rules of every response: True if the violation only shows that an operation does not exist.
         self._absent: dict[tuple[str, str], bool] = {}
         self._confirming = CONFIRMATION_BUDGET
@@ -154,64 +148,63 @@ class Worker:
         begin = time.perf_counter()
         self.busy += 1
         try:
-            ledger, error = self._judge(job)
+            outcome = self._judge(job)
         finally:
             self.busy -= 1
-        return JobOutcome(ledger, time.perf_counter() - begin, error)
+        outcome.seconds = time.perf_counter() - begin
+        return outcome
 
-    def _judge(self, job: Job) -> tuple[Ledger, Exception | None]:
-        findings: list[Finding] = []
-        error: Exception | None = None
+    def _judge(self, job: Job) -> JobOutcome:
+        outcome = JobOutcome(Ledger())
         try:
-            findings = self._findings(job)
+            outcome.own = [cell.cleaned(self.run.redactor.clean) for cell in self._cells(job)]
         except Exception as mistake:
-            error = mistake
+            outcome.error = mistake
         try:
             # With an error, too: it counts what was sent.
-            ledger = self.ledger(findings)
+            outcome.ledger = self.ledger(outcome.own)
         except Exception as mistake:
-            ledger, error = Ledger(), error or mistake
-        if error is not None:
-            ledger.errors.append(self._described(job.title, error))
-        return ledger, error
+            outcome.error = outcome.error or mistake
+        if outcome.error is not None:
+            outcome.ledger.errors.append(self._described(job.title, outcome.error))
+        return outcome
 
-    def _findings(self, job: Job) -> list[Finding]:
+    def _cells(self, job: Job) -> list[Cell]:
         if isinstance(job.judged, Check):
             return self.run_check(job.judged, job.parameter)[0]
         return self.explore(job.judged, job.parameter)
 
-    def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
-        """Runs a check; returns its findings on selected cells, and its exchanges. Violations are
-        confirmed."""
-        findings, exchanges = run_check(check, operation, self.run)
-        findings = self._asked_for(presence.explained(self.run, findings, exchanges))
-        failed = [finding for finding in findings if finding.verdict.is_violation]
-        if failed:
+    def run_check(self, check: Check, operation: str) -> tuple[list[Cell], list[int]]:
+        """Runs a check; returns its selected cells and its exchanges. Violations are confirmed."""
+        cells, exchanges = run_check(check, operation, self.run)
+        cells = self._asked_for(presence.explained(self.run, cells, exchanges))
+        if failed := [cell for cell in cells if cell.violations]:
             self._confirm(check, operation, failed)
-        return findings, exchanges
+        return cells, exchanges
 
-    def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
+    def _confirm(self, check: Check, operation: str, failed: Iterable[Cell]) -> None:
         """Runs a failed check once more, alone and in new accounts."""
         if self._confirming <= 0:
             return
         begin, alone = time.monotonic(), self.run.alone()
         again, _ = run_check(check, operation, alone)
-        broken = {finding.rule for finding in again if finding.verdict.is_violation}
-        for finding in failed:
-            finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
+        broken = {cell.rule for cell in again if cell.violations}
+        for cell in failed:
+            for violation in cell.violations:
+                violation.confirmed = "confirmed" if cell.rule in broken else "not reproduced"
         self.run.include(alone)
         self._confirming -= time.monotonic() - begin
 
-    def explore(self, exploration: Exploration, part: str) -> list[Finding]:
-        """The findings of an exploration."""
-        findings = presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
-        for finding in findings:
-            finding.examples = self.settings.examples
-        return self._asked_for(findings)
+    def explore(self, exploration: Exploration, part: str) -> list[Cell]:
+        """The cells of an exploration."""
+        cells = presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
+        for violation in itertools.chain.from_iterable(cell.violations for cell in cells):
+            violation.examples = self.settings.examples
+        return self._asked_for(cells)
 
-    def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings on selected cells: a check may cite more rules."""
-        return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
+    def _asked_for(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The selected cells: a check may cite more rules."""
+        return [cell for cell in cells if self.scope.covers(*cell.key)]
 
     def interrupt(self) -> None:
         """Ends the requests that are under way, and sends no more; called from another thread."""
@@ -233,18 +226,15 @@ class Worker:
         self.run.accepted.clear()
         return ledger
 
-    def ledger(self, findings: Iterable[Finding] = (), *, last: bool = False) -> Ledger:
+    def ledger(self, cells: Iterable[Cell] = (), *, last: bool = False) -> Ledger:
         """The redacted ledger of everything since the last one; `last` completes the rules of every response,
         of which only new results are sent before."""
         ledger, run, clean = Ledger(), self.run, self.run.redactor.clean
-        for finding in [*findings, *self._every_response(last)]:
-            ledger.add(finding, clean)
-        for finding in ledger.findings:
-            shown = [run.record[number] for number in finding.exchanges if number in run.record]
-            finding.seconds = round(sum(exchange.elapsed for exchange in shown), 6)
-            ledger.exchanges |= {
-                exchange.number: exchange_record(exchange, run.redactor) for exchange in shown
-            }
+        for cell in [*cells, *self._every_response(last)]:
+            ledger.add(cell, clean)
+        for number in dict.fromkeys(number for cell in ledger.cells for number in cell.exchanges):
+            if exchange := run.record.get(number):
+                ledger.exchanges[number] = exchange_record(exchange, run.redactor)
         fresh = list(itertools.islice(reversed(run.record.values()), len(run.record) - self._recorded))
         self._recorded += len(fresh)
         for exchange in reversed(fresh):
@@ -263,8 +253,8 @@ class Worker:
         ledger.created = [replace(one, id=clean(one.id), path=clean(one.path)) for one in made]
         return ledger
 
-    def _every_response(self, last: bool) -> Iterator[Finding]:
-        """Findings on the rules of every response that were first judged, or first broken, since the last
+    def _every_response(self, last: bool) -> Iterator[Cell]:
+        """The cells of the rules of every response that were first judged, or first broken, since the last
         ledger; at the end all, less what was sent before."""
         tallies = self.run.invariants.tallies
         asked = self._absent.keys()
@@ -277,20 +267,16 @@ class Worker:
                 self._absent[key] = bool(violations) and bool(
                     presence.lacks(self.run, violations[0].exchanges[:1])
                 )
-        for key, entry in tallies.items():
-            known, broken = self._reported.get(key), entry.broken > 0
+        for key, tally in tallies.items():
+            known, broken = self._reported.get(key), tally.broken > 0
             # A rate of lost requests can only be judged at the end.
-            news = key[0] != LOST and (known is None or (broken and not known.violations))
+            news = key[0] != LOST and (known is None or (broken and not known.broken))
             if not (last or news) or not self.scope.reports(*key, broken):
                 continue
             if broken and self._absent[key]:
                 # The first violation only shows that an operation does not exist.
                 continue
-            found = self._reported[key] = entry.finding()
+            cell = self._reported[key] = tally.concluded()
             if known is not None:
-                found = replace(
-                    found,
-                    probes=found.probes - known.probes,
-                    violations=found.violations - known.violations,
-                )
-            yield found
+                cell = replace(cell, judged=cell.judged - known.judged, broken=cell.broken - known.broken)
+            yield cell

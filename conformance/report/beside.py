@@ -12,8 +12,8 @@ from itertools import zip_longest
 from typing import Any
 
 from conformance._text import clean, count, visible
+from conformance.judge.cells import Violation
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.verdicts import Finding
 from conformance.report.document import Document
 from conformance.report.transcript import answer_lines, request_lines
 
@@ -30,22 +30,22 @@ _ALWAYS_NEW = {"x-signature", "x-nonce", "x-timestamp", "date", "content-length"
 SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
 
 
-def wrong_exchange(document: Document, finding: Finding) -> ExchangeRecord | None:
+def wrong_exchange(document: Document, violation: Violation) -> ExchangeRecord | None:
     """The exchange that does not meet the expectation: the one whose purpose the expectation begins with,
     else the first."""
-    exchanges = [document.exchanges[number] for number in finding.exchanges if number in document.exchanges]
-    named = (one for one in exchanges if one.purpose and finding.expected.startswith(f"{one.purpose}: "))
+    exchanges = [document.exchanges[number] for number in violation.exchanges if number in document.exchanges]
+    named = (one for one in exchanges if one.purpose and violation.expected.startswith(f"{one.purpose}: "))
     return next(named, exchanges[0] if exchanges else None)
 
 
-def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
-    """Template values for the diff of a finding's wrong exchange and the one it is measured by, which is on
+def beside(document: Document, violation: Violation) -> dict[str, Any] | None:
+    """Template values for the diff of a violation's wrong exchange and the one it is measured by, which is on
     the left; None without one, or without a difference.
 
     Of two alike requests the earlier one is on the left.
     """
-    wrong = wrong_exchange(document, finding)
-    measure = _measure(document, finding, wrong) if wrong else None
+    wrong = wrong_exchange(document, violation)
+    measure = _measure(document, violation, wrong) if wrong else None
     if wrong is None or measure is None:
         return None
     if measure.target == wrong.target:
@@ -74,14 +74,14 @@ def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
     }
 
 
-def _measure(document: Document, finding: Finding, wrong: ExchangeRecord) -> ExchangeRecord | None:
+def _measure(document: Document, violation: Violation, wrong: ExchangeRecord) -> ExchangeRecord | None:
     """The exchange that the wrong one is measured by; None without any.
 
-    For a POST the first one with the same Idempotency-Key, of any finding; for that one, another of its own.
-    For any other request one of the finding to the same path: the same request, the last before it, else one
-    with another query.
+    For a POST the first one with the same Idempotency-Key, of any cell; for that one, another of its own.
+    For any other request one of the violation's to the same path: the same request, the last before it, else
+    one with another query.
     """
-    own = [document.exchanges[number] for number in finding.exchanges if number in document.exchanges]
+    own = [document.exchanges[number] for number in violation.exchanges if number in document.exchanges]
     if wrong.method == "POST":
         key = _header(wrong, "idempotency-key")
         same = [

@@ -16,8 +16,9 @@ from conformance._text import clean, mapped
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Side
 from conformance.contract.traits import traits_of
+from conformance.judge.cells import Cell
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import (
     FORMAT,

@@ -1,12 +1,14 @@
-"""Groups violations by cause, so that one broken rule shows as one finding."""
+"""Groups violations by cause, so that one mistake of a server shows as one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from conformance.contract.rules import ALL_RULES, Level
-from conformance.judge.ledger import Cell, Ledger, grouped
-from conformance.judge.verdicts import Finding, Verdict
+from conformance.judge.cells import Cell, Violation, grouped
+from conformance.judge.ledger import Ledger
+from conformance.judge.outcomes import Unclear
+from conformance.judge.verdicts import Verdict
 from conformance.report.document import CauseRecord, CellKey
 
 Key = tuple[str, str]
@@ -33,7 +35,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
         (broken if cell.rule == rule else consequences).setdefault(cause, []).append(cell)
     for cell in ledger.with_verdict(Verdict.INCONCLUSIVE):
         blocked_by = next(
-            (key for finding in cell.findings for key in _behind(ledger, finding, violated)), None
+            (key for unclear in cell.unclear for key in _behind(ledger, unclear, violated)), None
         )
         if blocked_by is not None:
             cause = _root(blocked_by, parents)[0], bool(violated[blocked_by].known)
@@ -90,31 +92,31 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _behind(ledger: Ledger, finding: Finding, violated: Mapping[Key, Cell]) -> Iterator[Key]:
-    """The violated cells of the rule that a check names as the cause of its finding: those of the operations
-    that its evidence shows. For a server error, the evidence must show one."""
-    crashes = finding.cause == "http.no-server-error"
-    for number in finding.exchanges:
+def _behind(ledger: Ledger, effect: Violation | Unclear, violated: Mapping[Key, Cell]) -> Iterator[Key]:
+    """The violated cells of the rule that a check names as the cause: those of the operations that its
+    evidence shows. For a server error, the evidence must show one."""
+    crashes = effect.cause == "http.no-server-error"
+    for number in effect.exchanges:
         exchange = ledger.exchanges.get(number)
         if exchange is None or (crashes and exchange.status is not None and exchange.status < 500):
             continue
-        if (finding.cause, exchange.operation) in violated:
-            yield finding.cause, exchange.operation or ""
+        if (effect.cause, exchange.operation) in violated:
+            yield effect.cause, exchange.operation or ""
 
 
 def _parent(ledger: Ledger, cell: Cell, violated: Mapping[Key, Cell]) -> Key | None:
     """The violated cell that explains this one; None if it is a cause itself."""
-    finding = cell.decisive
+    first = cell.violations[0]
     follows = (
         (rule, cell.operation)
         for rule in ALL_RULES[cell.rule].follows
-        if rule != "error.shape" or finding.without_error_body
+        if rule != "error.shape" or first.without_error_body
     )
     # A known failure and a new one do not explain one another.
     return next(
         (
             key
-            for key in (*_behind(ledger, finding, violated), *follows)
+            for key in (*_behind(ledger, first, violated), *follows)
             if key in violated and key != cell.key and bool(violated[key].known) == bool(cell.known)
         ),
         None,

@@ -9,7 +9,7 @@ import msgspec
 
 from conformance._files import InputError, read_json
 from conformance._text import clean
-from conformance.judge.ledger import grouped
+from conformance.judge.cells import grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report import facts
 from conformance.report.document import FORMAT, Document
@@ -54,7 +54,7 @@ def _rank(verdict: Verdict) -> int:
     """0: nothing speaks against the server; 1: not judged; 2: broken."""
     if verdict.is_violation:
         return 2
-    return int(verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_RUN))
+    return int(verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_RUN))
 
 
 def _changed(before: Document, after: Document) -> tuple[Changes, Changes, Changes]:

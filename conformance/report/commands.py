@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 
 from conformance._options import OPTIONS, Effort, words
-from conformance.judge.verdicts import Finding
+from conformance.judge.cells import Cell
 
 
 def again(options: Mapping[str, str], seed: int | None) -> str:
@@ -31,15 +31,15 @@ def again(options: Mapping[str, str], seed: int | None) -> str:
     return shlex.join(command) + _server(options)
 
 
-def reproduction(finding: Finding, options: Mapping[str, str], seed: int | None) -> str:
+def reproduction(cell: Cell, options: Mapping[str, str], seed: int | None) -> str:
     """The command that shows a violation again: the checks of its rule on its operation, or, if a generated
     request showed it, the same generated requests; for a client, or under load, the whole run."""
     if "judge" in options or "load" in options:
         return again(options, seed)
-    command = ["pytest", "--pyargs", "conformance", "--rule", finding.rule, "--operation", finding.operation]
-    if finding.examples:
+    command = ["pytest", "--pyargs", "conformance", "--rule", cell.rule, "--operation", cell.operation]
+    if examples := cell.violations[0].examples:
         # Only if it is asked for, generated requests take part in the run of a rule.
-        command += words("fuzz-examples", finding.examples) + words("fuzz-time", options.get("fuzz-time"))
+        command += words("fuzz-examples", examples) + words("fuzz-time", options.get("fuzz-time"))
     else:
         command += words("effort", options.get("effort")) if options.get("effort") == Effort.DEEP else []
     if seed is not None:

@@ -2,7 +2,7 @@
 JSON.
 
 Every format is rendered from this document alone. It contains no secret, and its size is bounded (see
-`evidence`): an exchange is stored once, and only as evidence of a finding; all others only count in the
+`evidence`): an exchange is stored once, and only as evidence of a cell; all others only count in the
 latency of their operation.
 """
 
@@ -16,9 +16,10 @@ import msgspec
 from conformance._records import Count, Seconds, Time, says
 from conformance._records import schema as records_schema
 from conformance.contract.rules import Level, Side
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
-from conformance.judge.ledger import Cell, CreatedRecord
+from conformance.judge.ledger import CreatedRecord
 
 #: Name of a verdict -> exit status. Only `conforms` asserts that the user's server meets every rule.
 EXIT_STATUS = {
@@ -219,8 +220,8 @@ class Document(msgspec.Struct, frozen=True):
     exchanges: Annotated[
         Mapping[int, ExchangeRecord],
         says(
-            "By number: the exchanges that are evidence of findings, each once; as many as fit, those of the "
-            "most severe findings first."
+            "By number: the exchanges that are evidence of cells, each once; as many as fit, those of the "
+            "most severe verdicts first."
         ),
     ]
     errors: Annotated[tuple[str, ...], says("Errors of the suite itself.")]

@@ -1,4 +1,4 @@
-"""Selects the exchanges of a report within a limit of bytes, evidence of the most severe findings first."""
+"""Selects the exchanges of a report within a limit of bytes, evidence of the most severe verdicts first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.judge.ledger import Cell
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import Document
 
@@ -25,7 +25,7 @@ PAGE_BODY, BRIEF_BODY = 4096, 512
 def document_exchanges(
     cells: Iterable[Cell], exchanges: Mapping[int, ExchangeRecord]
 ) -> dict[int, ExchangeRecord]:
-    """The exchanges of findings up to DOCUMENT_EXCHANGES, in the order sent."""
+    """The exchanges of cells up to DOCUMENT_EXCHANGES, in the order sent."""
     chosen: dict[int, ExchangeRecord] = {}
     size = 0
     for _, number in _ranked(cells):
@@ -46,7 +46,7 @@ def page_exchanges(document: Document) -> dict[int, ExchangeRecord]:
         exchange = document.exchanges.get(number)
         if exchange is None:
             continue
-        severe = verdict is Verdict.ERROR or verdict.is_violation
+        severe = verdict.is_violation
         length = PAGE_BODY if severe else BRIEF_BODY
         exchange = replace(
             exchange,
@@ -63,15 +63,14 @@ def page_exchanges(document: Document) -> dict[int, ExchangeRecord]:
 
 
 def _ranked(cells: Iterable[Cell]) -> Iterator[tuple[Verdict, int]]:
-    """The exchanges of findings, each once, with the most severe verdict it proves.
+    """The exchanges of cells, each once, with the most severe verdict it proves.
 
     Ordered by severity, decisive exchanges first.
     """
     named = sorted(
-        (-finding.verdict.severity, position, number, finding.verdict)
+        (-cell.verdict.severity, position, number, cell.verdict)
         for cell in cells
-        for finding in cell.findings
-        for position, number in enumerate(finding.exchanges)
+        for position, number in enumerate(cell.exchanges)
     )
     chosen: set[int] = set()
     for _, _, number, verdict in named:

@@ -16,7 +16,6 @@ SIGNS = {
     Verdict.FAILED: "✗",
     Verdict.WARNING: "!",
     Verdict.INCONCLUSIVE: "?",
-    Verdict.ERROR: "E",
     Verdict.NOT_RUN: "·",
     Verdict.OBSERVED: "○",
     Verdict.NOT_APPLICABLE: "–",

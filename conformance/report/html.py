@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from conformance._text import clean, count, milliseconds, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
-from conformance.judge.ledger import Cell, grouped
+from conformance.judge.cells import Cell, grouped
 from conformance.judge.verdicts import Verdict
 from conformance.report import commands, facts
 from conformance.report.beside import beside, wrong_exchange
@@ -141,7 +141,7 @@ class PageExchanges:
         self._written: set[int] = set()
 
     def card(self, cause: Cause) -> dict[str, Any]:
-        """The diff and the exchanges of the representative finding of a cause, the wrong one first."""
+        """The diff and the exchanges of the first violation of a cause, the wrong one first."""
         wrong = wrong_exchange(self.document, cause.first)
         numbers = dict.fromkeys([*([wrong.number] if wrong else []), *cause.first.exchanges])
         present = [number for number in numbers if number in self.exchanges]
@@ -207,7 +207,7 @@ def _chapters(document: Document, evidence: PageExchanges) -> list[dict[str, Any
             "verdicts": verdicts,
             "worst": verdicts[0] if verdicts else Verdict.NOT_RUN,
             "tally": _tally(cells.get(rule.id, ())),
-            "checks": sorted({finding.check for cell in cells.get(rule.id, ()) for finding in cell.findings}),
+            "checks": sorted({check for cell in cells.get(rule.id, ()) for check in cell.checks}),
         }
         chapters.setdefault(chapter(rule.section[0]), []).append(described)
     return [
@@ -218,18 +218,15 @@ def _chapters(document: Document, evidence: PageExchanges) -> list[dict[str, Any
 
 def _said(cell: Cell) -> str:
     """The conclusion on a cell in words; empty if it held."""
-    finding = cell.decisive
-    if cell.verdict.is_violation:
-        return f"expected {finding.expected}; got {finding.got}"
-    if cell.verdict in (Verdict.PASSED, Verdict.OBSERVED):
-        return ""
-    return f"{cell.summary}. {finding.remedy}" if finding.remedy else cell.summary
+    if cell.violations:
+        return cell.violations[0].sentence
+    remedy = cell.decisive.remedy
+    return f"{cell.summary}. {remedy}" if remedy else cell.summary
 
 
 def _proof(cell: Cell, evidence: PageExchanges) -> int:
     """The first exchange of a cell that the page has; 0 without one."""
-    numbers = (number for finding in cell.findings for number in finding.exchanges)
-    return next((number for number in numbers if number in evidence.exchanges), 0)
+    return next((number for number in cell.exchanges if number in evidence.exchanges), 0)
 
 
 def _tally(cells: Iterable[Cell]) -> str:

@@ -26,7 +26,8 @@ from conformance._files import InputError, read_toml, toml_string, written
 from conformance._text import clean, one_line
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.cells import Cell
+from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import HELD, VIOLATIONS, Verdict
 from conformance.report.document import KnownFailureRecord
 
@@ -170,7 +171,7 @@ def write_known(ledger: Ledger, path: Path, known: KnownFailures | None = None) 
             lines += _table(MISSING, operation, _UNREASONED)
     for cell in ledger.with_verdict(*VIOLATIONS):
         if not cell.known:
-            lines += _table(cell.rule, cell.operation, _UNREASONED, got=cell.decisive.got)
+            lines += _table(cell.rule, cell.operation, _UNREASONED, got=cell.violations[0].got)
     return written(path, "\n".join(lines) + "\n")
 
 

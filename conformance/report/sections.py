@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from conformance._text import count, listed, one_line, visible
 from conformance.contract.needs import first, waiting
-from conformance.judge.ledger import Cell, grouped
-from conformance.judge.verdicts import Finding, Verdict
+from conformance.judge.cells import Cell, Violation, grouped
+from conformance.judge.verdicts import Verdict
 from conformance.report.beside import wrong_exchange
 from conformance.report.commands import reproduction
 from conformance.report.document import CauseRecord, Document, OperationRecord, RuleRecord
@@ -136,9 +136,9 @@ class Cause:
         return self.cells[0].known
 
     @property
-    def first(self) -> Finding:
-        """The representative finding."""
-        return self.cells[0].decisive
+    def first(self) -> Violation:
+        """The representative violation."""
+        return self.cells[0].violations[0]
 
 
 def causes_of(document: Document) -> list[Cause]:
@@ -175,16 +175,16 @@ def _violations(document: Document, causes: Iterable[Cause]) -> tuple[Item, ...]
 
 
 def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
-    finding = cause.first
+    first = cause.first
     if cause.known:
         yield Fact("reason", one_line(cause.known))
-    yield from _expected(document, finding, CONFIRMED[finding.confirmed])
-    if finding.remedy:
-        yield Fact("remedy", one_line(finding.remedy, 600))
-    exchange = document.exchanges.get(finding.exchanges[0]) if finding.exchanges else None
+    yield from _expected(document, first, CONFIRMED[first.confirmed])
+    if first.remedy:
+        yield Fact("remedy", one_line(first.remedy, 600))
+    exchange = document.exchanges.get(first.exchanges[0]) if first.exchanges else None
     if exchange and exchange.signed and cause.rule.id.startswith("auth."):
         yield Fact("signed", one_line(exchange.signed, 600), quoted=True)
-    command = reproduction(finding, document.run.options, document.run.seed)
+    command = reproduction(cause.cells[0], document.run.options, document.run.seed)
     yield Fact("reproduce", command, quoted=True)
     yield from _elsewhere(document, cause)
     yield from _further(document, cause)
@@ -204,7 +204,7 @@ def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
         )
 
 
-#: `Finding.confirmed` -> words after what was got.
+#: `Violation.confirmed` -> words after what was got.
 CONFIRMED = {
     "": "",
     "confirmed": " (confirmed by repeating it alone)",
@@ -212,31 +212,31 @@ CONFIRMED = {
 }
 
 
-def _expected(document: Document, finding: Finding, after: str = "") -> Iterator[Fact]:
+def _expected(document: Document, violation: Violation, after: str = "") -> Iterator[Fact]:
     """The request, the expectation and the answer of a violation."""
-    sent, expected = _probe(document, finding)
+    sent, expected = _probe(document, violation)
     if sent:
         yield Fact("sent", one_line(visible(sent)), quoted=True)
     yield Fact("expected", one_line(visible(expected)), quoted=True)
-    yield Fact("got", one_line(visible(finding.got)), quoted=True, after=after)
+    yield Fact("got", one_line(visible(violation.got)), quoted=True, after=after)
 
 
-def _probe(document: Document, finding: Finding) -> tuple[str, str]:
+def _probe(document: Document, violation: Violation) -> tuple[str, str]:
     """The purpose of the exchange that is wrong, and what was expected of it."""
-    wrong = wrong_exchange(document, finding)
-    if wrong and wrong.purpose and finding.expected.startswith(f"{wrong.purpose}: "):
-        return wrong.purpose, finding.expected.removeprefix(f"{wrong.purpose}: ")
-    return "", finding.expected
+    wrong = wrong_exchange(document, violation)
+    if wrong and wrong.purpose and violation.expected.startswith(f"{wrong.purpose}: "):
+        return wrong.purpose, violation.expected.removeprefix(f"{wrong.purpose}: ")
+    return "", violation.expected
 
 
-def _in_line(document: Document, finding: Finding) -> str:
+def _in_line(document: Document, violation: Violation) -> str:
     """The request, the expectation and the answer in one line."""
-    return "; ".join(f"{fact.label} {one_line(fact.text, 160)}" for fact in _expected(document, finding))
+    return "; ".join(f"{fact.label} {one_line(fact.text, 160)}" for fact in _expected(document, violation))
 
 
 def _elsewhere(document: Document, cause: Cause) -> Iterator[Fact]:
     """The same of its other operations, where it differs from the first."""
-    texts = grouped((_in_line(document, cell.decisive), cell.operation) for cell in cause.cells)
+    texts = grouped((_in_line(document, cell.violations[0]), cell.operation) for cell in cause.cells)
     for text, operations in [*texts.items()][1:]:
         yield Fact("elsewhere", f"on {where(operations, document.operations)}: {text}", more=True)
 
@@ -244,26 +244,25 @@ def _elsewhere(document: Document, cause: Cause) -> Iterator[Fact]:
 def _further(document: Document, cause: Cause) -> Iterator[Fact]:
     """The other checks that saw the rule broken, and further violations in the first."""
     by_check = grouped(
-        (finding.check, (finding, cell.operation))
+        (violation.check, (violation, cell.operation))
         for cell in cause.cells
-        for finding in cell.findings
-        if finding.verdict.is_violation
+        for violation in cell.violations
     )
     for number, rows in enumerate([*by_check.values()][1:]):
         operations = list(dict.fromkeys(operation for _, operation in rows))
         name = rows[0][0].check.rpartition(".")[2].removeprefix("test_")
         text = f"{name} on {where(operations, document.operations)}: {_in_line(document, rows[0][0])}"
         yield Fact("also", text, more=number >= CHECKS)
-    for sentence in cause.first.further:
-        yield Fact("also", one_line(sentence), more=True)
+    for violation in cause.cells[0].violations[1:]:
+        if violation.check == cause.first.check:
+            yield Fact("also", one_line(violation.sentence), more=True)
 
 
 # ---------------------------------------------------------------------- what else fails a run
 
 
 def _errors(document: Document) -> Iterator[Item]:
-    raised = (cell.summary for cell in document.cells if cell.verdict is Verdict.ERROR)
-    yield from (Item(one_line(error, 600)) for error in dict.fromkeys((*document.errors, *raised)))
+    yield from (Item(one_line(error, 600)) for error in dict.fromkeys(document.errors))
 
 
 def _missing(document: Document) -> Iterator[Item]:
@@ -331,13 +330,7 @@ def _unjudged(document: Document) -> Iterator[Cell]:
 
 def choices(cells: Iterable[Cell]) -> dict[tuple[str, str, str], str]:
     """The answer to each open question, as rule, operation and question, in the order of the catalogue."""
-    answers: dict[tuple[str, str, str], set[str]] = {}
-    for cell in cells:
-        for finding in cell.findings:
-            for question, answer in finding.observations.items():
-                answers.setdefault((cell.rule, cell.operation, question), set()).add(answer)
-    # Several answers are sorted, since checks run in any order.
-    return {question: " / ".join(sorted(several)) for question, several in answers.items()}
+    return {(*cell.key, question): answer for cell in cells for question, answer in cell.observations.items()}
 
 
 def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:

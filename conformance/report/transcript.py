@@ -10,8 +10,8 @@ import msgspec
 
 from conformance._text import clean, milliseconds, printable, writable
 from conformance.contract.rules import RULES
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.judge.verdicts import Finding
 
 #: Maximum length of a body in a transcript, in characters.
 BODY = 3000
@@ -59,20 +59,20 @@ def _body(body: BodyRecord, most: int) -> list[str]:
     return [*text[:most].split("\n"), *more]
 
 
-#: Maximum length of a body, and number of exchanges of a finding, in the text of a failed check.
+#: Maximum length of a body, and number of exchanges of a cell, in the text of a failed check.
 LONGEST_BODY = 1200
 MOST_EXCHANGES = 4
 
 
 def failure_text(
-    findings: Iterable[Finding], exchanges: Mapping[int, ExchangeRecord], verbose: bool = False
+    cells: Iterable[Cell], exchanges: Mapping[int, ExchangeRecord], verbose: bool = False
 ) -> str:
-    """A paragraph per finding, if `verbose` with its exchanges, without control characters."""
+    """A paragraph per violated cell, if `verbose` with its exchanges, without control characters."""
     written: set[int] = set()
     parts = []
-    for finding in findings:
-        parts.append(_finding(finding))
-        for number in finding.exchanges[:MOST_EXCHANGES] if verbose else ():
+    for cell in cells:
+        parts.append(_paragraph(cell))
+        for number in cell.exchanges[:MOST_EXCHANGES] if verbose else ():
             exchange = exchanges.get(number)
             if exchange is None:
                 continue
@@ -82,21 +82,20 @@ def failure_text(
             written.add(number)
             parts.append(f"  exchange {number}, {exchange.purpose or exchange.operation}")
             parts.append(textwrap.indent(transcript(exchange, LONGEST_BODY), "    "))
-        parts.append(f"  alone: pytest --pyargs conformance --rule {finding.rule}@{finding.operation}\n")
+        parts.append(f"  alone: pytest --pyargs conformance --rule {cell.rule}@{cell.operation}\n")
     return writable(printable("\n".join(parts))).rstrip()
 
 
-def _finding(finding: Finding) -> str:
-    rule = RULES[finding.rule]
+def _paragraph(cell: Cell) -> str:
+    rule, first, *others = RULES[cell.rule], *cell.violations
     lines = [
-        f"{rule.id} on {finding.operation} ({rule.level}, section {', '.join(rule.section)}): "
-        f"{rule.statement}",
-        f"  expected  {finding.expected}",
-        f"  got       {finding.got}",
+        f"{rule.id} on {cell.operation} ({rule.level}, section {', '.join(rule.section)}): {rule.statement}",
+        f"  expected  {first.expected}",
+        f"  got       {first.got}",
     ]
-    lines += [f"  also      {sentence}" for sentence in finding.further[:8]]
-    if len(finding.further) > 8:
-        lines.append(f"  and {len(finding.further) - 8} more of the kind")
-    if finding.cause:
-        lines.append(f"  this may follow from {finding.cause}")
+    lines += [f"  also      {other.sentence}" for other in others[:8]]
+    if len(others) > 8:
+        lines.append(f"  and {len(others) - 8} more of the kind")
+    if first.cause:
+        lines.append(f"  this may follow from {first.cause}")
     return "\n".join(lines)

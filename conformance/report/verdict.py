@@ -11,7 +11,8 @@ from conformance._text import clean, count, listed
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level, Side
-from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.cells import Cell
+from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import VIOLATIONS, Verdict
 from conformance.report.causes import causes
 from conformance.report.document import EXIT_STATUS, CauseRecord, KnownFailureRecord, VerdictRecord
@@ -120,22 +121,16 @@ class Decision:
         known = self.ledger.known_missing
         if cell.verdict is Verdict.NOT_RUN:
             return cell.operation in {name for missing in known for name in (missing, *waiting(missing))}
-        unclear = [
-            finding
-            for finding in cell.findings
-            if finding.exercised and finding.verdict is Verdict.INCONCLUSIVE
-        ]
-        return cell.verdict is Verdict.INCONCLUSIVE and all(finding.lacks in known for finding in unclear)
+        return cell.verdict is Verdict.INCONCLUSIVE and all(one.lacks in known for one in cell.unclear)
 
     # ------------------------------------------------------------------ verdicts that fail a run
 
     def _error(self) -> _Verdict | None:
-        errors = len(self.ledger.errors) + len(self.ledger.with_verdict(Verdict.ERROR))
-        if not errors:
+        if not self.ledger.errors:
             return None
         sentence = (
-            f"No verdict: the suite itself failed ({count(errors, 'error')}); this says nothing about the "
-            f"{self.ledger.side}."
+            f"No verdict: the suite itself failed ({count(len(self.ledger.errors), 'error')}); this says "
+            f"nothing about the {self.ledger.side}."
         )
         return "error", "the suite failed", sentence + self._beside("Elsewhere")
 

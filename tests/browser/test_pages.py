@@ -13,7 +13,7 @@ import pytest
 
 from conformance.judge.verdicts import Verdict
 from conformance.report.html import pieces
-from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 from tests.support.running import sandbox
 
 if TYPE_CHECKING:
@@ -82,11 +82,10 @@ def violations(page: Page) -> list[str]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report with a failure, every text of which is markup, and an inconclusive cell."""
-    texts = {"got": MARKUP, "expected": MARKUP, "summary": MARKUP}
     results = whole_run(
         None,
-        finding(*WALK, Verdict.FAILED, exchanges=[1, 2], **texts),
-        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE),
+        judged(*WALK, Verdict.FAILED, exchanges=[1, 2], got=MARKUP, expected=MARKUP),
+        judged("list.echo", "listWallets", Verdict.INCONCLUSIVE),
     )
     keep(
         results,

@@ -35,11 +35,11 @@ def test_nonces_that_are_forgotten_after_a_while_are_noticed() -> None:
 
 def test_without_a_second_organization_the_first_is_judged() -> None:
     run = run_on(secondary=False)
-    findings = [
-        finding
+    cells = [
+        cell
         for check, operation in checks("createWallet", "listAccounts")
         if check.rules[0].startswith("auth.") and not check.last
-        for finding in run_check(check, operation, run)[0]
+        for cell in run_check(check, operation, run)[0]
     ]
-    kept = {finding.rule for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE}
+    kept = {cell.rule for cell in cells if cell.verdict is Verdict.NOT_APPLICABLE}
     assert kept == {"auth.nonce-scope"}

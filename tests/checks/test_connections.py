@@ -99,7 +99,7 @@ def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
     with wire(reply) as server:
         ledger = judged(Run(build(target_tables(seeded, server.url), "ways")), plan(operations=OPERATIONS))
     bad = (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
-    assert [one.summary for one in ledger.findings if one.verdict in bad and one.exercised] == []
+    assert [one.summary for one in ledger.cells if one.verdict in bad] == []
     assert len(answered) > 5
 
 
@@ -142,6 +142,6 @@ def test_answers_that_break_off_break_no_other_rule(kind: type[BreaksOff]) -> No
         for test in plan(operations={*OPERATIONS, "createBeneficiary"})
         if test[0].rules[0].startswith(("list.", "idempotency.", "create."))
     ]
-    blamed = {rule: finding.summary for rule, finding in broken(judged(run, tests).findings).items()}
+    blamed = {rule: cell.summary for rule, cell in broken(judged(run, tests).cells).items()}
     assert "http.no-server-error" in blamed
     assert blamed.keys() <= {"http.no-server-error", "http.lost-requests"}, blamed

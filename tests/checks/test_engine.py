@@ -41,19 +41,19 @@ def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() ->
 def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
     ctx = ctx_on("listWallets", "auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
     load_checks()["test_authentication.test_missing_headers"].function(ctx)
-    assert {finding.rule: finding.verdict for finding in ctx.findings()} == {
+    assert {cell.rule: cell.verdict for cell in ctx.concluded()} == {
         "auth.missing-header": Verdict.PASSED,
         "auth.missing-header-status": Verdict.PASSED,
         "auth.bearer-only": Verdict.PASSED,
     }
-    assert [finding.probes for finding in ctx.findings()] == [5, 5, 3]
+    assert [cell.judged for cell in ctx.concluded()] == [5, 5, 3]
 
 
 def test_a_case_whose_control_is_answered_no_better_shows_nothing() -> None:
     rules = ("auth.bearer-only", "auth.missing-header", "auth.missing-header-status")
     ctx = ctx_on("listWallets", *rules, behaviour=AsksNobody())
     load_checks()["test_authentication.test_missing_headers"].function(ctx)
-    found = {finding.rule: finding for finding in ctx.findings()}
+    found = {cell.rule: cell for cell in ctx.concluded()}
     assert found["auth.missing-header"].verdict is Verdict.FAILED
     assert found["auth.bearer-only"].verdict is Verdict.INCONCLUSIVE
-    assert found["auth.bearer-only"].cause == "auth.missing-header"
+    assert found["auth.bearer-only"].decisive.cause == "auth.missing-header"

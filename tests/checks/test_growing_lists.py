@@ -47,8 +47,8 @@ def test_late_read_of_a_list_leaves_out_what_may_not_show_yet() -> None:
     waits: list[float] = []
     run.pause = waits.append
     check = load_checks()["test_late.test_lists_after_a_while"]
-    [finding], numbers = run_check(check, "listVirtualAccounts", run)
-    assert finding.verdict is Verdict.PASSED and not waits
+    [cell], numbers = run_check(check, "listVirtualAccounts", run)
+    assert cell.verdict is Verdict.PASSED and not waits
     assert long_ago.number in numbers and lately.number not in numbers
 
 
@@ -174,5 +174,5 @@ def test_new_account_shows_on_the_page_before_the_last() -> None:
     )
     # The last of them starts a new page.
     behaviour.others = MAX_SIZE - total % MAX_SIZE
-    findings, _ = run_check(load_checks()["test_list_contents.test_new_account_shows"], "listAccounts", run)
-    assert {finding.rule: finding.verdict for finding in findings}["list.complete"] is Verdict.PASSED
+    cells, _ = run_check(load_checks()["test_list_contents.test_new_account_shows"], "listAccounts", run)
+    assert {cell.rule: cell.verdict for cell in cells}["list.complete"] is Verdict.PASSED

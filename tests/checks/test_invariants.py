@@ -34,8 +34,8 @@ def test_lost_requests_have_a_correctly_signed_witness(run: Run) -> None:
     rules.inspect(odd)
     tally = rules.tallies[LOST, "listWallets"]
     assert tally.broken == 11 and tally.violations[0].exchanges == (181,), "the last with a valid signature"
-    violation = tally.finding()
-    assert violation.exchanges == [181]
+    [violation] = tally.concluded().violations
+    assert violation.exchanges == (181,)
     assert violation.got == "11 of 100 had to be sent again"
 
 
@@ -52,7 +52,7 @@ def test_a_rate_of_lost_requests_ends_no_example(run: Run) -> None:
     examples.inspect(answer)
     inspect(100 * ENOUGH, 0)
     examples.inspect(answer)
-    assert LOST not in {rule for rule, _ in examples.entries}
+    assert LOST not in {rule for rule, _ in examples.cells}
 
 
 @pytest.mark.parametrize(

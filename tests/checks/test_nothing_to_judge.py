@@ -12,7 +12,8 @@ from conformance.checks.check import run_check
 from conformance.checks.showing import FUNDED
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judge.ledger import Cell, Ledger
+from conformance.judge.cells import Cell
+from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
@@ -68,8 +69,8 @@ def cells() -> dict[tuple[str, str], Cell]:
         run = run_on(NothingThere())
         results = Ledger.of_catalogue(run.target)
         for check, operation in plan({rule for rule, _ in CELLS}, {operation for _, operation in CELLS}):
-            for finding in run_check(check, operation, run)[0]:
-                results.add(finding)
+            for cell in run_check(check, operation, run)[0]:
+                results.add(cell)
     judged = {cell for cell, tally in run.invariants.tallies.items() if tally.judged}
     assert not judged & set(CELLS)
     return {cell.key: cell for cell in results.cells}
@@ -83,7 +84,7 @@ def test_a_rule_without_values_does_not_pass(
     assert cell.verdict is not Verdict.PASSED
     assert cell.summary
     if operation == "getAccountBalances":
-        assert (cell.verdict, cell.findings[0].remedy) == (Verdict.INCONCLUSIVE, FUNDED)
+        assert (cell.verdict, cell.decisive.remedy) == (Verdict.INCONCLUSIVE, FUNDED)
     if rule == "format.iban":
         assert cell.verdict is Verdict.NOT_APPLICABLE
 
@@ -106,6 +107,6 @@ def test_absent_optional_values_are_not_applicable(
             run.target = replace(run.target, primary=replace(run.target.primary, funded_account_id=None))
         results = Ledger.of_catalogue(run.target)
         for check, name in plan({rule}, {operation}):
-            for finding in run_check(check, name, run)[0]:
-                results.add(finding)
+            for cell in run_check(check, name, run)[0]:
+                results.add(cell)
     assert results.cell(rule, operation).verdict is Verdict.NOT_APPLICABLE

@@ -11,7 +11,8 @@ from unittest import mock
 import httpx
 import pytest
 
-from conformance.judge.verdicts import Finding, Verdict
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
@@ -92,22 +93,22 @@ class OneOfEachRace(InProcessTransport):
         return super().handle_request(request)
 
 
-def verdicts_of(rule: str) -> list[Finding]:
+def verdicts_of(rule: str) -> list[Cell]:
     outcome, fault = Outcome(), fault_of(rule)
     run = run_on(transport=OneOfEachRace)
     return [
-        finding
+        cell
         for check in checks_of(rule, fault.operation)
-        for finding in run_one(check, fault.operation, run, outcome)
-        if finding.rule == rule
+        for cell in run_one(check, fault.operation, run, outcome)
+        if cell.rule == rule
     ]
 
 
 @hurried()
 @pytest.mark.parametrize("rule", KINDS)
 def test_rule_does_not_pass_without_a_race(rule: str) -> None:
-    findings = verdicts_of(rule)
-    assert findings and {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
+    cells = verdicts_of(rule)
+    assert cells and {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
 
 
 class FirstRacesRefused(InProcessTransport):
@@ -140,5 +141,5 @@ class FirstRacesRefused(InProcessTransport):
 def test_reads_refused_in_the_first_races_are_repeated(rule: str, operation: str) -> None:
     run, outcome = run_on(transport=FirstRacesRefused), Outcome()
     late = [check for check in checks_of(rule, operation) if check.last]
-    findings = [finding for check in late for finding in run_one(check, operation, run, outcome)]
-    assert {each.verdict for each in findings if each.rule == rule} == {Verdict.PASSED}, findings
+    cells = [cell for check in late for cell in run_one(check, operation, run, outcome)]
+    assert {each.verdict for each in cells if each.rule == rule} == {Verdict.PASSED}, cells

@@ -19,8 +19,8 @@ from conformance.checks.check import run_check
 from conformance.contract.rules import RULES
 from conformance.fuzz import load_tests
 from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judge.cells import Cell
 from conformance.judge.exchanges import exchange_record
-from conformance.judge.verdicts import Finding
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.transcript import failure_text
 from conformance.world.run import Run
@@ -38,40 +38,40 @@ load_tests()
 CASES = list(plan())
 
 
-def met_by(seed: int) -> tuple[Run, list[Finding]]:
-    """Returns a run on the server of a seed, and its findings."""
+def met_by(seed: int) -> tuple[Run, list[Cell]]:
+    """Returns a run on the server of a seed, and its cells."""
     run = run_on(
         transport=lambda server: RandomAnswers(InProcessTransport(server), seed), limits={"retry_seconds": 0}
     )
     transport: Any = run._transport
     print(transport)
-    findings: list[Finding] = []
+    cells: list[Cell] = []
     source = random.Random(seed)
     near = [case for case in CASES if case[1] in transport.operations]
     for check, operation in source.sample(near, min(CHECKS, len(near))):
         print(check.name, operation)
         found, _ = run_check(check, operation, run)
-        assert {finding.rule for finding in found} == {rule.id for rule in check.rules_on(operation)}
-        findings += found
+        assert {cell.rule for cell in found} == {rule.id for rule in check.rules_on(operation)}
+        cells += found
     if seed % EXPLORED == 0:
         exploration = source.choice([*EXPLORATIONS.values()])
         part = source.choice(exploration.parts)
         print(exploration.name, part)
-        findings += exploration.function(run, part, FuzzSettings(seed=seed, examples=8))
-    return run, findings
+        cells += exploration.function(run, part, FuzzSettings(seed=seed, examples=8))
+    return run, cells
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_check_comes_to_a_verdict(seed: int) -> None:
     with hurried():
-        run, findings = met_by(seed)
-    for finding in findings:
-        assert finding.rule in RULES
-        text = json.dumps(to_plain(finding.bounded(run.redactor.clean)))
-        assert len(text) < 100_000, finding.summary[:200]
+        run, cells = met_by(seed)
+    for cell in cells:
+        assert cell.rule in RULES
+        text = json.dumps(to_plain(cell.cleaned(run.redactor.clean)))
+        assert len(text) < 100_000, cell.summary[:200]
     records = {
         exchange.number: exchange_record(exchange, run.redactor)
         for exchange in list(run.record.values())[-50:]
     }
     json.dumps(to_plain(list(records.values())))
-    failure_text(findings, records, verbose=True).encode()
+    failure_text(cells, records, verbose=True).encode()

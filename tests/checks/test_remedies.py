@@ -50,8 +50,8 @@ def verdict(
         run = Run(build(tables, "target.toml"), InProcessTransport(server))
         results = Ledger.of_catalogue(run.target)
         for check, where in plan({rule}):
-            for finding in run_check(check, where, run)[0] if where == operation else ():
-                results.add(finding)
+            for cell in run_check(check, where, run)[0] if where == operation else ():
+                results.add(cell)
     cell = next(cell for cell in results.cells if cell.key == (rule, operation))
     return cell.verdict, cell.decisive.remedy
 

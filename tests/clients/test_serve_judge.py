@@ -147,7 +147,7 @@ def test_a_hostile_client_fills_no_memory() -> None:
     )
     assert kept < SHOWN * 4 * BODY
     ledger = judge.ledger()
-    assert sum(cell.decisive.violations for cell in ledger.cells) == 3 * SHOWN
+    assert sum(cell.broken for cell in ledger.cells) == 3 * SHOWN
     assert len(json.dumps([cell.summary for cell in ledger.cells])) < 200_000
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import httpx
@@ -11,9 +11,10 @@ from conformance.checks import load_checks
 from conformance.checks.check import Check, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.judge.cells import EVERY_RESPONSE, Cell
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import Finding, Inconclusive, Verdict
+from conformance.judge.verdicts import Inconclusive
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.in_process import InProcessTransport
 from conformance.report.causes import causes
@@ -42,29 +43,32 @@ class LossyTransport(InProcessTransport):
 
 @dataclass
 class Outcome:
-    """The ledger of a run on one faulty server, with queries on its findings."""
+    """The ledger of a run on one faulty server, with queries on its cells."""
 
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def broken(self) -> dict[CaseResult, str]:
         """Returns the broken rules, each with a sentence."""
-        return self._first(lambda finding: finding.summary if finding.verdict.is_violation else "")
+        return {cell.key: cell.summary for cell in self.ledger.cells if cell.violations}
 
     @property
     def inconclusive(self) -> dict[CaseResult, str]:
         """Returns the inconclusive cells with their reasons."""
-        return self._first(lambda finding: finding.summary if finding.verdict is Verdict.INCONCLUSIVE else "")
+        return self._unclear("reason")
 
     @property
     def kept_from(self) -> dict[CaseResult, str]:
         """Returns the cells that are inconclusive because of a broken rule, with that rule."""
-        return self._first(lambda finding: finding.cause if finding.verdict is Verdict.INCONCLUSIVE else "")
+        return self._unclear("cause")
 
-    def _first(self, told: Callable[[Finding], str]) -> dict[CaseResult, str]:
-        """Returns the first non-empty text of each cell's findings."""
-        texts = {cell.key: next(filter(None, map(told, cell.findings)), "") for cell in self.ledger.cells}
-        return {cell: text for cell, text in texts.items() if text}
+    def _unclear(self, member: str) -> dict[CaseResult, str]:
+        """Returns the first non-empty text of a member of the reasons why a cell could not be judged."""
+        texts = {
+            cell.key: next((text for one in cell.unclear if (text := getattr(one, member))), "")
+            for cell in self.ledger.cells
+        }
+        return {key: text for key, text in texts.items() if text}
 
     @property
     def causes(self) -> dict[str, list[str]]:
@@ -174,23 +178,22 @@ def _valid_calls(operation: str, run: Run) -> Iterator[None]:
     yield
 
 
-def run_one(check: Check, operation: str, run: Run, outcome: Outcome) -> list[Finding]:
-    """Runs a check on one operation; adds its findings, or the exception that it raised, to an outcome."""
+def run_one(check: Check, operation: str, run: Run, outcome: Outcome) -> list[Cell]:
+    """Runs a check on one operation; adds its cells, or the exception that it raised, to an outcome."""
     try:
-        findings, _ = run_check(check, operation, run)
-    except Exception as error:  # A check that a hostile answer makes raise is itself a finding here.
+        cells, _ = run_check(check, operation, run)
+    except Exception as error:  # A check that a hostile answer makes raise is itself a result here.
         outcome.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
         return []
-    for finding in findings:
-        outcome.ledger.add(finding)
-    return findings
+    for cell in cells:
+        outcome.ledger.add(cell)
+    return cells
 
 
 def _passive(run: Run, outcome: Outcome) -> None:
-    for entry in run.invariants.tallies.values():
-        known = outcome.ledger.cell(entry.rule, entry.operation).findings
-        if entry.broken and not any(finding.check == entry.check for finding in known):
-            outcome.ledger.add(entry.finding())
+    for tally in run.invariants.tallies.values():
+        if tally.broken and EVERY_RESPONSE not in outcome.ledger.cell(*tally.key).checks:
+            outcome.ledger.add(tally.concluded())
 
 
 def judged_cells() -> set[CaseResult]:

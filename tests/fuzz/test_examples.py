@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from conformance.fuzz.examples import Examples, seed_of, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.judge.verdicts import Finding, Inconclusive, Verdict
+from conformance.judge.cells import Cell
+from conformance.judge.verdicts import Inconclusive, Verdict
 from conformance.target.file import build
 from conformance.world.run import Run
 from tests.support.runs import run_on
@@ -44,8 +45,8 @@ def explore(judge: Callable[[Examples, int], Any], **more: Any) -> tuple[Example
     return examples, tried
 
 
-def broken(examples: Examples) -> dict[str, Finding]:
-    return {finding.rule: finding for finding in examples.findings() if finding.verdict is not Verdict.PASSED}
+def broken(examples: Examples) -> dict[str, Cell]:
+    return {cell.rule: cell for cell in examples.concluded() if cell.verdict is not Verdict.PASSED}
 
 
 def test_failures_of_several_rules_are_each_shrunk() -> None:
@@ -57,8 +58,9 @@ def test_failures_of_several_rules_are_each_shrunk() -> None:
     examples, _ = explore(judge)
     found = broken(examples)
     assert found.keys() == {"fields.type", "fields.max-length"}
-    assert int(found["fields.type"].got) < 1010 and int(found["fields.max-length"].got) < 100
-    assert examples.entries["fields.required", "createAccount"].judged > 10
+    assert int(found["fields.type"].violations[0].got) < 1010
+    assert int(found["fields.max-length"].violations[0].got) < 100
+    assert examples.cells["fields.required", "createAccount"].judged > 10
 
 
 def test_a_failure_that_does_not_repeat_is_still_reported() -> None:
@@ -67,8 +69,8 @@ def test_a_failure_that_does_not_repeat_is_still_reported() -> None:
     def judge(examples: Examples, number: int) -> None:
         examples.expect("fields.type", "createAccount", "never", "" if next(once) != 20 else "once")
 
-    finding = broken(explore(judge)[0])["fields.type"]
-    assert "did not come again" in finding.further[-1]
+    cell = broken(explore(judge)[0])["fields.type"]
+    assert "did not come again" in cell.summary
 
 
 @pytest.mark.parametrize("error", [TypeError("a mistake of the suite"), Inconclusive("the server is lost")])
@@ -84,7 +86,7 @@ def test_errors_end_the_run_at_once(error: Exception) -> None:
         explore(judge)
     assert len(tried) == 1
     if isinstance(error, Inconclusive):
-        assert [finding.rule for finding in error.findings] == ["fields.required"]
+        assert [cell.rule for cell in error.cells] == ["fields.required"]
 
 
 def test_stored_failures_are_tried_first(tmp_path: Path) -> None:

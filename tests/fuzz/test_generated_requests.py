@@ -41,11 +41,11 @@ def fuzzer(run: Run, operation: str) -> Fuzzer:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_false_alarm_and_every_operation_reached(run: Run, operation: str) -> None:
-    findings = schema_fuzzing(run, operation, settings())
-    assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
+    cells = schema_fuzzing(run, operation, settings())
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED}, broken(cells)
     assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
     assert not [exchange for exchange in run.record.values() if exchange.status == 401]
-    assert sum(finding.probes for finding in findings) > 10
+    assert sum(cell.judged for cell in cells) > 10
 
 
 # ---------------------------------------------------------------------- faulty servers
@@ -104,9 +104,9 @@ def test_finds_and_tells_field_and_value(
     behaviour: type[Behaviour], operation: str, rule: str, words: str
 ) -> None:
     run = run_on(behaviour())
-    finding = broken(schema_fuzzing(run, operation, settings(2, examples=400)))[rule]
-    assert words in finding.summary
-    assert len(finding.exchanges) <= 3, "the smallest example"
+    cell = broken(schema_fuzzing(run, operation, settings(2, examples=400)))[rule]
+    assert words in cell.summary
+    assert len(cell.exchanges) <= 3, "the smallest example"
 
 
 def test_same_seed_same_example() -> None:
@@ -129,8 +129,8 @@ class ReadsSoon(ReadsBehind):
 
 @pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])
 def test_late_reads_are_waited_for(operation: str) -> None:
-    findings = schema_fuzzing(run_on(compose(ReadsSoon)), operation, settings())
-    assert not [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
+    cells = schema_fuzzing(run_on(compose(ReadsSoon)), operation, settings())
+    assert not [cell for cell in cells if cell.verdict is Verdict.INCONCLUSIVE]
 
 
 def test_generated_payouts_go_to_the_payee_of_the_target_file() -> None:
@@ -169,22 +169,22 @@ def test_changes_through_an_odd_target_are_not_expected() -> None:
 
 
 def test_operation_that_is_never_accepted_is_inconclusive() -> None:
-    findings = schema_fuzzing(run_on(Closed("createPayin")), "createPayin", settings())
-    unreached = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
-    assert [finding.rule for finding in unreached] == ["http.success-json"]
+    cells = schema_fuzzing(run_on(Closed("createPayin")), "createPayin", settings())
+    unreached = [cell for cell in cells if cell.verdict is Verdict.INCONCLUSIVE]
+    assert [cell.rule for cell in unreached] == ["http.success-json"]
     assert "no generated createPayin was accepted" in unreached[0].summary
 
 
 def test_absent_operation_is_not_applicable() -> None:
     run = run_on(payins=False)
-    findings = schema_fuzzing(run, "createPayin", settings())
-    assert {finding.verdict for finding in findings} == {Verdict.NOT_APPLICABLE}
+    cells = schema_fuzzing(run, "createPayin", settings())
+    assert {cell.verdict for cell in cells} == {Verdict.NOT_APPLICABLE}
     assert run.sent == 0
 
 
 def test_server_without_accounts_is_inconclusive() -> None:
-    findings = schema_fuzzing(run_on(Closed("createAccount")), "createWallet", settings())
-    assert {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
+    cells = schema_fuzzing(run_on(Closed("createAccount")), "createWallet", settings())
+    assert {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
 
 
 def test_time_is_shared_by_parts_and_workers_and_kept() -> None:

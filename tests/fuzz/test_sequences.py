@@ -28,8 +28,8 @@ def test_every_operation_succeeds_and_nobody_is_blamed() -> None:
     # Few sequences a seed: not each reaches all operations.
     for seed in range(5):
         before = len(run.record)
-        findings = sequences(run, "accounts", FuzzSettings(seed))
-        assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
+        cells = sequences(run, "accounts", FuzzSettings(seed))
+        assert {cell.verdict for cell in cells} == {Verdict.PASSED}, broken(cells)
         steps = [each for each in list(run.record.values())[before:] if each.purpose.startswith("a step")]
         assert len(steps) <= 10 * 16
         reached |= {each.operation for each in steps if each.succeeded}
@@ -86,7 +86,7 @@ def test_finds_and_tells_the_steps_that_matter(
         server.funded = run.target.primary.funded_account_id
     # Few sequences a seed: not each has these steps.
     explored = (sequences(run, "accounts", FuzzSettings(seed)) for seed in range(20))
-    found = (each for findings in explored for each in findings if (each.rule, each.operation) == key)
+    found = (each for cells in explored for each in cells if (each.rule, each.operation) == key)
     broken_one = next(each for each in found if each.violations)
     steps = [run.record[number].operation for number in sorted(broken_one.exchanges)]
     assert steps[-1] == operations[-1] and not [*(Counter(operations) - Counter(map(str, steps)))]
@@ -94,10 +94,10 @@ def test_finds_and_tells_the_steps_that_matter(
 
 
 def test_server_without_accounts_is_inconclusive() -> None:
-    findings = sequences(run_on(Closed("createAccount")), "accounts", FuzzSettings(1))
+    cells = sequences(run_on(Closed("createAccount")), "accounts", FuzzSettings(1))
     assert (
         "no generated createAccount was accepted"
-        in {each.verdict: each.summary for each in findings}[Verdict.INCONCLUSIVE]
+        in {each.verdict: each.summary for each in cells}[Verdict.INCONCLUSIVE]
     )
 
 

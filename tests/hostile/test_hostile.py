@@ -14,7 +14,7 @@ from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.diagnosis import examination
 from conformance.diagnosis.examine import preflight
-from conformance.judge.verdicts import Finding
+from conformance.judge.cells import Cell
 from conformance.target.file import build
 from conformance.wire import answers
 from conformance.world.run import Run
@@ -65,25 +65,25 @@ def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
     assert "\n" not in text and text.isprintable()
 
 
-def judged(server: Hostile) -> tuple[Run, list[Finding]]:
-    """Returns the run, and the findings of some checks on a server."""
+def judged(server: Hostile) -> tuple[Run, list[Cell]]:
+    """Returns the run, and the cells of some checks on a server."""
     limits = {"request_timeout": 0.2, "retry_seconds": 0}
     run = Run(build(server.tables | {"limits": limits}, "hostile"))
-    findings = [finding for check, name in CHECKS for finding in run_check(check, name, run)[0]]
-    return run, findings
+    cells = [cell for check, name in CHECKS for cell in run_check(check, name, run)[0]]
+    return run, cells
 
 
 @pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses != UNUSABLE])
 def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
     with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
-        run, findings = judged(server)
+        run, cells = judged(server)
         assert server.elsewhere.requests == []
-    assert len(findings) >= len(CHECKS)
+    assert len(cells) >= len(CHECKS)
     kept = [len(exchange.response_body) for exchange in run.record.values()]
     assert max(kept) <= answers.MAX_BODY
     assert all(len(exchange.response_headers) <= 2 * answers.MAX_HEADERS for exchange in run.record.values())
     broken = {rule for (rule, _), tally in run.invariants.tallies.items() if tally.broken}
-    broken |= {finding.rule for finding in findings if finding.verdict.is_violation}
+    broken |= {cell.rule for cell in cells if cell.verdict.is_violation}
     if mode.statuses == {1}:
         assert broken or run.lost, "the server is blamed for nothing"
     if mode.statuses == {0}:

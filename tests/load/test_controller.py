@@ -1,4 +1,4 @@
-"""The controller of a load run: findings of several processes together."""
+"""The controller of a load run: cells of several processes together."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_repeated_key_brings_the_same_id_again(run: Run, target: Target, tmp_p
     exchange = run.account().create("createVirtualAccount")
     for worker in ("one", "two"):
         reported(controller, worker, exchange, 1)
-    assert not controller.ledger.findings
+    assert not [cell for cell in controller.ledger.cells if cell.judged]
 
 
 def test_what_was_created_is_listed_once(target: Target, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ def test_a_failed_check_runs_again_in_accounts_of_its_own() -> None:
     worker.run = run
     shared = run.account("authentication").beneficiary_id
     check = load_checks()["test_nonces.test_nonces_are_used_once"]
-    findings, numbers = worker.run_check(check, "getBeneficiary")
-    [failed] = [finding for finding in findings if finding.rule == "auth.nonce-replay"]
-    assert failed.confirmed == "confirmed"
+    cells, numbers = worker.run_check(check, "getBeneficiary")
+    [failed] = [cell for cell in cells if cell.rule == "auth.nonce-replay"]
+    assert failed.violations[0].confirmed == "confirmed"
     first, again = (
         [exchange for number, exchange in run.record.items() if (number > max(numbers)) is later]
         for later in (False, True)

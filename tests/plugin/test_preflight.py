@@ -71,8 +71,8 @@ def test_rate_of_a_limiter_is_measured_and_kept() -> None:
         limits = replace(target.limits, requests_per_second=rate)
         run = Run(replace(target, limits=limits), limited)
         checks = [(check, name) for check, name in plan({"auth.nonce-replay"}, {"createAccount"})]
-        findings = [finding for check, name in checks for finding in run_check(check, name, run)[0]]
-    assert {finding.verdict for finding in findings} == {Verdict.PASSED}
+        cells = [cell for check, name in checks for cell in run_check(check, name, run)[0]]
+    assert {cell.verdict for cell in cells} == {Verdict.PASSED}
     assert run.retry.waited < run.sent / rate / 2
 
 

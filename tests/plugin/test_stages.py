@@ -52,7 +52,7 @@ def test_missing_operations_are_named(judged: Ledger) -> None:
 
 
 def test_no_other_rule_fails_for_a_missing_operation(judged: Ledger) -> None:
-    assert not [finding.sentence for finding in judged.findings if finding.verdict.is_violation]
+    assert not [cell.summary for cell in judged.cells if cell.verdict.is_violation]
 
 
 def test_on_a_server_with_all_operations_none_is_missing(run: Run) -> None:

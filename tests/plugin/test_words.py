@@ -13,7 +13,7 @@ from conformance.plugin.controller import Controller
 from conformance.plugin.worker import JobOutcome, job_of
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from tests.support.report_samples import finding
+from tests.support.report_samples import judged
 from tests.support.running import cells, run_against
 
 KNOWN = '[[failure]]\nrule = "auth.signature"\noperation = "getBeneficiary"\nreason = "mended in spring"\n'
@@ -75,14 +75,16 @@ def test_each_check_has_its_rules_in_the_junit_report(junit: Any) -> None:
     assert case.find("failure") is not None and float(case.attrib["time"]) < outcome.results["run"]["seconds"]
 
 
-def test_an_outcome_is_that_of_the_most_severe_finding() -> None:
+def test_an_outcome_is_that_of_the_most_severe_cell() -> None:
     def verdict(*verdicts: Verdict, every: Verdict | None = None) -> str:
-        ledger = Ledger()
-        for number, each in enumerate(verdicts):
-            ledger.add(finding("list.walk", "listWallets", each, check=f"own {number}"))
+        own = [
+            judged(rule, "listWallets", each)
+            for rule, each in zip(("list.walk", "list.pages"), verdicts, strict=False)
+        ]
+        ledger = Ledger(cells=list(own))
         if every is not None:
-            ledger.add(finding("error.shape", "listWallets", every, check="every response"))
-        return JobOutcome(ledger).verdict
+            ledger.add(judged("error.shape", "listWallets", every, check="every response"))
+        return JobOutcome(ledger, own).verdict
 
     assert verdict(Verdict.PASSED, Verdict.INCONCLUSIVE) == "inconclusive"
     assert verdict(Verdict.INCONCLUSIVE, Verdict.FAILED) == "failed"

@@ -11,7 +11,7 @@ import argparse
 from collections import Counter
 
 from conformance.checks import plan
-from conformance.judge.ledger import grouped
+from conformance.judge.cells import grouped
 from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, catch, judge
 from tests.prove import pool, selection

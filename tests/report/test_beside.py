@@ -11,7 +11,7 @@ from conformance.report.beside import LENGTH, ROWS, beside
 from conformance.report.html import pieces
 from conformance.report.sections import causes_of
 from conformance.wire.messages import Exchange
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import document, exchange, judged, keep, whole_run
 
 REPLAY = ("idempotency.replay", "createAccount")
 
@@ -28,12 +28,12 @@ def read(number: int, query: str, answer: bytes, **changes: Any) -> Exchange:
 
 
 def pair(*exchanges: Exchange, named: int = 0, **changes: Any) -> dict[str, Any] | None:
-    """Returns the diff for a finding that names the first exchanges, or all."""
+    """Returns the diff for a violation that names the first exchanges, or all."""
     numbers = [one.number for one in exchanges][: named or None]
-    results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=numbers, **changes))
-    # Another finding keeps the rest.
+    results = whole_run(None, judged(*REPLAY, Verdict.FAILED, exchanges=numbers, **changes))
+    # Another cell keeps the rest.
     results.add(
-        finding("list.walk", "listAccounts", Verdict.FAILED, exchanges=[one.number for one in exchanges])
+        judged("list.walk", "listAccounts", Verdict.FAILED, exchanges=[one.number for one in exchanges])
     )
     keep(results, *exchanges)
     made = document(results)
@@ -68,9 +68,9 @@ A, B = b'{"name": "A"}', b'{"name": "B"}'
     [
         # A conflict, and the first request with its key.
         ([keyed(2, "k", b"{}", B, status=201), keyed(1, "k", b"{}", A)], 0, [1, 2]),
-        # The first request is of another finding.
+        # The first request is of another cell.
         ([keyed(3, "k", b"{}", A), keyed(1, "k", b"{}", B)], 1, [1, 3]),
-        # A replay after a conflict, which is of another finding.
+        # A replay after a conflict, which is of another cell.
         ([keyed(1, "k", b"{}", A), keyed(3, "k", b"[]", A), keyed(2, "k", b"1", B)], 2, [1, 3]),
         # Reads of one resource.
         ([read(4, "", b'{"a": 2}'), read(3, "", b'{"a": 1}')], 0, [3, 4]),
@@ -99,7 +99,7 @@ def test_equal_lines_are_folded_and_the_view_is_bounded() -> None:
 
 
 def test_differences_are_marked_without_colours_and_text_is_escaped() -> None:
-    results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[2, 1]))
+    results = whole_run(None, judged(*REPLAY, Verdict.FAILED, exchanges=[2, 1]))
     hostile = b'{"id": "</td><script>alert(1)</script>"}'
     keep(results, keyed(2, "k", hostile), keyed(1, "k", b'{"id": "<b>"}'))
     table = "".join(pieces(document(results))).partition('<table class="beside">')[2].partition("</table>")[0]

@@ -12,7 +12,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.report.causes import causes
 from tests.support.drawn_runs import runs
-from tests.support.report_samples import exchange, finding, keep, whole_run
+from tests.support.report_samples import exchange, judged, keep, whole_run
 
 
 def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
@@ -49,7 +49,7 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
 def test_a_consequence_shows_the_operation_and_the_symptom_of_its_cause(
     verdict: Verdict, broken: str, status: int | None, operation: str, consequence: bool
 ) -> None:
-    followed = finding("list.walk", "listWallets", verdict, cause="http.no-server-error", exchanges=[1])
+    followed = judged("list.walk", "listWallets", verdict, cause="http.no-server-error", exchanges=[1])
     results = whole_run({("http.no-server-error", broken): Verdict.FAILED}, followed)
     keep(results, exchange(1, status=status))
     led_to = [cell.rule for cause in causes(results) for cell in cause.consequences]
@@ -58,14 +58,14 @@ def test_a_consequence_shows_the_operation_and_the_symptom_of_its_cause(
 
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
     shape = {("error.shape", "listAccounts"): Verdict.FAILED}
-    unshaped = finding(
+    unshaped = judged(
         "auth.signature",
         "listAccounts",
         Verdict.FAILED,
         got="401 without error type and code",
         without_error_body=True,
     )
-    accepted = finding("auth.signature", "listAccounts", Verdict.FAILED, got="200 with a JSON body")
+    accepted = judged("auth.signature", "listAccounts", Verdict.FAILED, got="200 with a JSON body")
     assert [cause.rule for cause in causes(whole_run(shape, unshaped))] == ["error.shape"]
     assert {cause.rule for cause in causes(whole_run(shape, accepted))} == {"error.shape", "auth.signature"}
 

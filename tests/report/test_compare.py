@@ -15,7 +15,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.report.changes import comparison, worse
 from conformance.report.document import Document
 from conformance.report.write import results
-from tests.support.report_samples import WALK, document, finding, whole_run
+from tests.support.report_samples import WALK, document, judged, whole_run
 
 STATUS = ("http.success-status", "createAccount")
 
@@ -25,7 +25,7 @@ def made(verdict: Verdict = Verdict.PASSED) -> Document:
 
 
 def answering(answer: str) -> Document:
-    observed: Any = finding(*STATUS, Verdict.OBSERVED, observations={"status of a success": answer})
+    observed: Any = judged(*STATUS, Verdict.OBSERVED, observations={"status of a success": answer})
     return document(whole_run(None, observed))
 
 

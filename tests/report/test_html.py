@@ -13,14 +13,14 @@ from conformance.report import commands, evidence
 from conformance.report.document import KnownFailureRecord
 from conformance.report.html import pieces
 from conformance.report.known_failures import KnownFailures
-from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 
 PAGES = ("list.pages", "listWallets")
 
 
-def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), errors: Any = (), **how: Any) -> Any:
+def page(*cells: Any, verdicts: Any = None, exchanges: Any = (), errors: Any = (), **how: Any) -> Any:
     """Returns the parsed page of a run."""
-    results = whole_run(verdicts, *findings)
+    results = whole_run(verdicts, *cells)
     results.errors += errors
     keep(results, *exchanges)
     return parser.fromstring("".join(pieces(document(results, **how))))
@@ -33,9 +33,9 @@ def text(element: Any) -> str:
 
 def test_every_rule_and_cell_has_a_place_of_its_own_and_every_link_leads_somewhere() -> None:
     shown = page(
-        finding(*WALK, Verdict.FAILED, exchanges=[2, 1]),
-        finding(*PAGES, Verdict.FAILED, exchanges=[2]),
-        finding("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
+        judged(*WALK, Verdict.FAILED, exchanges=[2, 1]),
+        judged(*PAGES, Verdict.FAILED, exchanges=[2]),
+        judged("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
         exchanges=[exchange(number) for number in (1, 2, 3)],
     )
     ids = [element.get("id") for element in shown.iter() if element.get("id")]
@@ -49,7 +49,7 @@ def test_every_rule_and_cell_has_a_place_of_its_own_and_every_link_leads_somewhe
 
 def test_violations_are_listed_once_with_all_that_is_known_of_them() -> None:
     shown = page(
-        finding(*PAGES, Verdict.FAILED, got="page\n3", confirmed="not reproduced"),
+        judged(*PAGES, Verdict.FAILED, got="page\n3", confirmed="not reproduced"),
         verdicts={WALK: Verdict.FAILED},
         options={"target": "server.toml"},
     )
@@ -82,7 +82,7 @@ def test_known_failures_stale_entries_and_errors_have_sections() -> None:
 
 def test_an_exchange_can_be_read_without_a_script_and_sent_again() -> None:
     shown = page(
-        finding(*WALK, Verdict.FAILED, exchanges=[1], got="/items/1/id: no string"),
+        judged(*WALK, Verdict.FAILED, exchanges=[1], got="/items/1/id: no string"),
         exchanges=[exchange(1, b'{"items": [{"id": "a"}, {"id": 7}, "<b>\\u0000"]}')],
         options={"target": "server.toml"},
     )
@@ -97,9 +97,9 @@ def test_an_exchange_can_be_read_without_a_script_and_sent_again() -> None:
 def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     results = whole_run(
         None,
-        finding(*WALK, Verdict.FAILED, exchanges=[1, 2]),
-        finding("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
-        finding("list.echo", "listAccounts", Verdict.PASSED, exchanges=[4]),
+        judged(*WALK, Verdict.FAILED, exchanges=[1, 2]),
+        judged("list.echo", "listWallets", Verdict.PASSED, exchanges=[3]),
+        judged("list.echo", "listAccounts", Verdict.PASSED, exchanges=[4]),
     )
     keep(results, *(exchange(number, b"x" * 8000) for number in (1, 2, 3, 4)))
     made = document(results)
@@ -113,7 +113,7 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> None:
-    shown = page(finding(*WALK, Verdict.FAILED, exchanges=[1]), exchanges=[exchange(1)])
+    shown = page(judged(*WALK, Verdict.FAILED, exchanges=[1]), exchanges=[exchange(1)])
     for element in shown.iter():
         if not isinstance(element.tag, str):
             continue

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from conformance._files import InputError
 from conformance.contract.rules import RULES, Level
 from conformance.judge.ledger import Ledger
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.facts import KNOWN, numbers
 from conformance.report.known_failures import MISSING, KnownFailures, write_known
 from conformance.report.sections import sections
-from tests.support.report_samples import WALK, decided, document, finding, whole_run
+from tests.support.report_samples import WALK, decided, document, judged, whole_run
 
 
 def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFailures:
@@ -80,7 +81,7 @@ def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path
         (Verdict.PASSED, entry(operation="*"), 1),
         *(
             (unfinished, entry(operation=operation), 0)
-            for unfinished in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR)
+            for unfinished in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
             for operation in ("*", "listWallets")
         ),
         # Declared absent in the target file.
@@ -172,7 +173,7 @@ def test_a_written_list_is_read_back_and_excuses_exactly_its_run(
     def verdict(rule: str) -> Verdict:
         return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
 
-    results = whole_run(None, *(finding(*cell, verdict(cell[0]), got=got) for cell in sorted(broken)))
+    results = whole_run(None, *(judged(*cell, verdict(cell[0]), got=got) for cell in sorted(broken)))
     path = write_known(results, tmp_path_factory.mktemp("known") / "known.toml")
     known = KnownFailures.load(path)
     assert decided(results, Level.IMPLIED, known=known).exit_status == 0
@@ -197,10 +198,9 @@ def test_entries_survive_when_the_list_is_written_anew_but_stale_ones(tmp_path: 
 
 def lacking(operation: str = "createWallet") -> Ledger:
     """Returns the ledger of a run on a server without an operation that two cells depend on."""
-    results = whole_run({("create.echo", operation): Verdict.INCONCLUSIVE, WALK: Verdict.INCONCLUSIVE})
-    for cell in (results.cell("create.echo", operation), results.cell(*WALK)):
-        for found in cell.findings:
-            found.lacks = operation
+    unclear = Unclear("this needs it", lacks=operation)
+    keys = (("create.echo", operation), WALK)
+    results = whole_run(None, *(judged(*key, Verdict.INCONCLUSIVE, unclear=unclear) for key in keys))
     results.missing[operation] = "404 without error type and code"
     return results
 
@@ -220,7 +220,7 @@ def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path
 
 def test_a_case_inconclusive_for_another_reason_stays_incomplete(tmp_path: Path) -> None:
     results, known = lacking(), load(tmp_path, missing())
-    results.add(finding(*WALK, Verdict.INCONCLUSIVE))
+    results.add(judged(*WALK, Verdict.INCONCLUSIVE))
     assert decided(results, known=known).name == "incomplete"
     assert decided(lacking("createPayout"), known=known).exit_status == 1
 

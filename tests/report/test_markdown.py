@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import Document, KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
 from conformance.report.markdown import code, markdown
-from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 
 HOSTILE = "<script>alert(1)</script>]]>\x00\x1b[31m\ud800\ufffe & \"'` | @someone [x](javascript:y)"
 
@@ -20,20 +21,18 @@ def made() -> Document:
     """A document with one cell of each verdict, a known failure among them, and hostile texts."""
     results = whole_run(
         {("list.stable", "listWallets"): Verdict.NOT_RUN},
-        finding(
+        judged(
             *WALK,
             Verdict.FAILED,
             got=HOSTILE,
             expected=HOSTILE,
-            summary=HOSTILE,
             further=[HOSTILE],
             exchanges=[1],
         ),
-        finding("list.pages", "listWallets", Verdict.FAILED),
-        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE, summary=HOSTILE, remedy=HOSTILE),
-        finding("list.empty", "listWallets", Verdict.ERROR, summary=HOSTILE),
-        finding("auth.unknown-key-status", "listWallets", Verdict.WARNING, got=HOSTILE),
-        finding("http.success-status", "listWallets", Verdict.OBSERVED, observations={HOSTILE: HOSTILE}),
+        judged("list.pages", "listWallets", Verdict.FAILED),
+        judged("list.echo", "listWallets", Verdict.INCONCLUSIVE, unclear=Unclear(HOSTILE, remedy=HOSTILE)),
+        judged("auth.unknown-key-status", "listWallets", Verdict.WARNING, got=HOSTILE),
+        judged("http.success-status", "listWallets", Verdict.OBSERVED, observations={HOSTILE: HOSTILE}),
     )
     keep(
         results, exchange(1, HOSTILE.encode("utf-8", "surrogatepass"), response_headers=[(HOSTILE, HOSTILE)])

@@ -32,7 +32,7 @@ from tests.support.report_samples import (
     decided,
     document,
     exchange,
-    finding,
+    judged,
     keep,
     whole_run,
 )
@@ -71,7 +71,6 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, di
         ({WALK: Verdict.FAILED}, {}, 1),
         ({WALK: Verdict.INCONCLUSIVE}, {}, 6),
         ({WALK: Verdict.NOT_RUN}, {}, 6),
-        ({WALK: Verdict.ERROR}, {}, 3),
         ({("auth.unknown-key-status", "listAccounts"): Verdict.WARNING}, {}, 0),
         ({("auth.unknown-key-status", "listAccounts"): Verdict.WARNING}, {"fail_on": Level.IMPLIED}, 1),
         ({("auth.unknown-key-status", "listAccounts"): Verdict.INCONCLUSIVE}, {}, 0),
@@ -133,9 +132,9 @@ def test_declared_absent_operations_neither_fail_nor_are_missing() -> None:
 def test_exchanges_are_kept_once_and_only_as_evidence() -> None:
     results = whole_run(
         None,
-        finding(*WALK, Verdict.FAILED, exchanges=[3, 1]),
-        finding("list.pages", "listWallets", Verdict.FAILED, exchanges=[3]),
-        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[4, 5]),
+        judged(*WALK, Verdict.FAILED, exchanges=[3, 1]),
+        judged("list.pages", "listWallets", Verdict.FAILED, exchanges=[3]),
+        judged("list.stable", "listWallets", Verdict.PASSED, exchanges=[4, 5]),
     )
     keep(results, *(exchange(number) for number in range(1, 8)))
     made = document(results)
@@ -152,15 +151,13 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
     worker.run.lost = text
     ledger = worker.ledger(
         [
-            finding(
-                *WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, summary=text, further=[text]
-            ),
-            finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={text: text}),
+            judged(*WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, further=[text]),
+            judged("http.success-status", "createAccount", Verdict.OBSERVED, observations={text: text}),
         ]
     )
     results = whole_run()
     for cell in (WALK, ("http.success-status", "createAccount")):
-        results.cell(*cell).findings.clear()
+        results.cells.remove(results.cell(*cell))
     results.merge(Ledger.from_json(ledger.to_json()))
     made = document(results, options={"target": text}, interrupted=text)
     for name, make in FORMATS.items():
@@ -173,9 +170,9 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
 def test_of_many_exchanges_those_that_decide_violations_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     results = whole_run(
         None,
-        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[1]),
-        finding(*WALK, Verdict.FAILED, exchanges=[2, 3]),
-        finding("list.pages", "listWallets", Verdict.FAILED, exchanges=[4, 5]),
+        judged("list.stable", "listWallets", Verdict.PASSED, exchanges=[1]),
+        judged(*WALK, Verdict.FAILED, exchanges=[2, 3]),
+        judged("list.pages", "listWallets", Verdict.FAILED, exchanges=[4, 5]),
     )
     keep(results, *(exchange(number) for number in range(1, 6)))
     size = len(json.dumps(to_plain(results.exchanges[1])))
@@ -190,7 +187,7 @@ def test_of_many_exchanges_those_that_decide_violations_are_kept(monkeypatch: py
 
 def test_bodies_and_texts_are_bounded() -> None:
     results = whole_run(
-        None, finding(*WALK, Verdict.FAILED, exchanges=[1], got="x" * 10**6, further=["y" * 10**6] * 50)
+        None, judged(*WALK, Verdict.FAILED, exchanges=[1], got="x" * 10**6, further=["y" * 10**6] * 50)
     )
     keep(results, exchange(1, b'"' + b"z" * 10**6 + b'"'))
     made = document(results)

@@ -12,14 +12,15 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
-from conformance.judge.ledger import grouped
-from conformance.judge.verdicts import EVERY_RESPONSE, Finding, Verdict
+from conformance.judge.cells import grouped
+from conformance.judge.verdicts import Verdict
 from conformance.plugin.selection import Scope
 from conformance.reference.behaviour import Behaviour
 from conformance.report.commands import reproduction
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import catch, judge
 from tests.support.mistakes import NoNonces
+from tests.support.report_samples import judged
 from tests.support.running import run_against
 
 #: Number of faults of each area that are tried.
@@ -61,7 +62,7 @@ def selected(command: str) -> list[tuple[Check, str]]:
 @pytest.mark.parametrize("fault", list(sample()), ids=lambda fault: fault.id[:80])
 def test_a_failure_comes_again_on_the_faulty_server_only(fault: Fault) -> None:
     [cell] = [cell for cell in catch(fault).ledger.cells if cell.key == (fault.rule, fault.operation)]
-    command = reproduction(cell.decisive, {"target": "target.toml", "effort": "deep"}, 7)
+    command = reproduction(cell, {"target": "target.toml", "effort": "deep"}, 7)
     checks = selected(command)
     for _ in range(3 if fault.rule.endswith("race") else 1):
         # Scheduling on a busy machine decides if the requests of a race meet.
@@ -73,10 +74,8 @@ def test_a_failure_comes_again_on_the_faulty_server_only(fault: Fault) -> None:
 
 
 def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
-    finding = Finding(
-        "auth.nonce-replay", "listAccounts", Verdict.FAILED, "test_nonces.test_nonces_are_used_once"
-    )
-    command = reproduction(finding, {}, 7)
+    cell = judged("auth.nonce-replay", "listAccounts", Verdict.FAILED)
+    command = reproduction(cell, {}, 7)
     assert command == "pytest --pyargs conformance --rule auth.nonce-replay --operation listAccounts --seed 7"
     options = command.removeprefix("pytest --pyargs conformance ")
     for behaviour, status in ((NoNonces(), 1), (Behaviour(), 0)):
@@ -89,20 +88,20 @@ def test_a_run_of_the_command_shows_the_failure(tmp_path: Path) -> None:
 
 
 def test_a_generated_failure_is_drawn_again() -> None:
-    finding = Finding("fields.amount", "createPayin", Verdict.FAILED, "a part", examples=99)
-    assert "--fuzz-examples 99 --seed 7" in reproduction(finding, {}, 7)
-    assert "--fuzz-time 20.0 --seed 7" in reproduction(finding, {"fuzz-time": "20.0"}, 7)
-    response = Finding("error.shape", "createPayin", Verdict.FAILED, EVERY_RESPONSE)
+    cell = judged("fields.amount", "createPayin", Verdict.FAILED, examples=99)
+    assert "--fuzz-examples 99 --seed 7" in reproduction(cell, {}, 7)
+    assert "--fuzz-time 20.0 --seed 7" in reproduction(cell, {"fuzz-time": "20.0"}, 7)
+    response = judged("error.shape", "createPayin", Verdict.FAILED)
     assert "--fuzz-examples" not in reproduction(response, {}, 7)
 
 
 def test_a_failure_of_a_deep_run_is_shown_by_a_deep_run() -> None:
-    finding = Finding("auth.nonce-window", "listWallets", Verdict.FAILED, "a check")
-    assert " --effort deep " in reproduction(finding, {"effort": "deep"}, 7)
-    assert "--effort" not in reproduction(finding, {"effort": "quick"}, 7)
+    cell = judged("auth.nonce-replay", "listWallets", Verdict.FAILED)
+    assert " --effort deep " in reproduction(cell, {"effort": "deep"}, 7)
+    assert "--effort" not in reproduction(cell, {"effort": "quick"}, 7)
 
 
 def test_the_target_is_named_as_it_was() -> None:
-    finding = Finding("list.walk", "listWallets", Verdict.FAILED, "a check")
-    command = reproduction(finding, {"target": "my server.toml", "base-url": "http://x"}, None)
+    cell = judged("list.walk", "listWallets", Verdict.FAILED)
+    command = reproduction(cell, {"target": "my server.toml", "base-url": "http://x"}, None)
     assert command.endswith("--operation listWallets --target 'my server.toml' --base-url http://x")

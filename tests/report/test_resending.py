@@ -20,7 +20,7 @@ from conformance.target.file import build
 from conformance.wire.forms import new_key
 from conformance.wire.messages import Call
 from conformance.world.run import Run
-from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 from tests.support.running import ROOT, write_target
 
 BODY = b'{"name":"Sav\\u00efngs \'1\'"}'
@@ -69,10 +69,10 @@ def test_each_command_gets_the_same_answer(options: str, tmp_path: Path) -> None
             for name, call in calls(target.primary.customer_id).items()
         }
         numbers = [exchange.number for exchange in sent.values()]
-        results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=numbers[:8]))
+        results = whole_run(None, judged(*WALK, Verdict.FAILED, exchanges=numbers[:8]))
         for at in range(8, len(numbers), 8):
             results.add(
-                finding(
+                judged(
                     "list.pages", "listWallets", Verdict.FAILED, exchanges=numbers[at : at + 8], check=f"{at}"
                 )
             )

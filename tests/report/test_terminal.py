@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES
 from conformance.judge.ledger import Ledger
+from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
 from conformance.report.terminal import summary
-from tests.support.report_samples import WALK, document, finding, whole_run
+from tests.support.report_samples import WALK, document, judged, whole_run
 
 
 def lines_of(results: Ledger, *, width: int = 100, verbose: bool = False, **changes: Any) -> list[str]:
@@ -38,8 +39,8 @@ def test_no_line_holds_a_control_character_or_starts_a_workflow_command(
 ) -> None:
     results = whole_run(
         None,
-        finding(*WALK, Verdict.FAILED, expected=text, got=text, further=[text]),
-        finding("list.pages", "listWallets", Verdict.INCONCLUSIVE, summary=text, remedy=text),
+        judged(*WALK, Verdict.FAILED, expected=text, got=text, further=[text]),
+        judged("list.pages", "listWallets", Verdict.INCONCLUSIVE, unclear=Unclear(text, remedy=text)),
     )
     for line in lines_of(results, width=width, verbose=verbose):
         assert all(letter.isprintable() or letter == "\t" for letter in line)
@@ -50,7 +51,7 @@ def test_no_line_holds_a_control_character_or_starts_a_workflow_command(
 
 def test_what_a_server_says_can_not_start_a_command_on_a_wrapped_line() -> None:
     got = "x" * 60 + " ::stop-commands::pwned"
-    lines = lines_of(whole_run(None, finding(*WALK, Verdict.FAILED, got=got)), width=80)
+    lines = lines_of(whole_run(None, judged(*WALK, Verdict.FAILED, got=got)), width=80)
     assert any("::stop-commands" in line for line in lines)
     assert not any(line.strip().startswith("::") for line in lines)
 

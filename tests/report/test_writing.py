@@ -13,7 +13,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.report import write
 from conformance.report.document import Document
 from conformance.report.write import FORMATS, finish, write_all
-from tests.support.report_samples import WALK, document, exchange, finding, keep, whole_run
+from tests.support.report_samples import WALK, document, exchange, judged, keep, whole_run
 
 FILES = [*FORMATS]
 
@@ -64,7 +64,7 @@ def test_a_report_that_is_not_written_ends_a_run_with_3(
 
 
 def test_a_long_body_is_a_file_beside_the_report(tmp_path: Path) -> None:
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=[1, 2, 3]))
+    results = whole_run(None, judged(*WALK, Verdict.FAILED, exchanges=[1, 2, 3]))
     bodies = (b'{"name": "short"}', b"[" * 5000, b"\xff\x00")
     keep(results, *(exchange(number, request_body=body) for number, body in enumerate(bodies, 1)))
     (tmp_path / "bodies").mkdir()

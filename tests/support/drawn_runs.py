@@ -11,7 +11,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import KnownFailureRecord
 from conformance.report.known_failures import KnownFailures
-from tests.support.report_samples import finding, whole_run
+from tests.support.report_samples import judged, whole_run
 
 CELLS = [(rule.id, operation) for rule in RULES.values() for operation in rule.operations]
 _JUDGED = [cell for cell in CELLS if RULES[cell[0]].level is not Level.OPEN]
@@ -20,7 +20,6 @@ _VERDICTS = (
     Verdict.INCONCLUSIVE,
     Verdict.NOT_RUN,
     Verdict.PASSED,
-    Verdict.ERROR,
     Verdict.FAILED,
     Verdict.WARNING,
 )
@@ -35,7 +34,7 @@ def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
             st.sampled_from(_JUDGED), st.just(most_severe) | st.sampled_from(_VERDICTS[:3]), max_size=6
         )
     )
-    findings = []
+    cells = []
     for (rule, operation), verdict in chosen.items():
         if verdict.is_violation:
             verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
@@ -46,13 +45,13 @@ def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
                     ["201 with a JSON body", "401 without error type and code", "<b>&\x00\ud800|`"]
                 )
             )
-            findings.append(finding(rule, operation, verdict, cause=cause, got=text))
+            cells.append(judged(rule, operation, verdict, cause=cause, got=text))
     answers = draw(st.sampled_from(["200", "201"]))
-    findings.append(
-        finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={"status": answers})
+    cells.append(
+        judged("http.success-status", "createAccount", Verdict.OBSERVED, observations={"status": answers})
     )
     left_out = {cell: Verdict.NOT_RUN for cell, verdict in chosen.items() if verdict is Verdict.NOT_RUN}
-    results = whole_run(left_out, *findings)
+    results = whole_run(left_out, *cells)
     results.narrowed = draw(st.sampled_from([[], [], ["-k auth"]]))
     results.lost = draw(st.sampled_from(["", "", "", "the server stopped answering"]))
     results.errors += draw(st.sampled_from([[], [], [], ["a check raised KeyError"]]))

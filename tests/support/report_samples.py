@@ -1,15 +1,18 @@
-"""Sample ledgers, exchanges and findings to make reports of, without a server."""
+"""Sample ledgers, exchanges and cells to make reports of, without a server."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from conformance._records import to_plain
 from conformance.contract.rules import RULES, Level
+from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import Finding, Verdict
+from conformance.judge.outcomes import Unclear
+from conformance.judge.verdicts import Verdict
 from conformance.report.building import build
 from conformance.report.document import Document, VerdictRecord
 from conformance.report.verdict import RunInfo, decide
@@ -70,38 +73,53 @@ def keep(results: Ledger, *exchanges: Exchange, target: Target | None = TARGET) 
         results.sent += exchange.attempts
 
 
-def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Finding:
-    """Returns a finding with texts that fit its verdict."""
-    fields: dict[str, Any] = {"check": "test_lists.test_rule", "probes": 3}
-    if verdict in (Verdict.FAILED, Verdict.WARNING):
-        fields |= {
-            "expected": "a refusal (4xx)",
-            "got": "201 with a JSON body",
-            "summary": f"{rule} on {operation}: expected a refusal (4xx); got 201 with a JSON body",
-        }
+def judged(
+    rule: str,
+    operation: str,
+    verdict: Verdict,
+    *,
+    check: str = "test_lists.test_rule",
+    exchanges: Sequence[int] = (),
+    cause: str = "",
+    unclear: Unclear | None = None,
+    further: Sequence[str] = (),
+    observations: Mapping[str, str] = MappingProxyType({}),
+    **violation: Any,
+) -> Cell:
+    """Returns a cell of this verdict, by one check; `further` are the texts of more violations."""
+    cell = Cell(rule, operation, judged=3, checks=[check], observations=dict(observations))
+    numbers = tuple(exchanges)
+    if verdict.is_violation:
+        texts = {"expected": "a refusal (4xx)", "got": "201 with a JSON body", **violation}
+        first = Violation(exchanges=numbers, cause=cause, check=check, **texts)
+        cell.violations = [first, *(Violation(text, text, check=check) for text in further)]
+        cell.broken = len(cell.violations)
     elif verdict is Verdict.INCONCLUSIVE:
-        fields |= {
-            "summary": "the target file names no second organization",
-            "remedy": "Fill in [secondary].",
-        }
-    return Finding(rule, operation, verdict, **{**fields, **changes})
+        reason = "the target file names no second organization"
+        cell.unclear = [unclear or Unclear(reason, cause, "Fill in [secondary].", numbers)]
+        cell.judged = 0
+    elif verdict is Verdict.NOT_APPLICABLE:
+        cell.judged, cell.absent = 0, "the target file declares it absent"
+    else:
+        cell.proof = list(numbers)
+    return cell.decide()
 
 
 def whole_run(
-    verdicts: Mapping[tuple[str, str], Verdict] | None = None, *findings: Finding, target: Target = TARGET
+    verdicts: Mapping[tuple[str, str], Verdict] | None = None, *cells: Cell, target: Target = TARGET
 ) -> Ledger:
     """Returns the ledger of a run in which every rule held, except in the given cells."""
     results = Ledger.of_catalogue(target)
-    given = {(finding.rule, finding.operation) for finding in findings}
+    special = {cell.key for cell in cells}
     for cell in results.cells:
         rule, operation = cell.key
-        if cell.verdict is Verdict.NOT_APPLICABLE or cell.key in given:
+        if cell.verdict is Verdict.NOT_APPLICABLE or cell.key in special:
             continue
         good = Verdict.OBSERVED if RULES[rule].level is Level.OPEN else Verdict.PASSED
         verdict = (verdicts or {}).get((rule, operation), good)
         if verdict is not Verdict.NOT_RUN:
-            results.add(finding(rule, operation, verdict))
-    for extra in findings:
+            results.add(judged(rule, operation, verdict))
+    for extra in cells:
         results.add(extra)
     results.sent += 100
     return results

@@ -10,8 +10,8 @@ import httpx
 from conformance.checks.check import Check, CheckContext, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
-from conformance.judge.verdicts import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables
@@ -44,10 +44,10 @@ def judged(run: Run, tests: Iterable[tuple[Check, str]]) -> Ledger:
     """Runs checks, each on an operation; returns the ledger, with the rules of every response."""
     ledger = Ledger.of_catalogue(run.target)
     for check, operation in tests:
-        for finding in run_check(check, operation, run)[0]:
-            ledger.add(finding)
-    for entry in run.invariants.tallies.values():
-        ledger.add(entry.finding())
+        for cell in run_check(check, operation, run)[0]:
+            ledger.add(cell)
+    for tally in run.invariants.tallies.values():
+        ledger.add(tally.concluded())
     return ledger
 
 
@@ -56,8 +56,6 @@ def ctx_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> C
     return CheckContext(run_on(behaviour), OPERATIONS[operation], [RULES[rule] for rule in rules], "test")
 
 
-def broken(findings: Iterable[Finding]) -> dict[str, Finding]:
-    """Returns the findings that are violations, by rule."""
-    return {
-        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
-    }
+def broken(cells: Iterable[Cell]) -> dict[str, Cell]:
+    """Returns the violated cells, by rule."""
+    return {cell.rule: cell for cell in cells if cell.violations}

@@ -1,4 +1,4 @@
-"""The ledger: findings of entries, and sums of parts in any order."""
+"""The ledger: conclusions of checks, and sums of parts in any order."""
 
 from __future__ import annotations
 
@@ -8,75 +8,94 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.judge.ledger import Entry, Ledger
+from conformance.judge.cells import EVERY_RESPONSE, VIOLATIONS, Cell, Violation
+from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
-from conformance.judge.verdicts import (
-    EVERY_RESPONSE,
-    Finding,
-    Inconclusive,
-    NotApplicable,
-    Verdict,
-    Violation,
-)
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from tests.support.report_samples import exchange
 
 OPEN, REQUIRED = "http.success-status", "list.walk"
 
 
-def entry(rule: str = REQUIRED, **changes: Any) -> Entry:
-    return Entry(rule, "createAccount" if rule == OPEN else "listWallets", "test_x.test_y", **changes)
+def cell(rule: str = REQUIRED, **changes: Any) -> Cell:
+    return Cell(rule, "createAccount" if rule == OPEN else "listWallets", **changes)
 
 
 SENTENCE = "a walk: a refusal (4xx)"
 
 
-# ---------------------------------------------------------------------- entries
+# ---------------------------------------------------------------------- conclusions
 
 
 @pytest.mark.parametrize(
-    ("entry", "stop", "verdict", "exercised", "summary"),
+    ("cell", "stop", "verdict", "summary"),
     [
-        (entry(), None, "inconclusive", False, "the check had no occasion to judge this rule"),
-        (entry(judged=1), None, "passed", True, ""),
-        (entry(OPEN, judged=1), None, "observed", True, ""),
-        (entry(unclear=[Unclear("no answer")]), None, "inconclusive", True, "no answer"),
-        (entry(unclear=[Unclear("no answer")], judged=1), None, "passed", True, ""),
-        (entry(absent="no payouts"), None, "not applicable", True, "no payouts"),
-        (entry(judged=1), Inconclusive("lost"), "inconclusive", True, "lost"),
-        (entry(judged=1), NotApplicable("no payouts"), "not applicable", True, "no payouts"),
-        (entry(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive("lost"), "failed", True, None),
+        (cell(), None, "not run", "the check had no occasion to judge this rule"),
+        (cell(judged=1), None, "passed", ""),
+        (cell(OPEN, judged=1), None, "observed", ""),
+        (cell(unclear=[Unclear("no answer")]), None, "inconclusive", "no answer"),
+        (cell(unclear=[Unclear("no answer")], judged=1), None, "passed", ""),
+        (cell(absent="no payouts"), None, "not applicable", "no payouts"),
+        (cell(judged=1), Inconclusive("lost"), "inconclusive", "lost"),
+        (cell(judged=1), NotApplicable("no payouts"), "not applicable", "no payouts"),
+        (cell(violations=[Violation(SENTENCE, "201", (1,))]), Inconclusive("lost"), "failed", None),
     ],
 )
-def test_an_entry_comes_to_one_finding(
-    entry: Entry, stop: Any, verdict: str, exercised: bool, summary: str | None
-) -> None:
-    finding = entry.finding(stop, [1, 2, 3])
-    assert (finding.verdict, finding.exercised) == (verdict, exercised)
-    assert summary is None or finding.summary == summary
+def test_a_check_comes_to_one_conclusion(cell: Cell, stop: Any, verdict: str, summary: str | None) -> None:
+    concluded = cell.concluded("test_x.test_y", stop, [1, 2, 3])
+    assert concluded.verdict == verdict
+    assert summary is None or concluded.summary == summary
 
 
-def test_a_violation_tells_the_first_and_counts_all() -> None:
-    kept = entry()
-    for number in range(30):
-        kept.expect(SENTENCE, f"20{number % 10}" * (number % 2), exchange(number))
-    finding = kept.finding()
-    assert (finding.probes, finding.violations, finding.got) == (30, 15, "201")
-    assert finding.exchanges == [1, 3, 5, 7, 9, 11]
-    assert finding.further[0] == "expected a walk: a refusal (4xx); got 203"
+def test_violations_are_counted_and_the_first_stay() -> None:
+    running = cell()
+    for number in range(60):
+        running.expect(SENTENCE, f"20{number % 10}" * (number % 2), exchange(number))
+    running.expect(SENTENCE, Unclear("no answer"), exchange(60))
+    concluded = running.concluded("test_x.test_y")
+    assert (concluded.judged, concluded.broken, concluded.verdict) == (60, 30, "failed")
+    assert [violation.got for violation in concluded.violations] == ["201", "203", "205", "207", "209"]
+    assert concluded.exchanges == [1, 3, 5, 7, 9]
+    assert concluded.summary == f"list.walk on listWallets: expected {SENTENCE}; got 201"
 
 
 # ---------------------------------------------------------------------- sums
 
 
-def part(number: int) -> Ledger:
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ([cell(judged=1), cell()], "passed"),
+        ([cell(judged=1), cell(unclear=[Unclear("no answer")])], "inconclusive"),
+        ([cell(unclear=[Unclear("no answer")]), cell(violations=[Violation("a", "b")])], "failed"),
+        ([cell(absent="no payouts"), cell()], "not applicable"),
+        ([cell(absent="no payouts"), cell(judged=1)], "passed"),
+    ],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_most_severe_check_decides(parts: list[Cell], verdict: str, order: int) -> None:
+    whole = cell()
+    for part in parts[::order]:
+        whole.add(part.concluded("test_x.test_y"))
+    assert whole.verdict == verdict
+
+
+def test_violations_of_the_rules_own_check_come_first() -> None:
+    whole, several = cell(), [Violation("a", str(number), (number,)) for number in range(40)]
+    whole.add(cell(violations=several).concluded("another", aside=True))
+    whole.add(cell(violations=[Violation("own", "b", (41,))]).concluded("own"))
+    assert len(whole.violations) == VIOLATIONS + 1 and whole.decisive.exchanges == (41,)
+    assert whole.exchanges == [41, *range(8)]
+
+
+def ledger_of(number: int) -> Ledger:
     """Returns a worker's ledger: rules that depend on the number, and a rule of every response."""
     ledger = Ledger(sent=number, waits=1, waited=0.5)
-    ledger.add(Finding(REQUIRED, "listWallets", Verdict.PASSED, f"test_x.test_{number}", probes=number))
-    passive = Finding("format.id", "listWallets", Verdict.PASSED, EVERY_RESPONSE, probes=10)
+    ledger.add(cell(judged=number).concluded(f"test_x.test_{number}"))
+    passive = Cell("format.id", "listWallets", judged=10)
     if number % 2:
-        passive.verdict, passive.violations = Verdict.FAILED, number
-        passive.expected, passive.got, passive.exchanges = "an id", "7", [number]
-    ledger.add(passive)
+        passive.broken, passive.violations = number, [Violation("an id", str(number % 4), (number,))]
+    ledger.add(passive.concluded())
     ledger.measure(exchange(number))
     ledger.lack({"createPayout": "404", "createAccount": "404"})
     return msgspec.msgpack.decode(msgspec.msgpack.encode(ledger), type=Ledger)
@@ -84,17 +103,16 @@ def part(number: int) -> Ledger:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_parts_add_up_in_any_order(seed: int) -> None:
-    parts = [part(number) for number in range(1, 6)]
+    parts = [ledger_of(number) for number in range(1, 6)]
     random.Random(seed).shuffle(parts)
     ledger = Ledger()
     for other in parts:
         ledger.merge(other)
     assert (ledger.sent, ledger.waits, ledger.waited) == (15, 5, 2.5)
-    assert len(ledger.cell(REQUIRED, "listWallets").findings) == 5
-    [passive] = ledger.cell("format.id", "listWallets").findings
-    assert (passive.probes, passive.violations, passive.verdict) == (50, 9, "failed")
-    assert sorted(passive.exchanges) == [1, 3, 5]
-    told = "format.id on listWallets: expected an id; got 7 (9 of 50 responses)"
-    assert passive.summary == ledger.cell("format.id", "listWallets").summary == told
+    assert ledger.cell(REQUIRED, "listWallets").checks == [f"test_x.test_{number}" for number in range(1, 6)]
+    passive = ledger.cell("format.id", "listWallets")
+    assert (passive.judged, passive.broken, passive.verdict) == (50, 9, "failed")
+    assert sorted(violation.got for violation in passive.violations) == ["1", "3"]
+    assert passive.checks == [EVERY_RESPONSE] and passive.summary.endswith(" (9 of 50 responses)")
     assert ledger.latency["createAccount"].exchanges == 5
     assert ledger.missing == {"createPayout": "404"}, "what has succeeded is there"

@@ -20,7 +20,7 @@ from .hurry import hurried
 from .variant import Variant
 
 #: Verdicts that no conforming server may get.
-BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
+BLAMED = (Verdict.FAILED, Verdict.WARNING)
 
 
 @dataclass
@@ -69,12 +69,12 @@ def judge(
         requests = {}
         for check, operation in checks:
             before = run.sent
-            for finding in run_check(check, operation, run)[0]:
-                results.add(finding)
+            for cell in run_check(check, operation, run)[0]:
+                results.add(cell)
             requests[check.name, operation] = run.sent - before
         for name, part in explored:
-            for finding in EXPLORATIONS[name].function(run, part, settings or FuzzSettings(1)):
-                results.add(finding)
+            for cell in EXPLORATIONS[name].function(run, part, settings or FuzzSettings(1)):
+                results.add(cell)
     judged = _judged(variant, run, results)
     judged.requests = requests
     return judged
@@ -83,11 +83,10 @@ def judge(
 def _judged(variant: Variant, run: Run, results: Ledger) -> Judged:
     verdicts = {cell.key: cell.verdict for cell in results.cells}
     blamed = [
-        f"{finding.check}: {finding.summary}"
+        f"{violation.check}: {cell.rule} on {cell.operation}: {violation.sentence}"
         for cell in results.with_verdict(*BLAMED)
         if cell.rule not in variant.breaks
-        for finding in cell.findings
-        if finding.verdict is cell.verdict
+        for violation in cell.violations
     ]
     for (rule, operation), tally in run.invariants.tallies.items():
         if tally.broken and rule not in variant.breaks:

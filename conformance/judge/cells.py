@@ -1,0 +1,227 @@
+"""Cells: what was judged of one rule on one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from conformance._records import Count, says
+from conformance.contract.rules import ALL_RULES, Level
+from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.verdicts import Inconclusive, NotApplicable, Verdict
+from conformance.wire.messages import Exchange
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+#: Maximum number of violations that a cell has of one check, and of the numbers of exchanges that prove them.
+VIOLATIONS, EVIDENCE = 20, 8
+
+#: Maximum number of exchanges that show that a rule held, of a check while it runs, and of a cell.
+CHECK_PROOF, PROOF = 8, 1
+
+#: Name of the check that stands for the rules of every response.
+EVERY_RESPONSE = "every response"
+
+#: The usual reason why a check did not judge a rule.
+NO_OCCASION = Unclear("the check had no occasion to judge this rule")
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Groups values by key, both in order of appearance."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+class Violation(msgspec.Struct, omit_defaults=True):
+    """A broken expectation."""
+
+    expected: Annotated[str, says("What was expected.")]
+    got: Annotated[str, says("What was got.")]
+    exchanges: Annotated[
+        tuple[int, ...], says("Exchanges that prove it, by number, the decisive one first.")
+    ] = ()
+    cause: Annotated[str, says("The rule whose violation may be behind it.")] = ""
+    without_error_body: Annotated[
+        bool, says("What was got is a refusal without the documented error body.")
+    ] = False
+    remedy: Annotated[str, says("What can be done about it; of clients only.")] = ""
+    check: Annotated[str, says("Which check; rules of every response have one of that name.")] = ""
+    aside: Annotated[bool, says("The check is about another rule first; such violations come last.")] = False
+    confirmed: Annotated[
+        str, says("The check, repeated alone: confirmed, or not reproduced; empty if it was not.")
+    ] = ""
+    examples: Annotated[
+        Count, says("How many examples were drawn, where generated requests showed it; 0 for any other.")
+    ] = 0
+
+    @property
+    def sentence(self) -> str:
+        """The violation in words."""
+        return f"expected {self.expected}; got {self.got}"
+
+
+class Cell(msgspec.Struct):
+    """One rule on one operation: the judgements of a check, or of all checks of a run, which add up.
+
+    A violation decides its verdict; else what could not be judged; else what was judged.
+    """
+
+    rule: Annotated[str, says("Id of the rule.")]
+    operation: Annotated[str, says("An operationId.")]
+    verdict: Annotated[Verdict, says("What the judgements come to.")] = Verdict.NOT_RUN
+    summary: Annotated[str, says("The verdict in a sentence; empty where the rule held.")] = ""
+    known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")] = ""
+    judged: Annotated[Count, says("How often the rule was judged.")] = 0
+    broken: Annotated[Count, says("How often it did not hold.")] = 0
+    violations: Annotated[list[Violation], says("The first violations of each check.")] = []
+    unclear: Annotated[list[Unclear], says("Why checks could not judge it.")] = []
+    no_occasion: Annotated[Unclear | None, says("Why a check had no occasion; then others decide.")] = None
+    absent: Annotated[str, says("What the rule is about, where the target file declares it absent.")] = ""
+    proof: Annotated[list[int], says("Exchanges of judgements that held, by number.")] = []
+    observations: Annotated[dict[str, str], says("Open question -> what the server does.")] = {}
+    checks: Annotated[list[str], says("The checks that had to judge it.")] = []
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Rule and operation."""
+        return self.rule, self.operation
+
+    @property
+    def decisive(self) -> Violation | Unclear:
+        """The first violation, or the first reason why it was not judged; an empty reason if it held."""
+        unjudged = [self.no_occasion] if self.no_occasion and not self.judged else []
+        parts: list[Violation | Unclear] = [*self.violations, *self.unclear, *unjudged]
+        return parts[0] if parts else Unclear("")
+
+    @property
+    def exchanges(self) -> list[int]:
+        """Numbers of the exchanges that prove the verdict, the decisive one first."""
+        parts = self.violations or self.unclear
+        return list(dict.fromkeys(number for part in parts for number in part.exchanges)) or self.proof
+
+    # ------------------------------------------------------------------ judging
+
+    def expect(self, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+        """Counts a judgement; True if it holds: what was got is empty. The exchanges show it, the
+        decisive one first."""
+        numbers = tuple(dict.fromkeys(exchange.number for exchange in exchanges))
+        if isinstance(got, Unclear):
+            self.unclear.append(replace(got, exchanges=numbers[:1]))
+            return False
+        if not got:
+            self.judged += 1
+            self.proof += numbers if len(self.proof) < CHECK_PROOF else ()
+            return True
+        bare = any(
+            answer.refused and not answer.names_error and got == answer.described() for answer in exchanges
+        )
+        self.add_violation(Violation(expected, got, numbers, cause, bare))
+        return False
+
+    def add_violation(self, violation: Violation) -> None:
+        """Counts a violation; the first ones stay."""
+        self.judged, self.broken = self.judged + 1, self.broken + 1
+        if len(self.violations) < VIOLATIONS:
+            self.violations.append(violation)
+
+    def concluded(
+        self,
+        check: str = EVERY_RESPONSE,
+        stop: Inconclusive | NotApplicable | None = None,
+        sent: Sequence[int] = (),
+        aside: bool = False,
+    ) -> Cell:
+        """The conclusion of a check from its judgements. `stop` is the exception that ended it, `sent` are
+        its exchanges' numbers; `aside`: it is mainly about another rule."""
+        cell = Cell(
+            self.rule, self.operation, judged=self.judged, broken=self.broken, checks=[check],
+            observations=dict(self.observations),
+        )  # fmt: skip
+        if self.violations:
+            first, *others = (replace(each, check=check, aside=aside) for each in self.violations)
+            first.exchanges = first.exchanges or tuple(sent[-3:])
+            cell.violations = _bounded([first, *others])
+        elif isinstance(stop, NotApplicable) or (stop is None and not self.judged and self.absent):
+            cell.judged, cell.absent = 0, stop.reason if stop else self.absent
+        elif stop is not None:
+            cell.unclear = [Unclear(stop.reason, stop.cause, stop.remedy, tuple(sent[-2:]))]
+        elif self.judged:
+            cell.proof = list(dict.fromkeys(self.proof))[:PROOF]
+        elif self.unclear:
+            cell.unclear = self.unclear[:1]
+        else:
+            cell.no_occasion = self.no_occasion or NO_OCCASION
+        return cell.decide()
+
+    # ------------------------------------------------------------------ adding up
+
+    def add(self, other: Cell) -> None:
+        """Adds the judgements of another check, or of another part of the run."""
+        self.judged, self.broken = self.judged + other.judged, self.broken + other.broken
+        self.violations = _bounded([*self.violations, *other.violations])
+        self.unclear = list(dict.fromkeys([*self.unclear, *other.unclear]))[:VIOLATIONS]
+        if self.no_occasion is None or not self.no_occasion.remedy:
+            self.no_occasion = other.no_occasion or self.no_occasion
+        self.absent, self.known = self.absent or other.absent, self.known or other.known
+        self.proof = list(dict.fromkeys([*self.proof, *other.proof]))[:PROOF]
+        for question, answer in other.observations.items():
+            answers = self.observations.get(question, answer).split(" / ")
+            self.observations[question] = " / ".join(sorted({*answers, answer}))
+        self.checks = sorted({*self.checks, *other.checks})
+        self.decide()
+
+    def decide(self) -> Cell:
+        """Sets verdict and summary by what was judged; returns the cell."""
+        level = ALL_RULES[self.rule].level
+        if self.violations:
+            self.verdict = Verdict.WARNING if level is Level.IMPLIED else Verdict.FAILED
+            of_responses = f" ({self.broken} of {self.judged} responses)" * (self.checks == [EVERY_RESPONSE])
+            self.summary = f"{self.rule} on {self.operation}: {self.violations[0].sentence}{of_responses}"
+        elif self.unclear:
+            self.verdict, self.summary = Verdict.INCONCLUSIVE, self.unclear[0].reason
+        elif self.judged:
+            self.verdict, self.summary = Verdict.OBSERVED if level is Level.OPEN else Verdict.PASSED, ""
+        elif self.absent:
+            self.verdict, self.summary = Verdict.NOT_APPLICABLE, self.absent
+        else:
+            self.verdict, self.summary = Verdict.NOT_RUN, self.no_occasion.reason if self.no_occasion else ""
+        return self
+
+    def cleaned(self, text: Callable[[str], str]) -> Cell:
+        """The cell with `text` applied to each of its texts."""
+
+        def reason(unclear: Unclear) -> Unclear:
+            return replace(unclear, reason=text(unclear.reason), remedy=text(unclear.remedy))
+
+        violations = [
+            replace(each, expected=text(each.expected), got=text(each.got), remedy=text(each.remedy))
+            for each in self.violations
+        ]
+        return replace(
+            self,
+            violations=violations,
+            unclear=[reason(each) for each in self.unclear],
+            no_occasion=self.no_occasion and reason(self.no_occasion),
+            observations={text(question): text(answer) for question, answer in self.observations.items()},
+        ).decide()
+
+
+def _bounded(violations: Iterable[Violation]) -> list[Violation]:
+    """Violations without those that say the same, at most VIOLATIONS of each check, of which at most EVIDENCE
+    exchanges are named; those of the rule's own checks come first."""
+    distinct: dict[tuple[str, str, str], Violation] = {}
+    for each in violations:
+        distinct.setdefault((each.check, each.expected, each.got), each)
+    bounded = []
+    for several in grouped((each.check, each) for each in distinct.values()).values():
+        left = EVIDENCE
+        for each in several[:VIOLATIONS]:
+            bounded.append(replace(each, exchanges=each.exchanges[:left]))
+            left -= len(bounded[-1].exchanges)
+    return sorted(bounded, key=lambda each: each.aside)

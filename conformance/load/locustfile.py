@@ -1,26 +1,25 @@
-"""The locustfile of `conformance load`: four kinds of users, and a controller in Locust's master or only
+"""The locustfile of `conformance load`: five kinds of users, and a controller in Locust's master or only
 process.
 
-Another locustfile may import the users, and add its own (conformance/docs/load.md). Reports, limits,
-questions and races are sent as Locust's messages, as JSON data.
+Another locustfile may import the users, and add its own (conformance/docs/load.md). Reports and limits are
+sent as Locust's messages.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import fnmatch
 import io
-import itertools
 import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
 import gevent
-import msgspec
-from gevent.event import AsyncResult
+from gevent.event import Event
 
 # Importing locust applies gevent's monkey patches, so it precedes other imports.
 from locust import User, between, events, runners
@@ -29,157 +28,158 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
-from conformance.judge.verdicts import Inconclusive
+from conformance.checks import load_checks
+from conformance.checks.check import Check
 from conformance.load.coordinator import LoadController
-from conformance.load.driver import SessionOver
-from conformance.load.history import Named, Script, concurrently
-from conformance.load.process import LoadProcess, unpacked
+from conformance.load.process import LoadProcess
 from conformance.load.settings import Settings
-from conformance.load.user_session import MOST_RACES, Session
 from conformance.wire.messages import Exchange
-from conformance.world.run import Run
 from conformance.world.samples import label_run
 
-__all__ = ["Administrator", "Careless", "ConformanceUser", "Payer", "Reader", "Session", "steps"]
+__all__ = ["Administrator", "Auditor", "Careless", "ConformanceUser", "Payer", "Reader", "checks_of"]
 
-#: Seconds between reports of a process, and the timeout for an answer of a worker.
+#: Seconds between reports of a process, and the timeout for its last one.
 REPORTS, PATIENCE = 1.0, 10.0
 
 #: Missed heartbeats after which a worker is lost; Locust's three are too few for a worker on a busy machine.
 runners.HEARTBEAT_LIVENESS = 8
 
-#: Names of messages.
-REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))
+#: Names of messages: a worker's report; a worker's share of the rate, with the run's label; the last report,
+#: asked for and given.
+REPORT, SHARE, FINISH, FINISHED = (
+    f"conformance.{word}" for word in ("report", "share", "finish", "finished")
+)
 
-#: Maximum steps of a session.
-STEPS = 40
+#: Checks of a session.
+CHECKS = 12
 
-#: Seconds before a user begins another session after an error.
+#: Seconds before a user goes on after a check that judged nothing, or an error.
 PAUSE = 1.0
 
 
 # ---------------------------------------------------------------------- users
 
 
-def steps(**weights: int) -> list[Any]:
-    """Locust's tasks for steps, given as methods of Session with weights."""
+def checks_of(weights: Mapping[str, int]) -> list[Any]:
+    """Locust's tasks: checks of the rules that match a pattern (`idempotency.*`), each pattern with its
+    weight. Checks of deep runs, and those that come last in a run, are left out. Raises ValueError for a
+    pattern without checks."""
 
-    def task(name: str) -> Callable[[ConformanceUser], None]:
-        return lambda user: user.perform(getattr(Session, name))
+    def task(pattern: str) -> Callable[[ConformanceUser], None]:
+        choices = [
+            (check, operation)
+            for check in load_checks().values()
+            if fnmatch.fnmatch(check.rules[0], pattern) and not (check.last or check.deep)
+            for operation in check.operations
+        ]
+        if not choices:
+            raise ValueError(f"no check of the suite is of {pattern!r}; `conformance rules` lists the rules")
+        return lambda user: user.judge(*random.choice(choices))
 
-    return [task(name) for name, weight in weights.items() for _ in range(weight)]
+    return [each for pattern, weight in weights.items() for each in [task(pattern)] * weight]
 
 
 class ConformanceUser(User):
-    """A user that works in sessions, each of which first creates resources of the kinds `begins_with`. The
-    class attribute `process` is set before the first user starts."""
+    """A user that runs checks in sessions. The class attribute `process` is set before the first user
+    starts."""
 
     abstract = True
     wait_time = between(0.0, 0.2)
     process: ClassVar[LoadProcess]
-    begins_with: ClassVar[tuple[str, ...]] = ()
 
     def on_start(self) -> None:
-        self.session: Session | None = None
-        self._left = 0
+        self._session, self._left = 0, 0
 
     def on_stop(self) -> None:
-        self._end()
+        self.process.end(self._session)
 
-    def perform(self, step: Callable[[Session], Any]) -> None:
-        """Performs a step in the user's session, or in a new one; an internal error ends the session."""
-        process = self.process
+    def judge(self, check: Check, operation: str) -> None:
+        """Runs a check in the user's session, or in a new one; an error of the suite ends the session."""
+        process, judged = self.process, False
         if reason := process.budget.ended:
-            self._end()
             raise StopUser(reason)
+        if not self._left or self._session not in process.sessions:
+            process.end(self._session)
+            self._session, self._left = process.begin(), CHECKS
         try:
-            if self.session is None:
-                process.ready()
-                self.session, self._left = Session(process), random.randint(STEPS // 2, STEPS)
-                self.session.begin()
-                for kind in self.begins_with:
-                    self.session.add(kind)
-            step(self.session)
+            judged = process.judge(self._session, check, operation)
             self._left -= 1
-            if not self._left:
-                self.session.look_back()
-        except SessionOver:
-            self._left = 0
         except Exception as error:
             process.stopped(error)
             self._left = 0
+        if not judged:
             time.sleep(PAUSE)
-        if self.session is not None and self._left <= 0:
-            self._end()
-
-    def _end(self) -> None:
-        if self.session is not None:
-            session, self.session = self.session, None
-            self.process.end(session)
 
 
 class Payer(ConformanceUser):
-    """Makes payouts, retries early, and repeats requests."""
+    """Repeats requests and races for keys, payouts included."""
 
     weight = 4
-    tasks = steps(
-        pay=5, pay_twice=3, repeat=3, repeat_of_earlier=3, race_for_a_key=2, change_under_a_key=2, balances=1
+    tasks = checks_of(
+        {
+            "idempotency.race": 3,
+            "idempotency.replay*": 5,
+            "idempotency.conflict": 2,
+            "create.amount-exact": 1,
+            "format.id-unique": 1,
+        }
     )
 
 
 class Reader(ConformanceUser):
-    """Creates a few resources and reads them, one by one and in lists."""
+    """Creates resources and reads them, one by one and in lists."""
 
     weight = 3
-    begins_with = ("VirtualAccount", "VirtualAccount", "Wallet", "Beneficiary", "PayoutDestination")
-    tasks = steps(
-        walk=3, walk_destinations=1, read_virtual_account=3, read_beneficiary=2, page_of_accounts=1, add=1
+    tasks = checks_of(
+        {"list.complete": 3, "list.walk": 2, "read.equals-create": 3, "create.echo": 2, "balances.*": 1}
     )
 
 
 class Administrator(ConformanceUser):
-    """Creates, updates and disables beneficiaries, alone and concurrently with others."""
+    """Updates and disables beneficiaries, alone and at once with others."""
 
     weight = 3
-    begins_with = ("Beneficiary", "PayoutDestination")
-    tasks = steps(change=4, read_beneficiary=3, race_for_fields=3, race_for_a_wallet=1, replace=1, repeat=1)
+    tasks = checks_of(
+        {"beneficiary.update": 6, "beneficiary.disable": 3, "beneficiary.destinations": 1, "wallet.*": 2}
+    )
 
 
 class Careless(ConformanceUser):
     """Sends requests that must be refused: wrong signatures, used nonces, incomplete bodies, foreign ids."""
 
     weight = 2
-    begins_with = ("VirtualAccount", "Beneficiary")
-    tasks = steps(
-        ill_signed=3,
-        used_nonce=4,
-        race_for_a_nonce=2,
-        ill_formed=2,
-        another_organization=3,
-        another_account=1,
-        walk=1,
+    tasks = checks_of(
+        {"auth.signature": 1, "auth.signed-*": 2, "auth.nonce-*": 4, "tenancy.*": 3, "fields.required": 1}
     )
+
+
+class Auditor(ConformanceUser):
+    """Compares payouts at once with those one after the other; all others who pay wait meanwhile."""
+
+    fixed_count = 1
+    wait_time = between(1.0, 3.0)
+    tasks = checks_of({"payout.race": 1})
 
 
 # ---------------------------------------------------------------------- processes
 
 
 class Users:
-    """A process with users: reports to the controller and answers its questions."""
+    """A process with users: reports to the controller."""
 
     def __init__(self, environment: Environment, settings: Settings) -> None:
         self.environment, self.settings = environment, settings
         self.runner = cast(Any, environment.runner)
         self.process: LoadProcess | None = None
         self._share: dict[str, Any] = {}
-        self.runner.register_message(ASK, self._asked, concurrent=True)
         self.runner.register_message(SHARE, self._shared)
+        self.runner.register_message(FINISH, self._finish, concurrent=True)
         environment.events.test_start.add_listener(self.start)
         gevent.spawn(self._report)
 
     def start(self, **_: Any) -> None:
         """Starts a run; only now a worker knows its index."""
-        self.process = LoadProcess(self.settings.target, max(self.runner.worker_index, 0) + 1, [self._count])
+        self.process = LoadProcess(self.settings.target, max(self.runner.worker_index, 0) + 1, self._count)
         ConformanceUser.process = self.process
         self._shared()
 
@@ -208,30 +208,27 @@ class Users:
             if self.process is not None:
                 self.runner.send_message(REPORT, {"data": self.process.report()})
 
-    def _asked(self, msg: Any, **_: Any) -> None:
-        """Answers a question: the name of a method of LoadProcess with its arguments."""
+    def _finish(self, **_: Any) -> None:
         if self.process is not None:
-            answer = getattr(self.process, msg.data["what"])(*msg.data["given"])
-            self.runner.send_message(ANSWER, {"ask": msg.data["ask"], "data": answer, "time": time.time()})
+            self.runner.send_message(FINISHED, {"data": self.process.finished()})
 
 
 class Control:
-    """The controller's side in Locust's master or only process: distributes limits, asks and decides."""
+    """The controller's side in Locust's master or only process: distributes limits, merges and decides."""
 
     def __init__(self, environment: Environment, settings: Settings) -> None:
         self.environment, self.settings = environment, settings
         self.runner = cast(Any, environment.runner)
-        #: True in a master.
-        self.several = isinstance(environment.runner, MasterRunner)
         self.controller: LoadController | None = None
         self._early, self._summary = False, ""
-        self._asks = itertools.count()
-        self._waiting: dict[int, AsyncResult[Any]] = {}
-        #: The workers when limits were last distributed, and the most that there were.
-        self._last: list[str] = []
+        #: Workers with their share of the rate, and the most that there were.
+        self._shares: list[str] = []
         self._most = 1
-        self.runner.register_message(REPORT, self._reported, concurrent=True)
-        self.runner.register_message(ANSWER, self._answered)
+        #: Workers whose last report has not come.
+        self._awaited: set[str] = set()
+        self._whole = Event()
+        self.runner.register_message(REPORT, self._reported)
+        self.runner.register_message(FINISHED, self._finished)
         environment.events.test_start.add_listener(self.start)
         environment.events.test_stopping.add_listener(self.stopping)
         environment.events.quitting.add_listener(self.quitting)
@@ -240,126 +237,52 @@ class Control:
     @property
     def workers(self) -> list[str]:
         """The ids of processes with users."""
-        if not self.several:
+        if not isinstance(self.environment.runner, MasterRunner):
             return ["local"]
         return [worker.id for worker in self.runner.clients.all if worker.state != "missing"]
 
+    @property
+    def running(self) -> LoadController | None:
+        """The controller of the run, until it is decided."""
+        return None if self.controller is None or self.controller.document else self.controller
+
     def start(self, **_: Any) -> None:
         """Starts a run; Locust's web page may start several."""
-        self.controller, self._last, self._most = LoadController(self.settings, self.find), [], 1
-        self.racer = LoadProcess(self.settings.target) if self.several else ConformanceUser.process
-        gevent.spawn(self._share, self.controller, self.racer)
+        self.controller, self._shares, self._most = LoadController(self.settings), [], 1
+        gevent.spawn(self._share, self.controller)
 
-    def _share(self, controller: LoadController, racer: LoadProcess) -> None:
-        """Distributes the rate whenever workers change. A master has its own part, for races."""
-        races = None
-        while self._runs(controller):
-            if (workers := self.workers) != self._last and workers:
-                self._last, self._most = workers, max(self._most, len(workers))
-                rate = self.settings.target.limits.requests_per_second / (len(workers) + self.several)
+    def _share(self, controller: LoadController) -> None:
+        """Distributes the rate whenever workers change."""
+        while controller is self.running:
+            if (workers := self.workers) != self._shares and workers:
+                self._shares, self._most = workers, max(self._most, len(workers))
+                rate = self.settings.target.limits.requests_per_second / len(workers)
                 for worker in workers:
                     self.runner.send_message(SHARE, {"rate": rate, "label": self.settings.label}, worker)
-                racer.limit(rate)
-            if self._last and races is None:
-                races = gevent.spawn(self._race, controller, racer)
             gevent.sleep(REPORTS)
 
-    def _runs(self, controller: LoadController) -> bool:
-        return controller is self.controller and not controller.document
-
-    # ------------------------------------------------------------------ messages
-
     def _reported(self, msg: Any, **_: Any) -> None:
-        if self.controller is not None and self._runs(self.controller):
-            self.controller.take(msg.data["data"], msg.node_id)
+        if self.running is not None:
+            self.running.take(msg.data["data"], msg.node_id)
 
-    def _answered(self, msg: Any, **_: Any) -> None:
-        if (waiting := self._waiting.pop(msg.data["ask"], None)) is not None:
-            # The offset of this clock from the worker's includes the delay of the message.
-            waiting.set((msg.node_id, msg.data["data"], time.time() - msg.data["time"]))
-
-    def ask(self, what: str, given: dict[str, list[Any]]) -> list[tuple[str, bytes, float]]:
-        """Asks workers, each with its own arguments; returns worker, answer and clock offset in seconds for
-        those that answer in time."""
-        asked = []
-        for worker, arguments in given.items():
-            number = next(self._asks)
-            self._waiting[number] = waiting = AsyncResult()
-            self.runner.send_message(ASK, {"ask": number, "what": what, "given": arguments}, worker)
-            asked.append((number, waiting))
-        gevent.joinall([gevent.spawn(waiting.wait) for _, waiting in asked], timeout=PATIENCE)
-        for number, _ in asked:
-            self._waiting.pop(number, None)
-        return [waiting.value for _, waiting in asked if waiting.ready()]
-
-    def find(self, wanted: Sequence[tuple[str, int]]) -> list[Exchange]:
-        """Exchanges by worker and number, in the order sent; those no longer kept are omitted."""
-        given = {each: [[number for worker, number in wanted if worker == each]] for each, _ in wanted}
-        found = [exchange for _, data, _ in self.ask("find", given) for exchange in unpacked(data)]
-        return sorted(found, key=lambda exchange: exchange.begun)
-
-    # ------------------------------------------------------------------ races of several processes
-
-    def _race(self, controller: LoadController, process: LoadProcess) -> None:
-        """Races for funds while the workers hold their payouts, and races of several workers for keys,
-        nonces, fields and wallets."""
-        kinds = ("keys", "nonces", "beneficiaries", "wallets") if self.several else ()
-        while self._runs(controller):
-            try:
-                process.ready()
-                session = Session(process)
-                try:
-                    for kind in random.choices((*kinds, "funds"), k=MOST_RACES):
-                        if kind == "funds":
-                            self._race_for_funds(session)
-                        else:
-                            session.race(kind, self.across)
-                        gevent.sleep(REPORTS)
-                finally:
-                    process.end(session)
-            except Exception as error:
-                process.stopped(error)
-                gevent.sleep(REPORTS)
-            if self.several and self._runs(controller):
-                controller.take(process.report(), "master")
-
-    def _race_for_funds(self, session: Session) -> None:
-        try:
-            if len(self.ask("hold", {worker: [True] for worker in self._last})) == len(self._last):
-                session.race_for_funds(self.across if self.several else concurrently)
-        finally:
-            self.ask("hold", {worker: [False] for worker in self._last})
-
-    def across(self, run: Run, scripts: Sequence[Script], purpose: str) -> list[Named]:
-        """Runs scripts concurrently, each in a worker. Raises Inconclusive if one does not answer."""
-        workers = random.sample(self.workers, len(self.workers))
-        plain = [[[name, msgspec.to_builtins(request)] for name, request in script] for script in scripts]
-        given: dict[str, list[Any]] = {
-            worker: [plain[at :: len(workers)], purpose] for at, worker in enumerate(workers[: len(plain)])
-        }
-        answers = self.ask("race", given)
-        if len(answers) < len(given):
-            raise Inconclusive("a worker gave no answer in a race")
-        done: list[Named] = []
-        for _, packed, ahead in answers:
-            for exchange in unpacked(packed):
-                exchange.started, exchange.begun = exchange.started + ahead, exchange.begun + ahead
-                exchange.raced = done[0][1].number if done else exchange.number
-                run.record[exchange.number] = exchange
-                done.append((exchange.purpose.removeprefix(f"{purpose}: "), exchange))
-        return sorted(done, key=lambda pair: pair[1].begun)
+    def _finished(self, msg: Any, **_: Any) -> None:
+        self._reported(msg)
+        self._awaited.discard(msg.node_id)
+        if not self._awaited:
+            self._whole.set()
 
     # ------------------------------------------------------------------ the end
 
     def stopping(self, **_: Any) -> None:
         """Collects the last reports before users stop, and decides the run."""
-        if (controller := self.controller) is None or controller.document:
+        if (controller := self.running) is None:
             return
-        for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
-            controller.take(data, worker)
-        if self.several:
-            controller.take(self.racer.finished(), "master")
-        lost = "" if self.workers else "all workers were lost"
+        workers = self.workers
+        self._awaited, self._whole = {*workers}, Event()
+        for worker in workers:
+            self.runner.send_message(FINISH, client_id=worker)
+        self._whole.wait(PATIENCE if workers else 0)
+        lost = "" if workers else "all workers were lost"
         interrupted = "by the user or the system" if self._early else lost
         output = io.StringIO()
         with contextlib.redirect_stdout(output):

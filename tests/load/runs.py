@@ -7,12 +7,17 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from tests.support.running import ROOT, environment
+
+#: Seconds within which what a test waits for must happen.
+PATIENCE = 90
 
 
 @dataclass
@@ -21,6 +26,24 @@ class LoadRun:
 
     process: subprocess.Popen[str]
     folder: Path
+
+    @property
+    def log(self) -> str:
+        """What it has written to the terminal."""
+        return (self.folder.parent / f"{self.folder.name}.log").read_text("utf-8")
+
+    @property
+    def created(self) -> int:
+        """Size of the list of created resources, in bytes."""
+        path = self.folder / "created.jsonl"
+        return path.stat().st_size if path.exists() else 0
+
+    def until(self, event: Callable[[], bool]) -> None:
+        """Waits for an event, as long as the run lasts."""
+        end = time.monotonic() + PATIENCE
+        while not event():
+            assert self.process.poll() is None and time.monotonic() < end, self.log
+            time.sleep(0.05)
 
     def end(self, timeout: float = 60) -> int:
         """Stops the run; returns its exit status."""
@@ -40,6 +63,10 @@ class LoadRun:
             for cell in self.results["cells"]
             if cell["verdict"] in ("failed", "warning", "error")
         }
+
+    def beside(self, patterns: Sequence[str]) -> list[str]:
+        """Returns the violated rules that none of the patterns match."""
+        return [rule for rule in self.broken if not any(fnmatch(rule, pattern) for pattern in patterns)]
 
 
 def command(target: Path, folder: Path, *arguments: str) -> list[str]:

@@ -1,0 +1,170 @@
+"""Checks that only load runs have: keys and nonces of minutes ago, and changes of one resource at once."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conformance.checks.check import CheckContext, check
+from conformance.checks.races import Rounds
+from conformance.judge import outcomes
+from conformance.judge.comparison import same, show
+from conformance.wire.messages import Auth, Call, Exchange
+from conformance.world.account import Account, call
+from conformance.world.cache import Key
+from conformance.world.samples import marker
+
+#: Maximum number of accepted POSTs of an operation that are sent again, and of used nonces; of the requests
+#: that are accepted, one in ONE_IN is among these.
+POSTS, NONCES, ONE_IN = 50, 600, 30
+
+#: Maximum age of a reused nonce in seconds: the window of 300 (section 8) less a margin.
+NONCE_AGE = 240
+
+
+@dataclass
+class Memory:
+    """What the sessions of a process have sent before, as far as later ones repeat it."""
+
+    #: Operation -> answers to accepted POSTs.
+    posts: dict[str, deque[Exchange]] = field(default_factory=dict)
+    nonces: deque[Exchange] = field(default_factory=lambda: deque(maxlen=NONCES))
+    _accepted: int = 0
+
+    def add(self, exchange: Exchange) -> None:
+        """Remembers the nonce of one in ONE_IN accepted requests."""
+        if exchange.succeeded and exchange.call.auth == Auth() and exchange.organization == "primary":
+            self._accepted += 1
+            if self._accepted % ONE_IN == 0:
+                self.nonces.append(exchange)
+
+
+MEMORY = Key[Memory]("what earlier sessions have sent")
+
+
+@check("idempotency.replay")
+def test_keys_of_earlier_sessions(ctx: CheckContext) -> None:
+    """A POST of an earlier session is repeated: the same answer as then."""
+    known = ctx.run.cache.get(MEMORY, Memory).posts.setdefault(ctx.operation.id, deque(maxlen=POSTS))
+    earlier = random.choice(known) if known else None
+    known.append(ctx.accept(ctx.valid(), "a request that later sessions repeat"))
+    if earlier is None:
+        ctx.not_exercised("idempotency.replay", "no earlier session has sent such a request")
+        return
+    ctx.run.record[earlier.number] = earlier
+    what = "the key and body of an earlier session again"
+    again = ctx.send(earlier.call, what)
+    if ctx.usable("idempotency.replay", again):
+        ctx.same("idempotency.replay", what, earlier, again)
+
+
+@check("auth.nonce-replay")
+def test_nonces_of_earlier_requests(ctx: CheckContext) -> None:
+    """A nonce of one of many earlier requests is refused."""
+    nonces = ctx.run.cache.get(MEMORY, Memory).nonces
+    while nonces and nonces[0].started < time.time() - NONCE_AGE:
+        nonces.popleft()
+    if not nonces:
+        ctx.not_exercised("auth.nonce-replay", "no earlier request was accepted")
+        return
+    earlier = random.choice(nonces)
+    ctx.run.record[earlier.number] = earlier
+    what = "a nonce that was used before"
+    again = ctx.send(ctx.valid().signed(nonce=earlier.nonce), what)
+    if ctx.usable("auth.nonce-replay", again):
+        refused = outcomes.refused(what, again, 401, "authentication_error", "nonce_replay")
+        ctx.expect("auth.nonce-replay", *refused, earlier)
+
+
+# ---------------------------------------------------------------------- changes of one resource at once
+
+#: Fields that are changed, and the number of changes at once.
+FIELDS, CHANGES = ("note", "middle_name", "display_name"), 4
+
+
+@check("beneficiary.update", "beneficiary.disable", operations=("updateBeneficiary", "disableBeneficiary"))
+def test_changes_of_one_beneficiary_at_once(ctx: CheckContext) -> None:
+    """Clients change fields of one beneficiary, or disable it, while others read it: no acknowledged change
+    is lost, and nothing is read that nobody has set."""
+    fixture, rounds = ctx.run.account(), Rounds(ctx, 1)
+    for _ in rounds:
+        person = Account(ctx.run, account_id=fixture.account_id)
+        ids, before = person.ids("getBeneficiary"), person.beneficiary
+        read = call("getBeneficiary", ids)
+        calls = [_change(ids) for _ in range(CHANGES)]
+        disables = ctx.operation.traits.disables or random.random() < 0.5
+        calls += [call("disableBeneficiary", ids) if disables else read, read]
+        random.shuffle(calls)
+        answers = rounds.race(calls, "changes of one beneficiary at once")
+        if not rounds.spoilt:
+            _judge_changes(ctx, read, answers, before)
+
+
+def _judge_changes(ctx: CheckContext, read: Call, answers: list[Exchange], before: Exchange) -> None:
+    """Judges changes at once of a beneficiary by a later read, and reads among them."""
+    (rule,), disables = ctx.rules, ctx.operation.traits.disables
+    changes = [answer for answer in answers if answer.method != "GET"]
+    if disables and not any(change.succeeded and change.operation == ctx.operation.id for change in changes):
+        ctx.not_exercised(rule, "the beneficiary was not disabled")
+        return
+
+    def lost(shown: Exchange) -> str:
+        return _not_disabled(shown) if disables else _lost(shown, changes, before)
+
+    last = ctx.eventually(
+        lambda: ctx.send(read, "the beneficiary after changes at once"),
+        lambda shown: not shown.succeeded or not lost(shown),
+        "getBeneficiary",
+    )
+    if ctx.usable(rule, last) and last.succeeded:
+        ctx.expect(rule, "none of several acknowledged changes at once lost", lost(last), last, *changes)
+    for meanwhile in answers if not disables else ():
+        if meanwhile.method == "GET" and meanwhile.succeeded:
+            _judge_meanwhile(ctx, rule, meanwhile, changes, before)
+
+
+def _change(ids: dict[str, str]) -> Call:
+    return call("updateBeneficiary", ids, {random.choice(FIELDS): f"changed {marker()}"})
+
+
+def _not_disabled(shown: Exchange) -> str:
+    status = shown.get("status")
+    return "" if status == "disabled" else f"the status {show(status)}"
+
+
+def _lost(shown: Exchange, changes: Sequence[Exchange], first: Exchange) -> str:
+    """What a read shows of the first field of which an acknowledged change is lost; "" without one."""
+    for name in FIELDS:
+        if not any(same(shown.get(name), value) for value in _last_values(name, changes, first)):
+            return f"{name} {show(shown.get(name))}"
+    return ""
+
+
+def _last_values(name: str, changes: Sequence[Exchange], first: Exchange) -> list[object]:
+    """The values that a field may have after changes of it at once: those of changes that no acknowledged one
+    has followed, and the first one unless a change is acknowledged."""
+    changes = [change for change in changes if name in _body(change)]
+    acknowledged = [change for change in changes if change.succeeded]
+    values = [
+        _body(change)[name]
+        for change in changes
+        if not change.refused and not any(change.arrived < later.begun for later in acknowledged)
+    ]
+    return values if acknowledged else [*values, first.get(name)]
+
+
+def _body(change: Exchange) -> dict[str, object]:
+    return change.call.document if change.call.body else {}
+
+
+def _judge_meanwhile(
+    ctx: CheckContext, rule: str, shown: Exchange, changes: Sequence[Exchange], first: Exchange
+) -> None:
+    """Judges that a read among changes shows each field as it was, or as one of them sets it."""
+    for name in FIELDS:
+        values = [first.get(name), *(_body(change)[name] for change in changes if name in _body(change))]
+        got = "" if any(same(shown.get(name), value) for value in values) else show(shown.get(name))
+        ctx.expect(rule, f"{name} as it was or as one of the changes sets it", got, shown, *changes)

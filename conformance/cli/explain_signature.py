@@ -9,7 +9,7 @@ import argparse
 
 from conformance._text import printable
 from conformance.cli import signed_request
-from conformance.contract.signing_explained import explained
+from conformance.contract.signing_mistakes import explained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,7 @@ from conformance.contract import signing
 from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
-from conformance.contract.signing_explained import Explanation, explained
-from conformance.contract.signing_mistakes import Parts
+from conformance.contract.signing_mistakes import Explanation, Parts, explained
 from conformance.judge import queries
 from conformance.judge.oracle import ExpectedAnswer, Known, expect
 from conformance.judge.oracle.auth_rules import WINDOW

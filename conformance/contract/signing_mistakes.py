@@ -1,4 +1,4 @@
-"""Common mistakes in a signature (section 5.3), one row each.
+"""Common mistakes in a signature (section 5.3), one row each, and wrong signatures explained by them.
 
 Checks send the signature that a row computes (`Auth.mistake`), and the oracle names the rule it breaks. A
 client's wrong signature, or a server that refuses valid ones, is diagnosed by the row that produces it.
@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import quote, unquote_to_bytes
 
@@ -92,8 +92,8 @@ class Mistake:
             string, key = self.string(parts), self.key(parts, secret)
         except ValueError:
             return None
-        made = self.write(self.digest(key, string))
-        return None if made == signature(secret, parts.string()) else made
+        wrong = self.write(self.digest(key, string))
+        return None if wrong == signature(secret, parts.string()) else wrong
 
     def signed(self, parts: Parts) -> bytes | None:
         """The string that is signed; None if the mistake cannot be made."""
@@ -286,6 +286,67 @@ def changed_part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
 def signatures(parts: Parts, secret: str) -> Iterator[tuple[Mistake, str]]:
     """Yields each row that produces a wrong signature of a request, with that signature."""
     for mistake in MISTAKES:
-        made = mistake.sign(parts, secret)
-        if made is not None:
-            yield mistake, made
+        if (wrong := mistake.sign(parts, secret)) is not None:
+            yield mistake, wrong
+
+
+# ---------------------------------------------------------------------- explaining a signature
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The right `string` and `signature`, and what is wrong with the presented one: `text` (empty: nothing).
+
+    `mistake` makes the presented signature; `signed` is what was signed in the place of `string`, if known.
+    """
+
+    string: bytes
+    signature: str
+    text: str = ""
+    mistake: Mistake | None = None
+    signed: bytes | None = None
+    rules: tuple[str, ...] = ("auth.signature",)
+
+    @property
+    def is_open(self) -> bool:
+        """True for the right signature in capital letters, which the specification leaves open."""
+        return self.mistake is not None and self.mistake.name == UPPER_CASE
+
+
+def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = None) -> Explanation:
+    """Explains a request's signature; `signed` is the string that the client claims to have signed."""
+    parts = replace(parts, method=parts.method.upper())
+    string = parts.string()
+    right = Explanation(string, signature(secret, string))
+    if presented == right.signature:
+        return right
+    digits = _digits(presented.strip())
+    for mistake, wrong in signatures(parts, secret):
+        if _digits(wrong) == digits:
+            text, other = f"the client {mistake.text}", mistake.signed(parts)
+            other = None if other == string else other
+            return replace(
+                right, text=text, mistake=mistake, signed=other, rules=broken_rules(mistake, parts)
+            )
+    if signed == string:
+        text, signed = (
+            "the string that was signed is right: the secret is another one, or this is no HMAC-SHA256 of it",
+            None,
+        )
+    elif signed is not None:
+        part = changed_part(parts, signed)[0]
+        text = (
+            f"the {part} was signed otherwise than it is sent"
+            if part
+            else "several parts were signed otherwise"
+        )
+    elif re.fullmatch("[0-9a-f]{64}", digits):
+        text = "no usual mistake makes it: the secret is another one, or something else was signed"
+    else:
+        text = "it has to be 64 hexadecimal digits"
+    return replace(right, text=text, signed=signed)
+
+
+def _digits(signature: str) -> str:
+    """A hexadecimal signature in small letters, or a base64 one without padding."""
+    return signature.lower() if re.fullmatch("[0-9A-Fa-f]{64}", signature) else signature.rstrip("=")

@@ -11,8 +11,7 @@ import pytest
 from conformance.cli.main import main
 from conformance.contract import signing
 from conformance.contract.rules import SPEC
-from conformance.contract.signing_explained import explained
-from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, signatures
+from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, explained, signatures
 from tests.support.vectors import VECTORS, content
 
 SECRET = "vector-secret-4f9b2c7e1a8d3605"

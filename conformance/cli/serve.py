@@ -27,7 +27,7 @@ from typing import Any
 from conformance._files import InputError, written
 from conformance._text import clean, one_line
 from conformance.cli.main import add_options
-from conformance.clients.judging import Seen
+from conformance.clients.judging import JudgedRequest
 from conformance.clients.provocations import PROVOCATIONS, Provocations, parse
 from conformance.clients.sandbox import Sandbox
 from conformance.contract.rules import CLIENT_RULES, Level
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
         target = build(tables, "the sandbox")
         # On a network address the page is served under any host name.
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
-        observe = functools.partial(log_seen, Redactor(target))
+        observe = functools.partial(log_judged, Redactor(target))
         sandbox = Sandbox(store, target, provocations, prefix=prefix, observe=observe, hosts=local)
         return _judge(options, sandbox, bound, tables, ready)
 
@@ -166,14 +166,14 @@ def log(request: Request, operation: str, response: Response) -> None:
     _write(log_line(request, operation, response))
 
 
-def log_seen(redactor: Redactor, seen: Seen) -> None:
+def log_judged(redactor: Redactor, judged: JudgedRequest) -> None:
     """Logs a judged request and its violations, redacted."""
-    provoked = f"provoked {' '.join(seen.provoked)}" if seen.provoked else ""
-    response = replace(seen.response, reason=f"{seen.response.reason} {provoked}".strip())
-    lines = [log_line(seen.request.request, seen.request.operation, response)]
-    for said in seen.broken:
-        expected = CLIENT_RULES[said.rule].client
-        lines.append("  " + one_line(clean(f"{said.rule}: expected {expected}; got {said.got}")))
+    provoked = f"provoked {' '.join(judged.provoked)}" if judged.provoked else ""
+    response = replace(judged.response, reason=f"{judged.response.reason} {provoked}".strip())
+    lines = [log_line(judged.request.request, judged.request.operation, response)]
+    for remark in judged.broken:
+        expected = CLIENT_RULES[remark.rule].client
+        lines.append("  " + one_line(clean(f"{remark.rule}: expected {expected}; got {remark.got}")))
     _write(redactor.text("\n".join(lines)))
 
 

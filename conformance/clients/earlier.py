@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from conformance.clients.received import ClientRequest, Said
+from conformance.clients.received import ClientRequest, Remark
 from conformance.contract import json_text
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
@@ -133,7 +133,7 @@ class EarlierRequests:
         self.attempts: Recent[tuple[str, str, bytes, bytes], Earlier] = Recent()
         self.keys: Recent[tuple[str, str], Earlier] = Recent()
         #: API key and Idempotency-Key of an unresolved POST -> the violation by an equal one with another.
-        self.doubts: Recent[tuple[str, str], Said] = Recent()
+        self.doubts: Recent[tuple[str, str], Remark] = Recent()
         self.walks: Recent[tuple[Any, ...], PagesRead] = Recent()
         self.began: Recent[str, float] = Recent()
 
@@ -142,7 +142,7 @@ class EarlierRequests:
         before = self.nonces.get((request.api_key, request.nonce))
         return before is not None and request.now - before.now <= WINDOW
 
-    def nonce_again(self, request: ClientRequest) -> Said:
+    def nonce_again(self, request: ClientRequest) -> Remark:
         """The violation of a reused nonce; an identical repetition of a POST has its own rule."""
         first = self.nonces[request.api_key, request.nonce]
         repeated = OPERATIONS[request.operation].is_post and first.identity == request.identity
@@ -151,9 +151,9 @@ class EarlierRequests:
             "Draw the nonce where the request is signed, and sign each repetition anew; keep an HTTP library "
             "from repeating by itself when a kept-alive connection closes, as Go's and Java's do."
         )
-        return Said(rule, f"the nonce of request {first.number} again", remedy, (first.number,))
+        return Remark(rule, f"the nonce of request {first.number} again", remedy, (first.number,))
 
-    def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Said | str]:
+    def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Remark]:
         """Judges an authenticated request by those before it, and records it."""
         now = Earlier.of(request, response, provoked)
         yield from self._timestamp(request)
@@ -173,51 +173,51 @@ class EarlierRequests:
             yield from self._page(request, response)
         self.nonces[request.api_key, request.nonce] = now
 
-    def _timestamp(self, request: ClientRequest) -> Iterator[Said | str]:
+    def _timestamp(self, request: ClientRequest) -> Iterator[Remark]:
         text = request.headers["x-timestamp"]
         first, number = self.timestamps.setdefault((request.api_key, text), (request.now, request.number))
         began = self.began.setdefault(request.api_key, request.now)
         if request.now - first > STALE:
             got = f"the timestamp {text[:20]} of request {number}, {request.now - first:.0f} s later"
-            yield Said(
+            yield Remark(
                 "client.timestamp-fresh", got, "Read the clock where the request is signed.", (number,)
             )
         elif request.now - began > STALE:
-            yield "client.timestamp-fresh"
+            yield Remark("client.timestamp-fresh")
 
     # ------------------------------------------------------------------ repetitions
 
-    def _repetition(self, before: Earlier, then: Earlier) -> Iterator[Said | str]:
+    def _repetition(self, before: Earlier, then: Earlier) -> Iterator[Remark]:
         is_post = OPERATIONS[then.operation].is_post
         # Keys are compared without letter case, which is open (idempotency.key-case).
         same = (then.key or "").lower() == (before.key or "").lower()
         if before.unresolved and is_post and then.key and before.key:
             rule = "client.retry-key"
             if same:
-                yield rule
+                yield Remark(rule)
             elif self.keys.get((then.identity[0], then.key), then) is then:
                 what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
                 got = (
                     f"request {before.number}, {before.outcome}, sent again with another Idempotency-Key: "
                     f"the {what} may be done twice"
                 )
-                said = Said(rule, got, KEEP_THE_KEY, (before.number, then.number))
-                self.doubts[then.identity[0], before.key.lower()] = said
-                yield said
+                remark = Remark(rule, got, KEEP_THE_KEY, (before.number, then.number))
+                self.doubts[then.identity[0], before.key.lower()] = remark
+                yield remark
         if before.provoked:
             key = f" with {'the same' if same else 'another'} key" if is_post else ""
             yield after(before.provoked, before.waited or f"sent again{key}")
         if is_post and then.key and same:
-            yield "auth.nonce-replay-idempotent"
+            yield Remark("auth.nonce-replay-idempotent")
         if before.retry_after is not None and before.delivered:
             early = then.now - before.now < before.retry_after - TOLERANCE
             answer = "sent again before it was over" if early else "waited out"
-            yield Said("client.retry-after", question="Retry-After", answer=answer)
+            yield Remark("client.retry-after", question="Retry-After", answer=answer)
         elif before.refused:
             answer = f"sent again unchanged after {before.status}"
-            yield Said("client.repeats-refused", question="a refused request", answer=answer)
+            yield Remark("client.repeats-refused", question="a refused request", answer=answer)
 
-    def _key(self, request: ClientRequest, now: Earlier) -> Iterator[Said | str]:
+    def _key(self, request: ClientRequest, now: Earlier) -> Iterator[Remark]:
         assert request.key is not None
         before = self.keys.setdefault((request.api_key, request.key), now)
         if before is now:
@@ -226,26 +226,26 @@ class EarlierRequests:
             self.keys[request.api_key, request.key] = now
         if before.identity[:3] != now.identity[:3]:
             answer = "sent on several paths"
-            yield Said("client.key-other-path", question="one Idempotency-Key", answer=answer)
+            yield Remark("client.key-other-path", question="one Idempotency-Key", answer=answer)
             return
         rules = ("idempotency.conflict", "idempotency.conflict-no-body")
         rule = next(name for name in rules if request.operation in CLIENT_RULES[name].operations)
         if before.identity == now.identity:
-            yield rule
+            yield Remark(rule)
         elif before.refused:
             answer = "the key of the refused request"
-            yield Said("idempotency.after-refusal", question="after a refusal", answer=answer)
+            yield Remark("idempotency.after-refusal", question="after a refusal", answer=answer)
         elif _equal(before.body, now.body):
             answer = "the same JSON in other bytes"
-            yield Said("idempotency.equivalent-body", question="a repeated body", answer=answer)
+            yield Remark("idempotency.equivalent-body", question="a repeated body", answer=answer)
         else:
             remedy = "Make a key for each thing that is to be done, and build its body once."
             got = f"the key of request {before.number} with another body"
-            yield Said(rule, got, remedy, (before.number,))
+            yield Remark(rule, got, remedy, (before.number,))
 
     # ------------------------------------------------------------------ lists
 
-    def _page(self, request: ClientRequest, response: Response) -> Iterator[Said | str]:
+    def _page(self, request: ClientRequest, response: Response) -> Iterator[Remark]:
         """Follows a walk."""
         path, _, query = request.request.target.partition(b"?")
         pairs = queries.read(query.decode("latin-1")).pairs
@@ -264,7 +264,7 @@ class EarlierRequests:
         if page > max(pages, walk.pages if walk else 1):
             if walk is not None:
                 got, remedy = f"page {page} of {pages}", "Stop where page reaches pages."
-                yield Said("client.walk-beyond", got, remedy, tuple(walk.numbers[-1:]))
+                yield Remark("client.walk-beyond", got, remedy, tuple(walk.numbers[-1:]))
             return
         if walk is None or (walk.complete and page in walk.read):
             walk = PagesRead(request.operation, pages, whole=walk.whole if walk else 0)
@@ -274,9 +274,9 @@ class EarlierRequests:
         walk.numbers = [*walk.numbers[-3:], request.number]
         if walk.complete and pages > 1:
             walk.whole += 1
-            yield from ("client.walk", "client.first-page", "client.walk-beyond")
+            yield from map(Remark, ("client.walk", "client.first-page", "client.walk-beyond"))
 
-    def ended(self) -> Iterator[tuple[str, Said]]:
+    def ended(self) -> Iterator[tuple[str, Remark]]:
         """Judgements at the end of the run, with their operations: incomplete walks, and provocations that
         nothing followed."""
         for walk in self.walks.values():
@@ -288,15 +288,15 @@ class EarlierRequests:
             got = f"no request for page {missing} of {walk.pages}"
             remedy = "Read on until page reaches pages, both of the last answer: a list may grow meanwhile."
             rule = "client.first-page" if first else "client.walk"
-            yield walk.operation, Said(rule, got, remedy, tuple(reversed(walk.numbers)))
+            yield walk.operation, Remark(rule, got, remedy, tuple(reversed(walk.numbers)))
         for last in self.attempts.values():
             if last.provoked:
                 yield last.operation, after(last.provoked, last.waited or "not sent again")
 
 
-def after(provoked: str, did: str) -> Said:
+def after(provoked: str, did: str) -> Remark:
     """The observation of what a client did after a provocation."""
-    return Said("client.provoked", question=f"after {provoked}", answer=did)
+    return Remark("client.provoked", question=f"after {provoked}", answer=did)
 
 
 def _equal(one: bytes, other: bytes) -> bool:

@@ -55,8 +55,9 @@ SET_THE_CLOCK = (
 _BESIDE = 24
 
 
-class Said(NamedTuple):
-    """A judgement of a request by a rule: a violation (`got`), or an observation (`answer` to `question`).
+class Remark(NamedTuple):
+    """A remark on a request by a rule: a violation (`got`), an observation (`answer` to `question`), or, with
+    neither, that the rule holds.
 
     `others` are the numbers of earlier requests that prove it. `withdrawn`: a later request shows that the
     violation was none.
@@ -151,11 +152,10 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
     )
 
 
-def judged(request: ClientRequest, target: Target, used: Collection[str]) -> list[Said | str]:
-    """Judgements of a request alone, and the rules for clients that it passes; `used` are the nonces of the
-    last 300 seconds.
+def remarks_on(request: ClientRequest, target: Target, used: Collection[str]) -> list[Remark]:
+    """Remarks on a request alone; `used` are the nonces of the last 300 seconds.
 
-    A request that fails authentication is judged by nothing else, since its sender is unknown.
+    A request that fails authentication has no others, since its sender is unknown.
     """
     call = request.call
     if call is None:
@@ -165,14 +165,14 @@ def judged(request: ClientRequest, target: Target, used: Collection[str]) -> lis
     expected = expect(call, target, known)
     if any(reason.rule.startswith("auth.") for reason in expected.refusals):
         failures = _authentication(request, expected)
-        return [said for said in failures if said.rule in CLIENT_RULES]
+        return [remark for remark in failures if remark.rule in CLIENT_RULES]
     return [*_beside_the_signature(request, call), *_beside_the_body(call), *_body(call, expected)]
 
 
 # ---------------------------------------------------------------------- section 5
 
 
-def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterator[Said]:
+def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterator[Remark]:
     """Authentication failures; a wrong signature is attributed to the mistake that produces it."""
     for reason in expected.refusals:
         if reason.rule != "auth.signature":
@@ -180,18 +180,18 @@ def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterato
             if reason.rule == "auth.timestamp-window":
                 fractions = len(request.headers["x-timestamp"]) >= 13
                 remedy = "Send whole seconds, not milliseconds." if fractions else SET_THE_CLOCK
-            yield Said(reason.rule, reason.what, remedy)
+            yield Remark(reason.rule, reason.what, remedy)
             continue
         found = explanation(request)
         if found is None:
-            yield Said(reason.rule, reason.what)
+            yield Remark(reason.rule, reason.what)
             continue
         if found.is_open:
-            yield Said("client.signature-form", "the right signature in capital letters")
+            yield Remark("client.signature-form", "the right signature in capital letters")
             continue
         has = (rule for rule in found.rules if request.operation in CLIENT_RULES[rule].operations)
         got = found.mistake.described if found.mistake else f"another signature: {found.text}"
-        yield Said(next(has, "auth.signature"), got, beside(found))
+        yield Remark(next(has, "auth.signature"), got, beside(found))
 
 
 def explanation(request: ClientRequest) -> Explanation | None:
@@ -229,72 +229,71 @@ def _text(string: bytes) -> str:
 
 
 @functools.cache
-def _signed(operation: str, with_query: bool, with_body: bool) -> tuple[str, ...]:
+def _signed(operation: str, with_query: bool, with_body: bool) -> tuple[Remark, ...]:
     """The rules that an authenticated request of an operation passes."""
     body = "auth.signed-body" if with_body else "auth.signed-empty-body"
     rules = (*_SIGNED, body, *(["auth.signed-query"] if with_query else []))
-    return tuple(rule for rule in rules if operation in CLIENT_RULES[rule].operations)
+    return tuple(Remark(rule) for rule in rules if operation in CLIENT_RULES[rule].operations)
 
 
-def _beside_the_signature(request: ClientRequest, call: Call) -> list[Said | str]:
-    found: list[Said | str] = [*_signed(request.operation, bool(call.query), call.body is not None)]
-    good = _NONCE.fullmatch(request.nonce)
+def _judged(rule: str, holds: object, got: str, remedy: str = "") -> Remark:
+    """The remark of a rule that holds, or what was got."""
+    return Remark(rule) if holds else Remark(rule, got, remedy)
+
+
+def _beside_the_signature(request: ClientRequest, call: Call) -> Iterator[Remark]:
+    yield from _signed(request.operation, bool(call.query), call.body is not None)
     got = f"a nonce of {len(request.nonce)} characters: {request.nonce[:40]}"
-    found.append("client.nonce-form" if good else Said("client.nonce-form", got))
+    yield _judged("client.nonce-form", _NONCE.fullmatch(request.nonce), got)
     bearer = any(value.lower().startswith("bearer") for _, value in call.headers)
-    found.append(Said("client.bearer", "a bearer token beside the signature") if bearer else "client.bearer")
-    return found
+    yield _judged("client.bearer", not bearer, "a bearer token beside the signature")
 
 
 # ---------------------------------------------------------------------- key, query and body
 
 
-def _beside_the_body(call: Call) -> Iterator[Said | str]:
+def _beside_the_body(call: Call) -> Iterator[Remark]:
     operation, key = OPERATIONS[str(call.operation)], call.idempotency_key
     if operation.is_post:
-        rule = "client.post-key"
-        yield Said(rule, "a POST without Idempotency-Key") if key is None else rule
+        yield _judged("client.post-key", key is not None, "a POST without Idempotency-Key")
     else:
-        rule = "client.key-elsewhere"
-        yield Said(rule, f"a {call.method} with Idempotency-Key") if key is not None else rule
+        yield _judged("client.key-elsewhere", key is None, f"a {call.method} with Idempotency-Key")
     if operation.request_schema is not None and call.body is not None:
-        rule, declared = "client.content-type", call.content_type
+        declared = call.content_type
         got = f"the Content-Type {declared[:60]}" if declared else "no Content-Type"
-        yield rule if declared == "application/json" else Said(rule, got)
-    if operation.is_list:
-        for name, value in queries.read(call.query).pairs:
-            if name.removesuffix("[]") not in operation.query_parameters:
-                answer = f"the parameter {name[:40]}"
-                yield Said("client.unknown-parameter", question="undocumented names", answer=answer)
-            elif name in ("start_date", "end_date") and value:
-                rule, got = "client.filter-form", f"the {name} {value[:40]!r}"
-                raw_plus = _DATE.fullmatch(value.replace(" ", "+"))
-                remedy = "Percent-encode the plus sign: %2B." if raw_plus else ""
-                yield rule if _DATE.fullmatch(value) else Said(rule, got, remedy)
-            elif name in ("page", "size"):
-                rule, most = f"list.{name}-range", 100 if name == "size" else 10**9
-                good = _NUMBER.fullmatch(value) and 1 <= int(value) <= most
-                yield rule if good else Said(rule, f"the {name} {value[:40]!r}")
+        yield _judged("client.content-type", declared == "application/json", got)
+    for name, value in queries.read(call.query).pairs if operation.is_list else ():
+        got = f"the {name} {value[:40]!r}"
+        if name.removesuffix("[]") not in operation.query_parameters:
+            answer = f"the parameter {name[:40]}"
+            yield Remark("client.unknown-parameter", question="undocumented names", answer=answer)
+        elif name in ("start_date", "end_date") and value:
+            raw_plus = _DATE.fullmatch(value.replace(" ", "+"))
+            remedy = "Percent-encode the plus sign: %2B." if raw_plus else ""
+            yield _judged("client.filter-form", _DATE.fullmatch(value), got, remedy)
+        elif name in ("page", "size"):
+            most = 100 if name == "size" else 10**9
+            holds = _NUMBER.fullmatch(value) and 1 <= int(value) <= most
+            yield _judged(f"list.{name}-range", holds, got)
 
 
-def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said | str]:
-    broken: dict[str, str] = {}
+def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Remark]:
+    operation, broken = str(call.operation), dict[str, str]()
     for reason in expected.refusals:
         # Of several rules on one value the first is the most specific.
         if reason.rule in CLIENT_RULES and reason.what not in broken.values():
             broken[reason.rule] = reason.what
-    yield from (Said(rule, what) for rule, what in broken.items())
-    if OPERATIONS[str(call.operation)].is_post and call.idempotency_key is not None:
-        yield from {"idempotency.key-invalid"} - broken.keys()
+    yield from (Remark(rule, what) for rule, what in broken.items())
+    if OPERATIONS[operation].is_post and call.idempotency_key is not None:
+        yield from map(Remark, {"idempotency.key-invalid"} - broken.keys())
     document = expected.body.document
     if document is not None:
-        known = {field.name for field in request_fields(str(call.operation))}
-        for name in document.keys() - known:
+        for name in document.keys() - {field.name for field in request_fields(operation)}:
             answer = f"the member {name[:40]}"
-            yield Said("body.unknown-fields", question="undocumented names", answer=answer)
-        for rule, occasion in _occasions(str(call.operation)):
+            yield Remark("body.unknown-fields", question="undocumented names", answer=answer)
+        for rule, occasion in _occasions(operation):
             if rule not in broken and occasion(document):
-                yield rule
+                yield Remark(rule)
 
 
 Occasion = Callable[[Mapping[str, Any]], bool]

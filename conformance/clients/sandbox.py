@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from conformance._text import count, listed, printable, shared_prefix
-from conformance.clients.judging import ClientJudge, Seen, exchange
+from conformance.clients.judging import ClientJudge, JudgedRequest, exchange
 from conformance.clients.provocations import PROVOCATIONS, Provocations, Provoking, refusal
 from conformance.clients.received import explanation
 from conformance.contract.operations import OPERATIONS
@@ -34,7 +34,7 @@ class Sandbox(Server):
         clock: Clock = system_clock,
         *,
         prefix: str = "",
-        observe: Callable[[Seen], None] = lambda seen: None,
+        observe: Callable[[JudgedRequest], None] = lambda judged: None,
         hosts: Collection[str] | None = None,
     ) -> None:
         self.provocations = provocations or Provocations()
@@ -56,7 +56,7 @@ class Sandbox(Server):
             response.delay = self.provocations.late if interruption == "late-answer" else 0.0
         met = self.provocations.met
         # Judged after the answer is sent.
-        response.after = lambda: self.observe(self.judge.see(read, response, met))
+        response.after = lambda: self.observe(self.judge.judge(read, response, met))
         return response
 
     def page(self, request: Request) -> Response:
@@ -100,7 +100,7 @@ LISTED = 50
 
 def render(judge: ClientJudge, provocations: Provocations, number: str = "", still: bool = False) -> str:
     """The page as HTML; in full the request with this number."""
-    chosen = next((seen for seen in judge.recent if str(seen.request.number) == number), None)
+    chosen = next((one for one in judge.recent if str(one.request.number) == number), None)
     broken = grouped((cell.rule, cell) for cell in judge.cells.values() if cell.violations)
     worst = sorted(broken, key=lambda rule: (rule != WORST, -sum(cell.broken for cell in broken[rule])))
     values = {
@@ -129,17 +129,17 @@ def _broken(judge: ClientJudge, cells: list[Cell]) -> dict[str, Any]:
     }
 
 
-def _whole(judge: ClientJudge, seen: Seen) -> dict[str, Any]:
+def _whole(judge: ClientJudge, judged: JudgedRequest) -> dict[str, Any]:
     """The transcript of a request, its violations, and the signature strings of server and client."""
     text = judge.redactor.clean
-    found = explanation(seen.request)
+    found = explanation(judged.request)
     sides = []
     if found and found.signed is not None:
         pairs = (("server", found.string, found.signed), ("client", found.signed, found.string))
         sides = [(name, *map(judge.redactor.text, _marked(one, other))) for name, one, other in pairs]
     return {
-        "said": [(CLIENT_RULES[one.rule], text(one.got), text(one.remedy)) for one in seen.broken],
-        "transcript": transcript(exchange_record(exchange(seen), judge.redactor)),
+        "broken": [(CLIENT_RULES[one.rule], text(one.got), text(one.remedy)) for one in judged.broken],
+        "transcript": transcript(exchange_record(exchange(judged), judge.redactor)),
         "sides": sides,
     }
 

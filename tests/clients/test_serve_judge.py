@@ -16,7 +16,7 @@ import pytest
 
 from conformance._records import to_plain
 from conformance.cli.main import main
-from conformance.cli.serve import log_seen
+from conformance.cli.serve import log_judged
 from conformance.clients.judging import BODY, RECORDS, SHOWN
 from conformance.contract.rules import CLIENT_RULES
 from conformance.reference.core_messages import Request
@@ -154,7 +154,7 @@ def test_a_hostile_client_fills_no_memory() -> None:
 def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
     rig = Rig()
     client = Client(rig)
-    rig.sandbox.observe = functools.partial(log_seen, rig.sandbox.judge.redactor)
+    rig.sandbox.observe = functools.partial(log_judged, rig.sandbox.judge.redactor)
     secret = client.tenant.secret
     target = f"/v1/customers/{client.tenant.customer_id}/accounts?page=\x1b[2J{secret}"
     request = client.request("GET", target, b"", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,19 +11,9 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-MODULES = HERE / "node_modules"
 
 #: Timeout in seconds for commands that compile a client or start a server.
 PATIENCE = 180
-
-
-def npm(tool: str, *arguments: object, folder: Path) -> None:
-    """Runs a command of package.json in a folder; skips the test if it is not installed."""
-    if shutil.which("node") is None or not MODULES.is_dir():
-        pytest.skip(f"not installed: npm install --ignore-scripts --no-package-lock --prefix {HERE}")
-    if not (folder / "node_modules").exists():
-        (folder / "node_modules").symlink_to(MODULES, target_is_directory=True)
-    run([str(MODULES / ".bin" / tool), *map(str, arguments)], folder)
 
 
 def run(

@@ -99,8 +99,8 @@ def test_every_file_of_the_contract_is_in_its_table() -> None:
     assert [name for name in sorted(files - {"README.md"}) if f"`{name}`" not in table] == []
 
 
-#: Programs that are not part of the suite: npm, pip, docker, and scripts of a checkout.
-FOREIGN = re.compile(r"(npm|pip|docker|tsc|st|python3? -m (tests|build|venv)|\.ci/)\b")
+#: Programs that are not part of the suite: pip, docker, and scripts of a checkout.
+FOREIGN = re.compile(r"(pip|docker|st|python3? -m (tests|build|venv)|\.ci/)\b")
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 

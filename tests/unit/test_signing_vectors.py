@@ -1,7 +1,4 @@
-"""The signing vectors: schema, coverage, and signatures by the suite's own signer.
-
-tests/ecosystem/test_signing_clients.py signs them with clients in four languages.
-"""
+"""The signing vectors: schema, coverage, and signatures by the suite's own signer."""
 
 from __future__ import annotations
 

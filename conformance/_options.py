@@ -22,8 +22,8 @@ MOST_LANES = 60
 class Effort(StrEnum):
     """The amount of work of a run.
 
-    quick: each check on one of its operations, without generated requests. full: every check, and some
-    generated requests. deep: also what takes long lists, and more generated requests.
+    quick: each check on one of its operations, but for those that wait, without generated requests. full:
+    every check, and some generated requests. deep: also what takes long lists, and more generated requests.
     """
 
     QUICK = "quick"

@@ -23,19 +23,11 @@ from conformance.world.run import refusal_of_valid
 _PASSED = Key[Exchange]("a request that passed authentication")
 
 
-#: Operation -> a request to it with a timestamp close to the limit.
-_AGED = Key[Exchange]("a nonce beside an old timestamp")
-
 #: Seconds for which nonces are remembered and timestamps accepted (section 8), less a margin.
 REMEMBERED = 240
 
 #: Remedy where answers came too slowly for that.
 SOONER = "Run it with --lanes 1, and on a machine with processors to spare for the server."
-
-#: Offset of an old timestamp that is still accepted, in seconds. A server that expires the nonce 300 seconds
-#: after the timestamp, not after its use, forgets it FORGOTTEN seconds after the request.
-_AGE, FORGOTTEN = -295, 7
-
 
 _KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -134,17 +126,6 @@ class AuthProbes(Engine):
         if self.ctx.run.clock.now() - int(self.first.timestamp or 0) <= REMEMBERED:
             return self.first
         return self.passed(self.ctx.send(self.valid(), "a valid request, whose nonce is used again"))
-
-    @property
-    def aged(self) -> Exchange:
-        """A request, cached or new, with a timestamp close to the limit and a nonce that is still
-        remembered."""
-        old = self.valid().signed(timestamp_offset=_AGE)
-        cache, key, what = self.ctx.run.cache, _AGED.of(self.operation), "a nonce beside an old timestamp"
-        known = cache.find(key)
-        if known is None or time.time() - known.started > REMEMBERED:
-            cache.put(key, known := self.ctx.send(old, what))
-        return known
 
     def nonce_replay(
         self, rule: str, used: Exchange, call: Call, what: str, *, within: float = REMEMBERED

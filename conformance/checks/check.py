@@ -248,7 +248,8 @@ class Check:
     """A check: its name, the rules it cites, and the operations it runs on, in document order.
 
     `last`: it judges what the run has sent, after all other checks. `deep`: only deep runs have it, as it
-    takes long lists. `waits`: it runs beside the others where several run at once."""
+    takes long lists. `waits`: it waits for seconds, so that it begins first and others run meanwhile; quick
+    runs leave it out."""
 
     name: str
     function: CheckFunction

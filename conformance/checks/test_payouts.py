@@ -114,7 +114,7 @@ def _paid(
     return payee, person, paid, default
 
 
-@check("payout.race", "payout.insufficient-funds", "create.echo", waits=True)
+@check("payout.race", "payout.insufficient-funds", "create.echo")
 def test_payouts_at_once(ctx: CheckContext) -> None:
     """Concurrent payouts debit the balances by as much as sequential ones (no lost update); a deviation is
     confirmed in further rounds. Each answer shows its own amount and note. Records which balances payouts

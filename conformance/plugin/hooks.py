@@ -135,11 +135,15 @@ def _runner(config: pytest.Config) -> Runner:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Starts the tests of this process, unless pytest-xdist hands them out one by one."""
+    """Starts the tests of this process; where pytest-xdist hands them out one by one, those that wait."""
     config = session.config
+    given = config.stash[_OPTIONS]
     jobs = {item.nodeid: job for item in session.items if (job := selection.job(item)) is not None}
-    judges = config.stash[_OPTIONS].controls and not session.testsfailed
-    if jobs and judges and not getattr(config.option, "tx", None):
+    if given.worker:
+        jobs = {nodeid: job for nodeid, job in jobs.items() if job.waits}
+    elif not given.controls or getattr(config.option, "tx", None):
+        return
+    if jobs and not session.testsfailed:
         _runner(config).begin(jobs)
 
 

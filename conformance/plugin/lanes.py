@@ -1,7 +1,8 @@
 """The lanes of a process: threads that run tests ahead of pytest, so that some send while others wait.
 
 pytest asks for the outcomes one by one in its own order, so it reports, stops under -x and ends as with one
-lane. In a process of pytest-xdist there is one lane, which runs what pytest asks for.
+lane. In a process of pytest-xdist there is one lane, which runs what pytest asks for, and checks that wait
+ahead of that, as they may be asked for here.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Lanes:
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(count, "conformance lane")
         self._queue: deque[tuple[Job, Future[JobOutcome]]] = deque()
-        self._over = threading.Event()
+        #: Notified when the queue grows, and when the run is over.
+        self._changed = threading.Condition()
+        self._over = False
         self._futures: dict[str, Future[JobOutcome]] = {}
 
     def begin(self, jobs: Mapping[str, Job]) -> None:
@@ -67,13 +70,15 @@ class Lanes:
     def stop(self) -> Ledger:
         """Ends all jobs; returns the ledger of what no outcome told: the totals of the rules of every
         response, and what was sent for jobs that pytest did not ask for."""
-        self._queue.clear()
+        with self._changed:
+            self._over = True
+            self._queue.clear()
+            self._changed.notify_all()
         self._pool.shutdown(wait=False, cancel_futures=True)
         running = [future for future in self._futures.values() if future.running()]
         if running:
             for worker in self._workers:
                 worker.interrupt()
-            self._over.set()
             wait(running, GRACE)
         ledger = Ledger()
         for future in self._futures.values():
@@ -87,21 +92,22 @@ class Lanes:
 
     def _queued(self, job: Job) -> Future[JobOutcome]:
         future: Future[JobOutcome] = Future()
-        self._queue.append((job, future))
+        with self._changed:
+            self._queue.append((job, future))
+            self._changed.notify()
         return future
 
-    def _next(self) -> bool:
-        """Runs the next job on the worker of this thread; False if there is none."""
-        try:
+    def _next(self, seconds: float = 0.0) -> None:
+        """Runs the next job on the worker of this thread, if there is one within some seconds."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._queue or self._over, seconds) or self._over:
+                return
             job, future = self._queue.popleft()
-        except IndexError:
-            return False
         future.set_running_or_notify_cancel()
         try:
             future.set_result(self._worker().judge(job))
         except BaseException as error:
             future.set_exception(error)
-        return True
 
     def _worker(self) -> Worker:
         """The worker of this thread."""
@@ -116,6 +122,5 @@ class Lanes:
         """Runs other jobs for at least some seconds, or until the run ends, which sends no more."""
         left = self._own.worker.run.budget.left
         end = time.monotonic() + (seconds if left is None else min(seconds, left))
-        while time.monotonic() < end and self._next():
-            pass
-        self._over.wait(max(0.0, end - time.monotonic()))
+        while not self._over and (left := end - time.monotonic()) > 0:
+            self._next(left)

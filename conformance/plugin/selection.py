@@ -138,14 +138,16 @@ def selected(item: pytest.Item, given: Options) -> bool:
 
 @functools.cache
 def quick() -> frozenset[tuple[str, str]]:
-    """The checks of a quick run, each with one of the operations on which most of its rules are judged: these
-    take turns by the place of the check in the alphabet. If it is the turn of one under development, which a
-    server may lack, the next has its turn as well."""
+    """The checks of a quick run, all but those that wait, each with one of the operations on which most of
+    its rules are judged: these take turns by the place of the check in the alphabet. If it is the turn of one
+    under development, which a server may lack, the next has its turn as well."""
     from conformance.checks import load_checks
     from conformance.contract.traits import TRAITS
 
     chosen: set[tuple[str, str]] = set()
     for place, (name, check) in enumerate(sorted(load_checks().items())):
+        if check.waits:
+            continue
         left = list(check.operations)
         while left:
             most = max(len(check.rules_on(operation)) for operation in left)

@@ -20,7 +20,7 @@ REQUIRED = {rule.id for rule in RULES.values() if rule.level is Level.REQUIRED}
 
 def test_a_quick_run_has_each_check_on_one_operation_and_all_operations_have_their_turn() -> None:
     there = [name for name, operation in quick() if operation != "createPayin"]
-    assert Counter(there) == Counter(dict.fromkeys(load_checks(), 1))
+    assert Counter(there) == Counter({name: 1 for name, check in load_checks().items() if not check.waits})
     assert {operation for _, operation in quick()} == set(OPERATIONS)
 
 

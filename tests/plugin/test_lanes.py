@@ -104,6 +104,21 @@ def test_checks_that_wait_begin_first_and_their_waits_pass_together() -> None:
     assert order == ["waits", "waits", "other", "has waited", "has waited"]
 
 
+def test_a_job_that_is_asked_for_runs_while_another_waits() -> None:
+    """As in a process of pytest-xdist, where only checks that wait begin ahead."""
+    asked, waiting = threading.Event(), threading.Event()
+
+    def waits(worker: Any) -> None:
+        waiting.set()
+        worker.run.pause(60)
+
+    ahead = lanes_of(1, first=waits, other=lambda worker: asked.set())
+    ahead.begin(jobs("first", waits=True))
+    waiting.wait(10)
+    assert ahead.outcome("other", jobs("other")["other"]).ledger.sent == 1 and asked.is_set()
+    assert ahead.stop().sent == 101
+
+
 def test_a_wait_ends_with_the_run() -> None:
     waiting = threading.Event()
 

@@ -98,6 +98,15 @@ def elsewhere(examination: Examination, answers: tuple[Exchange, Exchange]) -> t
     return None
 
 
+def no_authentication(examination: Examination, exchange: Exchange) -> tuple[str, str]:
+    """Diagnosis of a server that refuses unknown credentials otherwise than for them."""
+    return (
+        "base path",
+        f"{examination.target.base_url}: the API refuses unknown keys first, but here a request with one is "
+        f"answered {exchange.described()}. Check the path; base_url holds everything before /v1.",
+    )
+
+
 def _foreign(exchange: Exchange) -> bool:
     """True for a body that holds no object of the API; other text before it, null bytes as in UTF-16, and NaN
     are left to the checks."""

@@ -58,6 +58,21 @@ def examine(
     return examination
 
 
+def examine_value(target: Target, table: str, key: str) -> Diagnosis | None:
+    """Examines a target whose values after this one may be placeholders; returns the first diagnosis."""
+    with Transport(target.tls) as transport:
+        examination = Examination(target, transport)
+        if key == "other_customer_id":
+            named_resources.other_customer(examination)
+        elif key == "funded_account_id":
+            named_resources.funded_account(examination)
+        else:
+            _organization(examination, getattr(target, table or "primary"), thorough=False, last=key)
+            if (table, key) == ("secondary", "customer_id"):
+                named_resources.organizations_are_one(examination)
+    return next(iter(sentences(examination)), None)
+
+
 def _examine(examination: Examination, thorough: bool) -> None:
     target = examination.target
     created = []
@@ -77,8 +92,11 @@ def _examine(examination: Examination, thorough: bool) -> None:
             named_resources.samples(examination, str(first.get("id")))
 
 
-def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
-    """Checks that an organization's requests reach its customer; returns the created account, if any."""
+def _organization(
+    examination: Examination, organization: Organization, thorough: bool, last: str = "customer_id"
+) -> Exchange | None:
+    """Checks that an organization's requests reach its customer; returns the created account, if any. `last`
+    is the last key that is no placeholder."""
     listed = examination.listed(organization)
     good = listed.succeeded and listed.document is not MISSING
     if good and not thorough:
@@ -90,24 +108,26 @@ def _organization(examination: Examination, organization: Organization, thorough
     if created.succeeded and created.document is not MISSING:
         return created
     if not good:
-        _both_failed(examination, organization, listed, created)
+        _both_failed(examination, organization, (listed, created), last)
     elif created.error_code == "invalid_signature":
         body_is_rewritten(examination, organization, created)
     return None
 
 
 def _both_failed(
-    examination: Examination, organization: Organization, listed: Exchange, created: Exchange
+    examination: Examination, organization: Organization, both: tuple[Exchange, Exchange], last: str
 ) -> None:
     """Diagnoses why list and create both fail, if they fail alike."""
-    both = (listed, created)
+    status = both[0].status
     if all(answer.status is None for answer in both):
-        examination.found(*connection.no_answer(examination, listed))
+        examination.found(*connection.no_answer(examination, both[0]))
     elif diagnosis := connection.elsewhere(examination, both):
         examination.found(*diagnosis)
-    elif all(answer.refused_authentication for answer in both):
-        unauthenticated(examination, organization, listed)
-    elif listed.status == created.status and listed.status in (403, 404):
+    elif last == "base_url" and status in (404, 405) and status == both[1].status:
+        examination.found(*connection.no_authentication(examination, both[0]))
+    elif last != "base_url" and all(answer.refused_authentication for answer in both):
+        unauthenticated(examination, organization, both[0])
+    elif last == "customer_id" and status in (403, 404) and status == both[1].status:
         named_resources.customer_refused(examination, organization, both)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from conformance._files import InputError
 from conformance.cli.main import main
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import SAMPLE_OPERATIONS
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build, load
 from conformance.target.schema import keys, schema
 
@@ -283,53 +285,108 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], None]:
     return answer
 
 
-ANSWERS = ["http://127.0.0.1:8000", "key_1", "s1", "cus_1", "", "", "key_2", "s2", "cus_2"]
+#: Places of the questions.
+BASE_URL, API_KEY, SECRET, CUSTOMER, OTHER, FUNDED, SECOND_KEY, SECOND_SECRET, SECOND_CUSTOMER = range(9)
 
 
-def test_values_are_asked_for(tmp_path: Path, typed: Callable[[Sequence[str]], None]) -> None:
-    typed(ANSWERS)
+@pytest.fixture(scope="module")
+def answers() -> Iterator[list[str]]:
+    """The right answers, by a server that runs."""
+    server, seeded = new_server()
+    with served(server, threads=True) as url:
+        tables = target_tables(seeded, url)
+        yield [
+            url,
+            *(tables["primary"][key] for key in ("api_key", "secret", "customer_id")),
+            "",
+            "",
+            *(tables["secondary"][key] for key in ("api_key", "secret", "customer_id")),
+        ]
+
+
+def test_values_are_asked_for(
+    answers: list[str],
+    tmp_path: Path,
+    typed: Callable[[Sequence[str]], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typed(answers)
     path = tmp_path / "target.toml"
     assert main(["init", str(path)]) == 0
     target = load(path, {})
-    assert target.secondary is not None and target.secondary.customer_id == "cus_2"
+    assert target.secondary is not None and target.secondary.customer_id == answers[SECOND_CUSTOMER]
+    # None was refused.
+    assert "\n  " not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("place", "answer", "said"),
+    ("place", "wrong", "said"),
     [
-        (0, "", "It is needed"),
-        (0, "http://::1:8000", "http://[::1]:8000"),
-        (0, "http://h/v1", "the suite adds /v1 itself"),
-        (1, "k\u00e9y", "api_key"),
-        (3, "", "It is needed"),
-        (3, "customer", "customer_id"),
-        (4, "cus_1", "another customer than primary.customer_id"),
-        (6, "key_1", "the key of another organization"),
-        (8, "cus_1", "a customer of the other organization"),
+        (BASE_URL, "", "It is needed"),
+        (BASE_URL, "http://::1:8000", "http://[::1]:8000"),
+        (BASE_URL, "http://h/v1", "the suite adds /v1 itself"),
+        (BASE_URL, "http://127.0.0.1:1", "http://127.0.0.1:1 cannot be reached"),
+        (BASE_URL, "{url}/elsewhere", "the API refuses unknown keys first"),
+        (API_KEY, "k\u00e9y", "api_key"),
+        (SECRET, "secret_of_another", "Check primary.secret"),
+        (CUSTOMER, "", "It is needed"),
+        (CUSTOMER, "customer", "customer_id"),
+        (CUSTOMER, "cus_unknown", "the server does not know this customer"),
+        (CUSTOMER, "{theirs}", "this customer belongs to another organization"),
+        (OTHER, "{customer}", "another customer than primary.customer_id"),
+        (OTHER, "cus_unknown", "Name another customer of the same organization"),
+        (FUNDED, "acc_unknown", "the server shows no account acc_unknown"),
+        (SECOND_KEY, "{key}", "the key of another organization"),
+        (SECOND_SECRET, "secret_of_another", "Check secondary.secret"),
+        (SECOND_CUSTOMER, "", "It is needed"),
+        (SECOND_CUSTOMER, "{customer}", "a customer of the other organization"),
+        (SECOND_CUSTOMER, "cus_unknown", "the server does not know this customer"),
     ],
 )
 def test_an_answer_is_tried_and_asked_again(
     place: int,
-    answer: str,
+    wrong: str,
     said: str,
+    answers: list[str],
     tmp_path: Path,
     typed: Callable[[Sequence[str]], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    typed([*ANSWERS[:place], answer, *ANSWERS[place:]])
+    url, key, _, customer, *_, theirs = answers
+    wrong = wrong.format(url=url, key=key, customer=customer, theirs=theirs)
+    typed([*answers[:place], wrong, *answers[place:]])
     path = tmp_path / "target.toml"
     assert main(["init", str(path)]) == 0
-    assert load(path, {}).primary.customer_id == "cus_1" and said in capsys.readouterr().out
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert load(path, {}).primary.customer_id == customer
 
 
-@pytest.mark.parametrize("number", range(len(ANSWERS)))
+def test_an_unknown_key_is_asked_for_again_with_its_secret(
+    answers: list[str], tmp_path: Path, typed: Callable[[Sequence[str]], None]
+) -> None:
+    typed([answers[BASE_URL], "key_unknown", answers[SECRET], *answers[API_KEY:]])
+    path = tmp_path / "target.toml"
+    assert main(["init", str(path)]) == 0
+    assert load(path, {}).primary.api_key == answers[API_KEY]
+
+
+def test_an_answer_that_is_given_again_stays(tmp_path: Path, typed: Callable[[Sequence[str]], None]) -> None:
+    """As for a server that does not run yet."""
+    typed([*["http://127.0.0.1:1"] * 2, "key_1", "s1", "cus_1", "", "", "", "", ""])
+    path = tmp_path / "target.toml"
+    assert main(["init", str(path)]) == 0
+    assert load(path, {}).base_url == "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("number", range(9))
 def test_the_end_of_the_input_writes_nothing(
     number: int,
+    answers: list[str],
     tmp_path: Path,
     typed: Callable[[Sequence[str]], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    typed(ANSWERS[:number])
+    typed(answers[:number])
     assert main(["init", str(tmp_path / "target.toml")]) == 2
     assert "the input ended before" in capsys.readouterr().err and not (tmp_path / "target.toml").exists()
 

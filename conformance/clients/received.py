@@ -116,8 +116,8 @@ def read(number: int, request: Request, prefix: bytes, now: float, target: Targe
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     path = request.target.partition(b"?")[0]
-    found = match(path.removeprefix(prefix)) if path.startswith(prefix) else None
-    operation = found.methods.get(request.method, "") if found else ""
+    route = match(path.removeprefix(prefix)) if path.startswith(prefix) else None
+    operation = route.methods.get(request.method, "") if route else ""
     api_key = headers.get(signing.API_KEY.lower())
     organization = next((one for one in target.organizations if one.api_key == api_key), None)
     try:
@@ -182,19 +182,21 @@ def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterato
                 remedy = "Send whole seconds, not milliseconds." if fractions else SET_THE_CLOCK
             yield Remark(reason.rule, reason.what, remedy)
             continue
-        found = explanation(request)
-        if found is None:
+        explanation = explain(request)
+        if explanation is None:
             yield Remark(reason.rule, reason.what)
             continue
-        if found.is_open:
+        if explanation.is_open:
             yield Remark("client.signature-form", "the right signature in capital letters")
             continue
-        has = (rule for rule in found.rules if request.operation in CLIENT_RULES[rule].operations)
-        got = found.mistake.described if found.mistake else f"another signature: {found.text}"
-        yield Remark(next(has, "auth.signature"), got, beside(found))
+        has = (rule for rule in explanation.rules if request.operation in CLIENT_RULES[rule].operations)
+        got = (
+            explanation.mistake.described if explanation.mistake else f"another signature: {explanation.text}"
+        )
+        yield Remark(next(has, "auth.signature"), got, beside(explanation))
 
 
-def explanation(request: ClientRequest) -> Explanation | None:
+def explain(request: ClientRequest) -> Explanation | None:
     """Explains the signature of a request; None if its key is unknown or its body is long."""
     call, organization = request.call, request.organization
     if call is None or organization is None or call.auth.signature is None:
@@ -214,13 +216,17 @@ def explanation(request: ClientRequest) -> Explanation | None:
     return explained(parts, organization.secret, call.auth.signature)
 
 
-def beside(found: Explanation) -> str:
+def beside(explanation: Explanation) -> str:
     """The signature strings of server and client around their first difference."""
-    if found.signed is None:
-        same = f"The server signed {_text(found.string[:300])}; print what the client signs, and compare."
-        return "The string that was signed is right." if found.mistake else same
-    start = max(shared_prefix(found.string, found.signed) - _BESIDE, 0)
-    server, client = (_text(string[start : start + 2 * _BESIDE]) for string in (found.string, found.signed))
+    if explanation.signed is None:
+        same = (
+            f"The server signed {_text(explanation.string[:300])}; print what the client signs, and compare."
+        )
+        return "The string that was signed is right." if explanation.mistake else same
+    start = max(shared_prefix(explanation.string, explanation.signed) - _BESIDE, 0)
+    server, client = (
+        _text(string[start : start + 2 * _BESIDE]) for string in (explanation.string, explanation.signed)
+    )
     return f"From byte {start} on the server signed {server}, the client {client}."
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from conformance._text import count, listed, printable, shared_prefix
 from conformance.clients.judging import ClientJudge, JudgedRequest, exchange
 from conformance.clients.provocations import PROVOCATIONS, Provocations, Provoking, refusal
-from conformance.clients.received import explanation
+from conformance.clients.received import explain
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
 from conformance.judge.cells import Cell, grouped
@@ -132,10 +132,13 @@ def _broken(judge: ClientJudge, cells: list[Cell]) -> dict[str, Any]:
 def _whole(judge: ClientJudge, judged: JudgedRequest) -> dict[str, Any]:
     """The transcript of a request, its violations, and the signature strings of server and client."""
     text = judge.redactor.clean
-    found = explanation(judged.request)
+    explanation = explain(judged.request)
     sides = []
-    if found and found.signed is not None:
-        pairs = (("server", found.string, found.signed), ("client", found.signed, found.string))
+    if explanation and explanation.signed is not None:
+        pairs = (
+            ("server", explanation.string, explanation.signed),
+            ("client", explanation.signed, explanation.string),
+        )
         sides = [(name, *map(judge.redactor.text, _marked(one, other))) for name, one, other in pairs]
     return {
         "broken": [(CLIENT_RULES[one.rule], text(one.got), text(one.remedy)) for one in judged.broken],

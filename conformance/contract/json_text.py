@@ -70,29 +70,29 @@ def defect(body: bytes) -> str:
 def depth(body: bytes) -> int:
     """Nesting depth of a JSON text."""
     # Removing strings is slow, so it is done only if brackets in them might exceed the limit.
-    found = _deepest(body)
-    return found if found <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))
+    most = _deepest(body)
+    return most if most <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))
 
 
 def values(value: Any) -> Iterator[Any]:
     """Yields a JSON value and all values nested in it, in document order."""
     waiting = [value]
     while waiting:
-        yield (found := waiting.pop())
-        if isinstance(found, dict):
-            waiting += reversed(found.values())
-        elif isinstance(found, list):
-            waiting += reversed(found)
+        yield (inner := waiting.pop())
+        if isinstance(inner, dict):
+            waiting += reversed(inner.values())
+        elif isinstance(inner, list):
+            waiting += reversed(inner)
 
 
 def all_texts(value: Any) -> Iterator[str]:
     """Yields all strings in a JSON value, member names excepted."""
-    return (found for found in values(value) if isinstance(found, str))
+    return (inner for inner in values(value) if isinstance(inner, str))
 
 
 def all_objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yields all objects in a JSON value."""
-    return (found for found in values(value) if isinstance(found, dict))
+    return (inner for inner in values(value) if isinstance(inner, dict))
 
 
 def _deepest(text: bytes) -> int:

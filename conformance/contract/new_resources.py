@@ -41,8 +41,8 @@ def initial_state(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def sent(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a body that the response echoes; an amount is compared by value (create.amount-exact)."""
-    shown = documented(operation)
-    return {name: value for name, value in body.items() if name in shown and name != "amount"}
+    names = documented(operation)
+    return {name: value for name, value in body.items() if name in names and name != "amount"}
 
 
 def stated(operation: str, body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:

@@ -122,13 +122,13 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 
 def operations_named(text: str, option: str = "--operation: ") -> list[str]:
     """operationIds that match a pattern such as `list*`. Raises InputError, prefixed with the option."""
-    found = fnmatch.filter(OPERATIONS, text)
-    if not found:
+    names = fnmatch.filter(OPERATIONS, text)
+    if not names:
         raise InputError(
             f"{option}there is no operation {text[:60]!r}{meant(text, list(OPERATIONS))}; "
             f"they are {', '.join(OPERATIONS)}."
         )
-    return found
+    return names
 
 
 @functools.cache
@@ -142,8 +142,8 @@ def _routes() -> list[tuple[re.Pattern[str], Operation]]:
 def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
     """Finds the operation of a method and an unencoded path (from /v1 on), and its path parameters."""
     for pattern, operation in _routes():
-        if operation.method == method and (found := pattern.fullmatch(path)):
-            return operation, found.groupdict()
+        if operation.method == method and (parameters := pattern.fullmatch(path)):
+            return operation, parameters.groupdict()
     return None
 
 
@@ -278,8 +278,8 @@ def request_problems(operation_id: str, body: bytes | None) -> list[str]:
         document = json_text.load(body or b"")
     except ValueError:
         return [f"{operation.id} takes a JSON body"]
-    found = problems(_body_validator(operation.id), document, str)
-    return [f"{problem.pointer or 'the body'} {problem.message}" for problem in found]
+    broken = problems(_body_validator(operation.id), document, str)
+    return [f"{problem.pointer or 'the body'} {problem.message}" for problem in broken]
 
 
 @functools.cache

@@ -138,24 +138,24 @@ def rules_named(text: str, catalogue: Mapping[str, Rule] = ALL_RULES, option: st
     Raises InputError, prefixed with the option."""
     text = text.rstrip(".")
     areas = {rule.partition(".")[0] for rule in catalogue}
-    found = fnmatch.filter(catalogue, f"{text}.*" if text in areas else text)
-    if not found:
+    ids = fnmatch.filter(catalogue, f"{text}.*" if text in areas else text)
+    if not ids:
         raise InputError(
             f"{option}there is no rule {text[:60]!r}{meant(text, [*catalogue, *areas])}; "
             "`conformance rules` lists them."
         )
-    return found
+    return ids
 
 
 def rules_of_section(text: str, catalogue: Mapping[str, Rule] = ALL_RULES) -> list[str]:
     """Ids of the rules of a section and its subsections. Raises InputError."""
     number = text.removeprefix("§").strip().rstrip(".")
-    found = [
+    ids = [
         rule.id
         for rule in catalogue.values()
         if any(section == number or section.startswith(f"{number}.") for section in rule.section)
     ]
-    if not found:
+    if not ids:
         numbers = sorted({section for rule in catalogue.values() for section in rule.section})
         raise InputError(f"--section: no rule is of section {text[:40]!r}; they are {', '.join(numbers)}.")
-    return found
+    return ids

@@ -95,23 +95,23 @@ def problems(judge: Schema, document: Any, default: Callable[[str], str]) -> lis
     The rule is the `x-rule` beside the failing keyword, format.nullable for a missing member whose type
     allows null, else `default(pointer)`.
     """
-    found: dict[tuple[str, str], Problem] = {}
+    broken: dict[tuple[str, str], Problem] = {}
     try:
         for error in judge.errors(document):
             for leaf in _leaves(error):
                 steps = (str(step).replace("~", "~0").replace("/", "~1") for step in leaf.absolute_path)
                 pointer = "".join(f"/{step}" for step in steps)
                 rule = _rule(leaf) or default(pointer)
-                found.setdefault((rule, pointer), Problem(rule, pointer, _message(leaf)))
+                broken.setdefault((rule, pointer), Problem(rule, pointer, _message(leaf)))
     except RecursionError:
         return [Problem(default(""), "", "is nested too deeply")]
-    return list(found.values())
+    return list(broken.values())
 
 
 def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str], str]) -> set[str]:
     """Rules that a document exercises, assigned as in `problems`: an empty array exercises no rule of its
     items, null none of its value, and only null for a required member exercises format.nullable."""
-    found: set[str] = set()
+    rules: set[str] = set()
     places = [(schema, document, "")]
     while places:
         described, value, pointer = places.pop()
@@ -119,21 +119,21 @@ def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str
             continue
         text = isinstance(value, str)
         if "type" in described or "const" in described or (text and described.keys() & {"pattern", "enum"}):
-            found.add(str(described.get("x-rule") or default(pointer)))
+            rules.add(str(described.get("x-rule") or default(pointer)))
         parts = (*described.get("allOf", ()), *described.get("anyOf", ()))
         places += [(part, value, pointer) for part in parts]
         if isinstance(value, dict):
             for name, member in described.get("properties", {}).items():
                 if "not" in member:
                     # The absence of a forbidden member is always judged.
-                    found.add(str(member.get("x-rule")))
+                    rules.add(str(member.get("x-rule")))
                 elif value.get(name) is not None:
                     places.append((member, value[name], f"{pointer}/{name}"))
                 elif name in value and name in described.get("required", ()) and nullable(member):
-                    found.add("format.nullable")
+                    rules.add("format.nullable")
         elif isinstance(value, list) and "items" in described:
             places += [(described["items"], member, f"{pointer}/{at}") for at, member in enumerate(value)]
-    return found
+    return rules
 
 
 def nullable(schema: Mapping[str, Any]) -> bool:

@@ -126,7 +126,7 @@ def _query(change: Callable[[bytes], bytes]) -> Callable[[Parts], bytes]:
 
 def _escapes(change: Callable[[bytes], bytes]) -> Callable[[Parts], bytes]:
     """The signature string with each percent-encoded byte changed."""
-    return _part("target", lambda parts: re.sub(b"%..", lambda found: change(found[0]), parts.target))
+    return _part("target", lambda parts: re.sub(b"%..", lambda escape: change(escape[0]), parts.target))
 
 
 def _json(**options: object) -> Callable[[Parts], bytes]:

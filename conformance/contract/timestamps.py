@@ -39,10 +39,10 @@ def parse(text: object) -> Fraction | None:
 
 @functools.lru_cache(4096)
 def _parsed(text: str) -> Fraction | None:
-    found = _TIMESTAMP.fullmatch(text)
-    if found is None:
+    parts = _TIMESTAMP.fullmatch(text)
+    if parts is None:
         return None
-    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    year, month, day, hour, minute, second = (int(part) for part in parts.groups()[:6])
     try:
         moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
     except ValueError:
@@ -51,12 +51,12 @@ def _parsed(text: str) -> Fraction | None:
         return None
     elapsed = moment - _EPOCH
     seconds = elapsed.days * 86_400 + elapsed.seconds + (second == 60)
-    sign, hours, minutes = found[9], int(found[10] or 0), int(found[11] or 0)
+    sign, hours, minutes = parts[9], int(parts[10] or 0), int(parts[11] or 0)
     if hours > 23 or minutes > 59:
         return None
     offset = (hours * 60 + minutes) * 60
     seconds += offset if sign == "-" else -offset
-    digits = found[7] or ""
+    digits = parts[7] or ""
     return Fraction(seconds) + (Fraction(int(digits), 10 ** len(digits)) if digits else 0)
 
 
@@ -70,8 +70,8 @@ def step(text: object) -> Fraction | None:
 
 def _fraction(text: object) -> str:
     """Digits of the fraction of a second; empty if it is not a timestamp."""
-    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
-    return (found[7] or "") if found else ""
+    parts = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
+    return (parts[7] or "") if parts else ""
 
 
 #: Decimal places of a typical server's clock: microseconds.
@@ -90,12 +90,12 @@ def places(text: object) -> int:
 
 def just_after(text: str) -> str | None:
     """The next timestamp, in UTC, at the resolution of this one (see `digits`); None if it is none."""
-    instant, shown = parse(text), digits(text)
+    instant, decimals = parse(text), digits(text)
     if instant is None:
         return None
-    later = instant // Fraction(1, 10**shown) + 1
-    second = _written(later // 10**shown)
-    fraction = f".{later % 10**shown:0{shown}d}" if shown else ""
+    later = instant // Fraction(1, 10**decimals) + 1
+    second = _written(later // 10**decimals)
+    fraction = f".{later % 10**decimals:0{decimals}d}" if decimals else ""
     return None if second is None else f"{second.removesuffix('Z')}{fraction}Z"
 
 

@@ -30,13 +30,14 @@ from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
 from conformance.checks import load_checks
 from conformance.checks.check import Check
+from conformance.contract.traits import TRAITS
 from conformance.load.coordinator import LoadController
 from conformance.load.process import LoadProcess
 from conformance.load.settings import Settings
 from conformance.wire.messages import Exchange
 from conformance.world.samples import label_run
 
-__all__ = ["Administrator", "Auditor", "Careless", "ConformanceUser", "Payer", "Reader", "checks_of"]
+__all__ = ["Administrator", "Careless", "ConformanceUser", "Creator", "Payer", "Reader", "checks_of"]
 
 #: Seconds between reports of a process, and the timeout for its last one.
 REPORTS, PATIENCE = 1.0, 10.0
@@ -60,10 +61,10 @@ PAUSE = 1.0
 # ---------------------------------------------------------------------- users
 
 
-def checks_of(weights: Mapping[str, int]) -> list[Any]:
+def checks_of(weights: Mapping[str, int], *, money: bool = False) -> list[Any]:
     """Locust's tasks: checks of the rules that match a pattern (`idempotency.*`), each pattern with its
-    weight. Checks of deep runs, and those that come last in a run, are left out. Raises ValueError for a
-    pattern without checks."""
+    weight; with `money` those that move money, else all others. Checks of deep runs, and those that come last
+    in a run, are left out. Raises ValueError for a pattern without checks."""
 
     def task(pattern: str) -> Callable[[ConformanceUser], None]:
         choices = [
@@ -71,12 +72,18 @@ def checks_of(weights: Mapping[str, int]) -> list[Any]:
             for check in load_checks().values()
             if fnmatch.fnmatch(check.rules[0], pattern) and not (check.last or check.deep)
             for operation in check.operations
+            if _moves_money(check, operation) is money
         ]
         if not choices:
             raise ValueError(f"no check of the suite is of {pattern!r}; `conformance rules` lists the rules")
         return lambda user: user.judge(*random.choice(choices))
 
     return [each for pattern, weight in weights.items() for each in [task(pattern)] * weight]
+
+
+def _moves_money(check: Check, operation: str) -> bool:
+    """True for a check that pays from the funded account, or judges its balances."""
+    return TRAITS[operation].draws_on_funds or check.name.startswith(("test_payout", "test_balances"))
 
 
 class ConformanceUser(User):
@@ -111,8 +118,8 @@ class ConformanceUser(User):
             time.sleep(PAUSE)
 
 
-class Payer(ConformanceUser):
-    """Repeats requests and races for keys, payouts included."""
+class Creator(ConformanceUser):
+    """Creates resources, repeats requests, and races for keys."""
 
     weight = 4
     tasks = checks_of(
@@ -120,7 +127,7 @@ class Payer(ConformanceUser):
             "idempotency.race": 3,
             "idempotency.replay*": 5,
             "idempotency.conflict": 2,
-            "create.amount-exact": 1,
+            "create.echo": 1,
             "format.id-unique": 1,
         }
     )
@@ -130,9 +137,7 @@ class Reader(ConformanceUser):
     """Creates resources and reads them, one by one and in lists."""
 
     weight = 3
-    tasks = checks_of(
-        {"list.complete": 3, "list.walk": 2, "read.equals-create": 3, "create.echo": 2, "balances.*": 1}
-    )
+    tasks = checks_of({"list.complete": 3, "list.walk": 2, "read.equals-create": 3, "create.echo": 2})
 
 
 class Administrator(ConformanceUser):
@@ -153,12 +158,13 @@ class Careless(ConformanceUser):
     )
 
 
-class Auditor(ConformanceUser):
-    """Compares payouts at once with those one after the other; all others who pay wait meanwhile."""
+class Payer(ConformanceUser):
+    """Pays: one user in all, as others who pay from its account would hide what a payout does to it."""
 
     fixed_count = 1
-    wait_time = between(1.0, 3.0)
-    tasks = checks_of({"payout.race": 1})
+    tasks = checks_of(
+        {"payout.*": 3, "idempotency.*": 4, "create.*": 2, "balances.*": 1, "auth.nonce-*": 1}, money=True
+    )
 
 
 # ---------------------------------------------------------------------- processes

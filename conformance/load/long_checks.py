@@ -1,4 +1,4 @@
-"""Checks that only load runs have: keys and nonces of minutes ago, and changes of one resource at once."""
+"""Checks that only load runs have: keys and nonces of minutes ago, and races that seldom show."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from conformance.checks.check import CheckContext, check
 from conformance.checks.races import Rounds
 from conformance.judge import outcomes
 from conformance.judge.comparison import same, show
+from conformance.judge.conservation import conserved
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import Account, call
 from conformance.world.cache import Key
+from conformance.world.payments import PayoutRounds
 from conformance.world.samples import marker
 
 #: Maximum number of accepted POSTs of an operation that are sent again, and of used nonces; of the requests
 #: that are accepted, one in ONE_IN is among these.
 POSTS, NONCES, ONE_IN = 50, 600, 30
+
+#: Rounds of payouts before others may pay.
+ROUNDS = 3
 
 #: Maximum age of a reused nonce in seconds: the window of 300 (section 8) less a margin.
 NONCE_AGE = 240
@@ -32,6 +37,8 @@ class Memory:
     #: Operation -> answers to accepted POSTs.
     posts: dict[str, deque[Exchange]] = field(default_factory=dict)
     nonces: deque[Exchange] = field(default_factory=lambda: deque(maxlen=NONCES))
+    #: Rounds of payouts, of which those that lost amounts add up.
+    payouts: PayoutRounds | None = None
     _accepted: int = 0
 
     def add(self, exchange: Exchange) -> None:
@@ -79,6 +86,26 @@ def test_nonces_of_earlier_requests(ctx: CheckContext) -> None:
         ctx.expect("auth.nonce-replay", *refused, earlier)
 
 
+@check("payout.race")
+def test_payouts_at_once_in_many_rounds(ctx: CheckContext) -> None:
+    """Payouts at once debit the balances by as much as sequential ones; rounds that lost amounts add up over
+    all sessions."""
+    memory, rounds = ctx.run.cache.get(MEMORY, Memory), Rounds(ctx, ROUNDS)
+    payouts = memory.payouts = memory.payouts or PayoutRounds(ctx.account(), ctx.run.pause)
+    if not payouts.done:
+        with payouts:
+            for _ in rounds:
+                turn = payouts.turn(ctx.send, rounds.race)
+                if not rounds.spoilt and payouts.take(turn):
+                    break
+    if payouts.judged:
+        ctx.run.record |= {exchange.number: exchange for exchange in payouts.judged}
+        what = "payouts at once to take from the balance what they take one after the other"
+        ctx.expect("payout.race", what, conserved(payouts.judged), *payouts.judged)
+    else:
+        ctx.not_exercised("payout.race", payouts.unclear or "the balances stay as they are")
+
+
 # ---------------------------------------------------------------------- changes of one resource at once
 
 #: Fields that are changed, and the number of changes at once.
@@ -111,12 +138,12 @@ def _judge_changes(ctx: CheckContext, read: Call, answers: list[Exchange], befor
         ctx.not_exercised(rule, "the beneficiary was not disabled")
         return
 
-    def lost(shown: Exchange) -> str:
-        return _not_disabled(shown) if disables else _lost(shown, changes, before)
+    def lost(answer: Exchange) -> str:
+        return _not_disabled(answer) if disables else _lost(answer, changes, before)
 
     last = ctx.eventually(
         lambda: ctx.send(read, "the beneficiary after changes at once"),
-        lambda shown: not shown.succeeded or not lost(shown),
+        lambda answer: not answer.succeeded or not lost(answer),
         "getBeneficiary",
     )
     if ctx.usable(rule, last) and last.succeeded:
@@ -130,16 +157,16 @@ def _change(ids: dict[str, str]) -> Call:
     return call("updateBeneficiary", ids, {random.choice(FIELDS): f"changed {marker()}"})
 
 
-def _not_disabled(shown: Exchange) -> str:
-    status = shown.get("status")
+def _not_disabled(answer: Exchange) -> str:
+    status = answer.get("status")
     return "" if status == "disabled" else f"the status {show(status)}"
 
 
-def _lost(shown: Exchange, changes: Sequence[Exchange], first: Exchange) -> str:
+def _lost(answer: Exchange, changes: Sequence[Exchange], first: Exchange) -> str:
     """What a read shows of the first field of which an acknowledged change is lost; "" without one."""
     for name in FIELDS:
-        if not any(same(shown.get(name), value) for value in _last_values(name, changes, first)):
-            return f"{name} {show(shown.get(name))}"
+        if not any(same(answer.get(name), value) for value in _last_values(name, changes, first)):
+            return f"{name} {show(answer.get(name))}"
     return ""
 
 
@@ -161,10 +188,10 @@ def _body(change: Exchange) -> dict[str, object]:
 
 
 def _judge_meanwhile(
-    ctx: CheckContext, rule: str, shown: Exchange, changes: Sequence[Exchange], first: Exchange
+    ctx: CheckContext, rule: str, answer: Exchange, changes: Sequence[Exchange], first: Exchange
 ) -> None:
     """Judges that a read among changes shows each field as it was, or as one of them sets it."""
     for name in FIELDS:
         values = [first.get(name), *(_body(change)[name] for change in changes if name in _body(change))]
-        got = "" if any(same(shown.get(name), value) for value in values) else show(shown.get(name))
-        ctx.expect(rule, f"{name} as it was or as one of the changes sets it", got, shown, *changes)
+        got = "" if any(same(answer.get(name), value) for value in values) else show(answer.get(name))
+        ctx.expect(rule, f"{name} as it was or as one of the changes sets it", got, answer, *changes)

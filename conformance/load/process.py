@@ -70,6 +70,8 @@ class LoadProcess:
         self.budget = Budget(requests_per_second=target.limits.requests_per_second)
         self.memory = Memory()
         self.sessions: dict[int, Run] = {}
+        #: Sessions whose check has had a valid request refused by authentication.
+        self._confused: set[int] = set()
         #: Why the server could not be reached; empty once it answers again.
         self.lost = ""
         self._first = Run(target, first_number=index * NUMBERS + 1, budget=self.budget)
@@ -103,7 +105,10 @@ class LoadProcess:
         """Runs a check in a session; False where it judged nothing. Ends the session where the server is
         lost."""
         run = self.sessions[session]
+        self._confused.discard(session)
         cells, numbers = run_check(check, operation, run)
+        # A check of which a valid request was refused proves no other rule broken.
+        cells = [] if session in self._confused else cells
         self._add(run, cells, numbers)
         judged = any(cell.judged for cell in cells)
         for cell in cells[:1]:
@@ -120,9 +125,9 @@ class LoadProcess:
             return
         self._add(run, [tally.concluded() for tally in run.invariants.tallies.values()])
         ledger = self._report.ledger
-        for made in run.made.resources:
+        for one in run.made.resources:
             ledger.created.append(
-                CreatedRecord(made.organization, made.operation, clean(made.id), clean(made.path))
+                CreatedRecord(one.organization, one.operation, clean(one.id), clean(one.path))
             )
         ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
 
@@ -161,7 +166,8 @@ class LoadProcess:
             ledger.measure(exchange)
         self._observe(exchange)
         self.memory.add(exchange)
-        self._authenticated(run, exchange)
+        if not self._authenticated(run, exchange):
+            self._confused.add(session)
         identifier = exchange.get("id") if traits_of(exchange.operation).creates else None
         if exchange.succeeded and isinstance(identifier, str):
             key = exchange.call.idempotency_key
@@ -169,19 +175,22 @@ class LoadProcess:
             record = msgspec.msgpack.encode(exchange_record(exchange, run.redactor))
             self._report.created.append(Created(identifier, f"{self._index} {session}", origin, record))
 
-    def _authenticated(self, run: Run, exchange: Exchange) -> None:
-        """Judges that a correctly signed request passes authentication, whichever check sends it."""
+    def _authenticated(self, run: Run, exchange: Exchange) -> bool:
+        """Judges that a correctly signed request passes authentication, whichever check sends it; False if
+        not."""
         call, rule = exchange.call, "auth.accepts-valid"
         usual = call.auth == Auth() and not call.headers and _PLAIN.fullmatch(call.path)
         if not usual or call.operation not in RULES[rule].operations or exchange.status is None:
-            return
+            return True
         if not exchange.refused_authentication:
             self._passed[rule, call.operation] += 1
-            return
-        for reason in expect(call, run.target, Known(now=run.clock.now())).passes[:1]:
+            return True
+        reason = next(iter(expect(call, run.target, Known(now=run.clock.now())).passes), None)
+        if reason is not None:
             cell = Cell(reason.rule, call.operation)
             cell.expect(*reason.judge(exchange))
             self._add(run, [cell.concluded()])
+        return reason is None
 
     # ------------------------------------------------------------------ reporting
 

@@ -1,6 +1,6 @@
 """Faults that show under load: rare ones, full caches, and races.
 
-Each class is a fault. Its docstring says what the server does; only rules that match `RULES` may be reported.
+Each class is a fault. Its docstring says what the server does; one of `RULES` must be reported.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
     own = tmp_path / "own.py"
     own.write_text(
         "from conformance.load.locustfile import *\n"
-        "del Administrator, Careless, Reader\n"
+        "del Administrator, Careless, Creator, Payer, Reader\n"
         "class Hasty(ConformanceUser):\n"
         "    tasks = checks_of({'idempotency.race': 1})\n"
     )
@@ -145,5 +145,7 @@ def test_two_minutes_of_load_find_rare_faults_and_blame_no_conforming_server(
     users = ("--users", "50", "--spawn-rate", "50", "--headless", "--run-time", "120s")
     with server(name, tmp_path) as target, load_run(target, tmp_path / "reports", *users) as run:
         run.process.wait(180)
-    assert bool(run.broken) is (name in FAULTS), run.broken
-    assert not run.beside(FAULTS[name].RULES if name in FAULTS else ()), run.broken
+    # A fault may break more than its own rule, such as what names a resource whose id another one got.
+    beside = run.beside(FAULTS[name].RULES if name in FAULTS else ())
+    assert (len(beside) < len(run.broken)) is (name in FAULTS), run.broken
+    assert name in FAULTS or not run.broken, run.broken

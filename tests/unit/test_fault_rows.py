@@ -1,4 +1,4 @@
-"""The proofs as commands, and fault rows."""
+"""Rows of faults."""
 
 from __future__ import annotations
 
@@ -8,18 +8,7 @@ from conformance.judge.verdicts import Inconclusive
 from tests.faults import catalogue
 from tests.faults.catalogue import Fault, faults, seam
 from tests.faults.crashes import crashing
-from tests.prove.__main__ import main
 from tests.support.runs import run_on
-
-
-def test_unknown_proof_is_wrong_usage() -> None:
-    with pytest.raises(SystemExit) as exit:
-        main(["nothing"])
-    assert exit.value.code == 2
-
-
-# ---------------------------------------------------------------------- fault rows
-
 
 RULE = "auth.timestamp-integer"
 

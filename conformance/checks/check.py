@@ -33,7 +33,6 @@ from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, SLOWER, simul
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import Account, purpose_of, renewed
 from conformance.world.cache import Key
-from conformance.world.lag import describe_delay, eventually
 from conformance.world.run import Run, refusal_of_valid
 
 R = TypeVar("R")
@@ -92,9 +91,9 @@ class CheckContext:
         return exchange
 
     def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
-        """Repeats a look until it is good; returns its result, or the last one (see `habits.eventually`). The
+        """Repeats a look until it is good; returns its result, or the last one (see `Lag.eventually`). The
         operation is that of the check unless given."""
-        return eventually(self.run.cache, operation or self.operation.id, look, good)
+        return self.run.lag.eventually(operation or self.operation.id, look, good)
 
     def race(self, calls: list[Call], purpose: str, organizations: Sequence[str] = ()) -> list[Exchange]:
         """Sends calls simultaneously, those of several organizations by turns. A check of whose races none
@@ -177,7 +176,7 @@ class CheckContext:
 
     def observe_delay(self, question: str) -> None:
         """Records the delay after which writes showed in answers of the check's operation."""
-        self.observe("read.delay", question, describe_delay(self.run.cache, self.operation.id))
+        self.observe("read.delay", question, self.run.lag.described(self.operation.id))
 
     def record(self, rule: str, question: str, answer: Exchange, seen: str = "") -> None:
         """Observes an answer as `seen`, or by its status and error, if it is usable."""

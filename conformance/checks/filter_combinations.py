@@ -139,7 +139,7 @@ def walk_through(ctx: CheckContext, lists: Filtered, filters: Parameters) -> Wal
         *keeps_what_fits(sentence, lists.unfiltered, done.page_exchanges, lists.ids, only_leaves_out=True),
     )
     shown = [item for page in done.pages for item in page.items]
-    compared(ctx, shown, lists.list_fixture.created, done.page_exchanges)
+    compared(ctx, shown, lists.stock.created, done.page_exchanges)
     known = len(set(done.ids)) == len(kept)
     if known:
         judge_totals(ctx, COMBINE, done.pages, len(kept), what)

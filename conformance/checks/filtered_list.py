@@ -40,10 +40,10 @@ class Filtered:
 
     def __init__(self, ctx: CheckContext) -> None:
         self.ctx = ctx
-        self.list_fixture = stocked(ctx)
-        self.call = self.list_fixture.call
+        self.stock = stocked(ctx)
+        self.call = self.stock.call
         self.elements: list[Item] = []
-        ctx.eventually(self.read, lambda ids: ids >= self.list_fixture.created.keys())
+        ctx.eventually(self.read, lambda ids: ids >= self.stock.created.keys())
         if not self.elements:
             raise Inconclusive(
                 "the list shows no element with id, status and created, by which filters are judged",
@@ -60,7 +60,7 @@ class Filtered:
             str(item["id"]): item
             for item in objects(exchange.get("items"))
             if isinstance(item.get("id"), str)
-            and item["id"] in self.list_fixture.created
+            and item["id"] in self.stock.created
             and isinstance(item.get("status"), str)
             and parse(item.get("created")) is not None
         }
@@ -111,7 +111,7 @@ class Filtered:
             return None
         self.ctx.expect(rule, *fitting(exchange))
         if "list.complete" in self.ctx.rules:
-            self.ctx.expect("list.complete", *self.list_fixture.only_own(what, [exchange]))
+            self.ctx.expect("list.complete", *self.stock.only_own(what, [exchange]))
         return found
 
     def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:

@@ -26,7 +26,7 @@ from conformance.wire.pages import (
     query,
     status_filter,
 )
-from conformance.world.known_lists import ListFixture, small_list
+from conformance.world.known_lists import KnownList, small_list
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 # ---------------------------------------------------------------------- reading
 
 
-def stocked(ctx: CheckContext) -> ListFixture:
+def stocked(ctx: CheckContext) -> KnownList:
     """Returns the small list of the check's operation. Raises Inconclusive where it has no element."""
     return small_list(ctx.run, ctx.operation.id)
 

@@ -18,7 +18,6 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import purpose_of
 from conformance.world.cache import Key
-from conformance.world.lag import eventually
 from conformance.world.run import Run
 
 #: A path that the contract does not have.
@@ -50,8 +49,7 @@ def _ask(run: Run, operation: str) -> str:
     fixture = run.account(purpose_of(operation), fresh=True)
     valid = fixture.call(operation)
     # A new resource may show late; a server that lacks many operations is waited for once.
-    answer = eventually(
-        run.cache,
+    answer = run.lag.eventually(
         _SHOWS,
         lambda: run.send(fixture.client, valid, f"does {operation} exist?"),
         lambda answer: answer.status != 404 or not _says_absent(run, answer),

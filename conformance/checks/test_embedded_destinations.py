@@ -21,7 +21,7 @@ from conformance.world import samples
 from conformance.world.account import Account, call
 from conformance.world.bodies import bodies
 from conformance.world.known_lists import large_list
-from conformance.world.lag import found
+from conformance.world.lag import exists
 
 #: Position of a beneficiary's destination -> its row of BODIES.
 _KINDS = {
@@ -78,7 +78,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         }
 
         def shows_all(answer: Exchange, shown: dict[str, Any] = shown) -> bool:
-            return found(answer) and (not answer.succeeded or not mismatches(answer, shown))
+            return exists(answer) and (not answer.succeeded or not mismatches(answer, shown))
 
         answer = ctx.eventually(functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
@@ -106,7 +106,9 @@ def _judge_defaults(
     def look() -> tuple[Exchange, Exchange]:
         return act(what), ctx.send(listing, "the list of its destinations")
 
-    answer, listed = ctx.eventually(look, lambda looks: all(map(found, looks)) and not _other_default(*looks))
+    answer, listed = ctx.eventually(
+        look, lambda looks: all(map(exists, looks)) and not _other_default(*looks)
+    )
     if ctx.usable(rule, answer) and answer.succeeded and listed.succeeded:
         expected = f"{what}: is_default of each as in their list"
         ctx.expect(rule, expected, _other_default(answer, listed), answer, listed)
@@ -133,7 +135,7 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
 
     def shows_all(answer: Exchange) -> bool:
         shows = len(objects(answer.get("payout_destinations"))) >= len(many.created)
-        return found(answer) and (not answer.succeeded or shows)
+        return exists(answer) and (not answer.succeeded or shows)
 
     answer = ctx.eventually(lambda: ctx.send(reading, what), shows_all)
     if ctx.usable(rule, answer) and answer.succeeded:

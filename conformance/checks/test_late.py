@@ -24,7 +24,6 @@ from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.pages import MAX_SIZE, query
 from conformance.world.account import call, identifier
 from conformance.world.creations import created_in, creations
-from conformance.world.lag import within
 from conformance.world.samples import marker
 
 #: Simultaneous reads: they find one stale process of three with a probability of 0.91, 1 - (2/3) ** 6.
@@ -40,7 +39,7 @@ _OTHERS_MOVE = {*MOVING, "payout_destinations"}
 
 def _settled(ctx: CheckContext, *written: Exchange) -> None:
     """Waits for the bound on eventual consistency after the last write; most often it has passed."""
-    left = max(exchange.arrived for exchange in written) + within(ctx.run.cache) - time.time()
+    left = max(exchange.arrived for exchange in written) + ctx.run.lag.within - time.time()
     if left > 0:
         ctx.run.pause(left)
 
@@ -161,7 +160,7 @@ def _grown(ctx: CheckContext) -> tuple[Exchange, dict[str, Exchange]]:
     """A first page of a list that has grown since, long enough ago to show, and the elements created in it
     until then: the latest one, else the first one of a list that grew, else one of a new list."""
     create, read = ADDS_TO[ctx.operation.id], f"page=1&size={MAX_SIZE}"
-    long, settled = ctx.operation.traits.others_add, time.time() - within(ctx.run.cache)
+    long, settled = ctx.operation.traits.others_add, time.time() - ctx.run.lag.within
     lists: dict[str, dict[str, Exchange]] = {}
     for exchange in _own(ctx.run.accepted):
         if exchange.operation == create and isinstance(exchange.get("id"), str):

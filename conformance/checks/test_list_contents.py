@@ -35,7 +35,7 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_
 from conformance.world.account import Account, call, identifier
 from conformance.world.habits import only_own, prepopulated
 from conformance.world.known_lists import account_with_wallets, listed_customer
-from conformance.world.planned_elements import SMALL
+from conformance.world.list_elements import SMALL
 from conformance.world.run import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
@@ -44,32 +44,30 @@ _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 @check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order")
 def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     """Walks a list: each created element as its create answered it, and none of another parent."""
-    list_fixture = stocked(ctx)
-    ctx.accept(list_fixture.call, "the list")
+    stock = stocked(ctx)
+    ctx.accept(stock.call, "the list")
     # Several pages of a small list: elements of a later page may differ.
     sizes = [MAX_SIZE, DEFAULT_SIZE]
-    if DEFAULT_SIZE < len(list_fixture.created) <= SMALL:
+    if DEFAULT_SIZE < len(stock.created) <= SMALL:
         sizes.reverse()
 
     def read() -> tuple[list[Page], bool]:
-        done = walk(ctx.send, list_fixture.call, size=sizes[0])
+        done = walk(ctx.send, stock.call, size=sizes[0])
         pages = list(done.pages)
-        if set(list_fixture.created) - set(done.ids):
-            pages += walk(ctx.send, list_fixture.call, size=sizes[1]).pages
+        if set(stock.created) - set(done.ids):
+            pages += walk(ctx.send, stock.call, size=sizes[1]).pages
         return pages, done.cut
 
-    elements = {*list_fixture.created, *list_fixture.known}
+    elements = {*stock.created, *stock.named}
     pages, cut = ctx.eventually(
-        lambda: steady(ctx, list_fixture.call, read),
+        lambda: steady(ctx, stock.call, read),
         lambda found: found[1] or elements <= {identifier for page in found[0] for identifier in page.ids},
     )
     shown = [identifier for page in pages for identifier in page.ids]
     exchanges = [page.exchange for page in pages]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
-    missing = [
-        identifier for identifier in [*list_fixture.created, *list_fixture.known] if identifier not in shown
-    ]
+    missing = [identifier for identifier in [*stock.created, *stock.named] if identifier not in shown]
     if missing and cut:
         ctx.unclear(
             "list.complete",
@@ -77,13 +75,13 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
             *exchanges,
         )
     else:
-        known = [*list_fixture.created, *list_fixture.known]
+        known = [*stock.created, *stock.named]
         ctx.expect("list.complete", *listed("all that is known to be there", known, exchanges))
-    ctx.expect("list.complete", *list_fixture.only_own("the list", exchanges))
-    compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
+    ctx.expect("list.complete", *stock.only_own("the list", exchanges))
+    compared(ctx, [item for page in pages for item in page.items], stock.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.expect(rule, *outcomes.documented(RULES[rule].statement, rule, ctx.operation.id, exchanges))
-    ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
+    ctx.observe("list.order", "in which order?", in_order(shown, list(stock.created)), exchanges[0])
 
 
 @check("list.complete", "read.delay", operations=("listAccounts",), last=True)

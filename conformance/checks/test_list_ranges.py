@@ -22,8 +22,8 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_
 @check("list.size-range", "list.out-of-range")
 def test_size_out_of_range(ctx: CheckContext) -> None:
     """Sends sizes that are not integers from 1 to 100: refused, or answered with such a size."""
-    list_fixture = stocked(ctx)
-    ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    stock = stocked(ctx)
+    ctx.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-100", "101", "1000", "99999999999", "100000000000000000000", "abc", "1.5", "")
     probes = [[("size", value)] for value in values]
     probes += [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
@@ -33,7 +33,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
         probes += [[*active(ctx), ("size", "101")], [("size", "-1"), *active(ctx)]]
     for parameters in probes:
         what = "&".join("=".join(pair) for pair in parameters)
-        exchange = ctx.send(list_fixture.call.with_query(parameters), what)
+        exchange = ctx.send(stock.call.with_query(parameters), what)
         judge_size(ctx, exchange, what, filled=("page", "2") not in parameters)
         if len(parameters) == 1:
             out_of_range(ctx, exchange, *parameters[0])
@@ -42,8 +42,8 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
 @check("list.page-range", "list.out-of-range")
 def test_page_out_of_range(ctx: CheckContext) -> None:
     """Sends pages that are not positive integers: refused, or the items of the page that is named."""
-    list_fixture = stocked(ctx)
-    ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    stock = stocked(ctx)
+    ctx.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-2", "abc", "1.5", "")
 
     def read() -> list[tuple[str, int, Exchange, Exchange | None]]:
@@ -52,25 +52,25 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
             valid: dict[int, Exchange] = {}
             for value in values if size == 3 else values[:2]:
                 exchange = ctx.send(
-                    list_fixture.call.with_query([("page", value), ("size", str(size))]),
+                    stock.call.with_query([("page", value), ("size", str(size))]),
                     f"page={value} at size {size}",
                 )
                 read = page_of(exchange)
                 number = read.page if read is not None else None
                 if number is not None and number >= 1 and number not in valid:
                     valid[number] = ctx.send(
-                        list_fixture.call.with_query(query(number, size)), f"page {number} of size {size}"
+                        stock.call.with_query(query(number, size)), f"page {number} of size {size}"
                     )
                 answers.append((value, size, exchange, valid.get(number or 0)))
         return answers
 
-    for value, size, exchange, valid in steady(ctx, list_fixture.call, read):
+    for value, size, exchange, valid in steady(ctx, stock.call, read):
         if valid is not None and exchange.get("total") != valid.get("total"):
             valid = None  # the list has grown between the two
         judge_number(ctx, exchange, valid, f"page={value} at size {size}")
         if size == 3:
             out_of_range(ctx, exchange, "page", value)
-    alone = ctx.send(list_fixture.call.with_query([("page", "0")]), "page=0 alone")
+    alone = ctx.send(stock.call.with_query([("page", "0")]), "page=0 alone")
     judge_number(ctx, alone, None, "page=0 alone")
 
 
@@ -104,13 +104,13 @@ _BEYOND_NUMBERS = {
 def test_page_past_the_last(ctx: CheckContext) -> None:
     """Reads pages past the last, up to where 32-bit and 64-bit offsets overflow: no items, or a refusal. The
     envelope has the page and size of the query and the number of pages."""
-    list_fixture = stocked(ctx)
-    first = page_of(ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
+    stock = stocked(ctx)
+    first = page_of(ctx.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100"))
     # The highest count known, also where the walk is cut off.
-    known = max(len(list_fixture.created), (first and first.total) or 0)
+    known = max(len(stock.created), (first and first.total) or 0)
 
     def read() -> list[tuple[str, Exchange, Walk]]:
-        done = walk(ctx.send, list_fixture.call)
+        done = walk(ctx.send, stock.call)
         count = max(len(set(done.ids)), done.total or 0, known)
         probes = []
         for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
@@ -131,14 +131,13 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
                 ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(ctx)))
             )
         return [
-            (what, ctx.send(list_fixture.call.with_query(parameters), what), done)
-            for what, parameters in probes
+            (what, ctx.send(stock.call.with_query(parameters), what), done) for what, parameters in probes
         ]
 
     rule = "list.page-beyond"
-    for what, exchange, done in steady(ctx, list_fixture.call, read):
+    for what, exchange, done in steady(ctx, stock.call, read):
         if page := usable_page(ctx, rule, exchange, what, refusable=True):
-            if _grown_to(ctx, list_fixture.call, exchange):
+            if _grown_to(ctx, stock.call, exchange):
                 continue
             # A number that overflows may be treated as invalid and answered as another page.
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []

@@ -31,21 +31,21 @@ from conformance.wire.pages import (
     query,
     read_at_all_sizes,
 )
-from conformance.world.known_lists import LONGEST_LIST, ListFixture, large_list
+from conformance.world.known_lists import LONGEST_LIST, KnownList, large_list
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
 def test_walking_pages(ctx: CheckContext) -> None:
     """Walks a list at sizes 100, 99, 10, 2 and 1: each element once, full pages, consistent numbers."""
-    list_fixture = stocked(ctx)
+    stock = stocked(ctx)
     readings: list[PageReading] = []
 
     def read() -> PageReading:
-        readings.append(read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1, 99)))
+        readings.append(read_at_all_sizes(ctx.send, stock.call, (10, 2, 1, 99)))
         return readings[-1]
 
     reading = ctx.eventually(
-        lambda: steady(ctx, list_fixture.call, read),
+        lambda: steady(ctx, stock.call, read),
         lambda found: (
             not ctx.operation.traits.others_add
             or (found.counts(len(readings[0].shown)) and not found.fell and (found.shows_all or found.grew))
@@ -55,7 +55,7 @@ def test_walking_pages(ctx: CheckContext) -> None:
         _judge_walks(ctx, reading, readings[0])
     else:
         for rule in ("list.walk", "list.stable"):
-            stop = list_fixture.shortage(2)
+            stop = stock.shortage(2)
             ctx.unclear(rule, "a list of one element is no list to walk", stop=stop)
     _judge_numbers(ctx, reading)
 
@@ -70,11 +70,11 @@ def test_walking_pages(ctx: CheckContext) -> None:
 )
 def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     """Walks a list of 101 elements; sizes out of range are refused, or answered as one of 1 to 100."""
-    list_fixture = large_list(ctx.run, ctx.operation.id)
-    _judge_long(ctx, list_fixture, (50, 10, 1))
+    stock = large_list(ctx.run, ctx.operation.id)
+    _judge_long(ctx, stock, (50, 10, 1))
     for value in ("0", "-1", "101", "1000"):
-        what = f"size={value} of {len(list_fixture.created)} elements"
-        judge_size(ctx, ctx.send(list_fixture.call.with_query([("size", value)]), what), what)
+        what = f"size={value} of {len(stock.created)} elements"
+        judge_size(ctx, ctx.send(stock.call.with_query([("size", value)]), what), what)
 
 
 @check(
@@ -90,15 +90,15 @@ def test_very_long_list(ctx: CheckContext) -> None:
     _judge_long(ctx, large_list(ctx.run, ctx.operation.id, LONGEST_LIST), (50, 7))
 
 
-def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[int]) -> None:
+def _judge_long(ctx: CheckContext, stock: KnownList, sizes: Sequence[int]) -> None:
     """Judges walks at the maximum size and at these, and that they show every created element."""
-    reading = read_at_all_sizes(ctx.send, list_fixture.call, sizes)
+    reading = read_at_all_sizes(ctx.send, stock.call, sizes)
     _judge_walks(ctx, reading, reading)
     _judge_numbers(ctx, reading)
     walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
-    ctx.expect("list.complete", *paging.listed("what was created", list(list_fixture.created), walked))
+    ctx.expect("list.complete", *paging.listed("what was created", list(stock.created), walked))
     items = [item for exchange in reading.walks[0].page_exchanges for item in objects(exchange.get("items"))]
-    compared(ctx, items, list_fixture.created, reading.walks[0].page_exchanges)
+    compared(ctx, items, stock.created, reading.walks[0].page_exchanges)
 
 
 def _judge_walks(ctx: CheckContext, reading: PageReading, earlier: PageReading) -> None:
@@ -157,11 +157,11 @@ def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
 @check("list.defaults", "list.pages")
 def test_defaults(ctx: CheckContext) -> None:
     """Omits page, size or both: the same answer as for page 1 and size 10 written out."""
-    list_fixture = stocked(ctx)
-    ctx.accept(list_fixture.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
+    stock = stocked(ctx)
+    ctx.accept(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
 
     def read() -> list[tuple[str, int, int, Exchange, Exchange]]:
-        first = ctx.send(list_fixture.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
+        first = ctx.send(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
         found = page_of(first)
         last = pages_of(found.total, DEFAULT_SIZE) if found and found.total else 2
         probes = [
@@ -176,12 +176,10 @@ def test_defaults(ctx: CheckContext) -> None:
         answers = []
         for what, parameters, number, size in probes:
             # Before the page that is spelt out: a server may take its numbers for the next request's.
-            answer, explicit = ctx.send(list_fixture.call.with_query(parameters), what), first
+            answer, explicit = ctx.send(stock.call.with_query(parameters), what), first
             if (number, size) != (1, DEFAULT_SIZE) or what == "a filter alone":
                 filters = active(ctx) if what == "a filter alone" else []
-                explicit = ctx.send(
-                    list_fixture.call.with_query(query(number, size, filters)), f"{what}, spelt out"
-                )
+                explicit = ctx.send(stock.call.with_query(query(number, size, filters)), f"{what}, spelt out")
             answers.append((what, number, size, answer, explicit))
         return answers
 
@@ -193,7 +191,7 @@ def test_defaults(ctx: CheckContext) -> None:
 
     before: list[Exchange] = []
     for what, number, size, exchange, explicit in ctx.eventually(
-        lambda: steady(ctx, list_fixture.call, read), alike
+        lambda: steady(ctx, stock.call, read), alike
     ):
         found = usable_page(ctx, "list.defaults", exchange, what)
         if found is not None:
@@ -244,36 +242,36 @@ _ACTIVE = "page 1 of the active ones"
 def test_order_is_stable(ctx: CheckContext) -> None:
     """Reads the same pages several times, interleaved: the same elements in the same order, each as its
     create answered it."""
-    list_fixture = stocked(ctx)
+    stock = stocked(ctx)
     try:
-        list_fixture.need(2)
+        stock.need(2)
     except Inconclusive as stop:
         # One element has no order; other checks compare it.
         ctx.unclear("list.stable", stop.reason, stop=stop)
         return
     # With two elements in arbitrary order, each further read reveals that with a probability of one half.
-    times = 3 if len(list_fixture.created) > 4 else 8
+    times = 3 if len(stock.created) > 4 else 8
     queries = {"page 1 of size 100": query(1, MAX_SIZE), "no query": []}
     # A page past the last may be refused.
-    second = 3 if len(list_fixture.created) > 3 else 1
-    if len(list_fixture.created) > second:
+    second = 3 if len(stock.created) > 3 else 1
+    if len(stock.created) > second:
         queries[f"page 2 of size {second}"] = query(2, second)
     if not ctx.operation.traits.others_add:
         queries[_ACTIVE] = query(1, MAX_SIZE, active(ctx))
-    ctx.accept(list_fixture.call, "the list")
+    ctx.accept(stock.call, "the list")
 
     def read() -> dict[str, list[Exchange]]:
         answers: dict[str, list[Exchange]] = {what: [] for what in queries}
         turns = list(queries)
         for _ in range(times):
             for what in turns:
-                answers[what].append(ctx.send(list_fixture.call.with_query(queries[what]), what))
+                answers[what].append(ctx.send(stock.call.with_query(queries[what]), what))
             if len(turns) % 3 == 0:
                 # Rotate the queries, so that each of three round-robin processes answers each of them.
                 turns = [*turns[1:], turns[0]]
         return answers
 
-    for what, exchanges in steady(ctx, list_fixture.call, read).items():
+    for what, exchanges in steady(ctx, stock.call, read).items():
         found = [usable_page(ctx, "list.stable", exchange, what) for exchange in exchanges]
         # Under concurrent creates only answers with the same total are comparable.
         totals = Counter(page.total for page in found if page is not None)
@@ -285,4 +283,4 @@ def test_order_is_stable(ctx: CheckContext) -> None:
             ctx.expect("list.stable", *paging.same_each_time(sentence, readings, moving=what == _ACTIVE))
         read_pages = [page for page in found if page is not None]
         shown = [item for page in read_pages for item in page.items]
-        compared(ctx, shown, list_fixture.created, [page.exchange for page in read_pages])
+        compared(ctx, shown, stock.created, [page.exchange for page in read_pages])

@@ -14,8 +14,8 @@ from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.corpora.kept_texts import PRECISE
 from conformance.world.creations import created_in, creations
-from conformance.world.known_lists import ListFixture, large_list, listed_customer, small_list
-from conformance.world.planned_elements import accounts_of_customer
+from conformance.world.known_lists import KnownList, large_list, listed_customer, small_list
+from conformance.world.list_elements import elements
 from conformance.world.run import Run
 from conformance.world.shapes import with_all_texts
 from conformance.world.text_turns import Pending, places, with_texts
@@ -36,9 +36,10 @@ def test_labels_of_many(ctx: CheckContext) -> None:
 def _name_more(ctx: CheckContext, number: int) -> None:
     """Creates accounts with the names that the list did not get, because other clients had filled it."""
     fixture = listed_customer(ctx.run)
-    planned = itertools.islice(accounts_of_customer(fixture), number, None)
-    for each in itertools.takewhile(lambda each: each.plain is not None, planned):
-        answer = ctx.send(fixture.call(ctx.operation.id, each.body), f"an account with the name: {each.kind}")
+    rest = itertools.islice(elements(fixture, ctx.operation.id), number, None)
+    for each in itertools.takewhile(lambda each: each.kind, rest):
+        request = fixture.call(ctx.operation.id, each.bodies[0])
+        answer = ctx.send(request, f"an account with the name: {each.kind}")
         if answer.succeeded:
             _judge_text(ctx, answer, "name")
 
@@ -98,7 +99,7 @@ def test_updates_with_texts_of_all_kinds(ctx: CheckContext) -> None:
     ctx.not_exercised(exact, "the server takes no text of all kinds of letters")
 
 
-def _judged(ctx: CheckContext, make: Callable[[Run, str], ListFixture]) -> list[Exchange]:
+def _judged(ctx: CheckContext, make: Callable[[Run, str], KnownList]) -> list[Exchange]:
     """Judges names or labels of a list's elements and returns their creates; none without such a list."""
     name = ctx.operation.traits.free_text
     try:

@@ -16,7 +16,6 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, identity, page_of, query, walk
 from conformance.world.account import Account, call
 from conformance.world.habits import FEWER_ACCOUNTS, added, newest_accounts
-from conformance.world.lag import eventually
 from conformance.world.run import Run
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
@@ -195,7 +194,7 @@ class Watch:
             return seen.status != 404 and (not seen.succeeded or known.issubset(held))
 
         reading = call(read, self.ids)
-        look = eventually(self.run.cache, read, lambda: self.send(reading, "the beneficiary as it is"), shows)
+        look = self.run.lag.eventually(read, lambda: self.send(reading, "the beneficiary as it is"), shows)
         if not look.succeeded or not isinstance(look.document, dict):
             raise _hidden(look)
         return Snapshot([look], look.document)

@@ -17,7 +17,7 @@ from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import Account, purpose_of, unknown_like
 from conformance.world.cache import Key
-from conformance.world.known_lists import ListFixture
+from conformance.world.known_lists import KnownList
 from conformance.world.run import Run
 
 #: Remedy where a pair is unique across accounts: that is open, but leaves nothing to test.
@@ -80,7 +80,7 @@ class OperationFixtures:
 
     def _populate(self, fixture: Account, create: str) -> None:
         """Creates up to three elements of the list, and waits until it shows them."""
-        listed = ListFixture(fixture, fixture.call(self.operation))
+        listed = KnownList(fixture, fixture.call(self.operation))
         wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
         for body in wallets[:3] or [fixture.body(create) for _ in range(3)]:
             listed.add(body)

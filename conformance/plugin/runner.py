@@ -22,6 +22,7 @@ from conformance.report.known_failures import KnownFailures
 from conformance.report.transcript import failure_text
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
+from conformance.world.lag import Lag
 from conformance.world.samples import label_run
 
 #: Thresholds of the garbage collector while tests run. A run keeps most objects: with Python's own thresholds
@@ -56,6 +57,7 @@ class Runner:
         label_run(data["label"])
         budget = share(target, data["started"], data["processes"])
         workers = data["processes"] * data["lanes"]
+        lag = Lag(target.limits.shows_within)
 
         def make(number: int) -> Worker:
             index = data["process"] * WORKERS + number
@@ -72,6 +74,7 @@ class Runner:
                 scope=options.scope,
                 budget=budget,
                 ahead=data["ahead"],
+                lag=lag,
             )
 
         if data["lanes"] > 1:

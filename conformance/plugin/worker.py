@@ -24,6 +24,7 @@ from conformance.judge.verdicts import Verdict
 from conformance.plugin.selection import Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
+from conformance.world.lag import Lag
 from conformance.world.run import Run
 
 #: Seconds a worker may spend on confirming failures.
@@ -113,7 +114,7 @@ class JobOutcome:
 
 class Worker:
     """Runs checks and explorations in one thread, and returns ledgers of their cells. The server's clock
-    is `ahead` by so many seconds."""
+    is `ahead` by so many seconds; `lag` is that of all workers of a process."""
 
     def __init__(
         self,
@@ -124,8 +125,9 @@ class Worker:
         scope: Scope = EVERYTHING,
         budget: Budget | None = None,
         ahead: float = 0.0,
+        lag: Lag | None = None,
     ) -> None:
-        self.run = Run(target, first_number=index * 1_000_000 + 1, budget=budget)
+        self.run = Run(target, first_number=index * 1_000_000 + 1, budget=budget, lag=lag)
         # Calibrated before the first request, which may be part of a race, which is not retried.
         self.run.clock.offset = ahead
         self.settings = settings

@@ -29,6 +29,7 @@ from conformance.world.corpora.kept_texts import MIXED
 from conformance.world.payments import paid
 from conformance.world.samples import (
     BUSINESS,
+    LETTER,
     LETTERS,
     LINES,
     LONGEST,
@@ -357,6 +358,8 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             {"label": _WITH_SIGNS, "currency": "USDC", "network": "ethereum"},
             {"label": _WITH_SIGNS},
         ],
+        # Of more bytes than characters.
+        "the longest label": [{"label": lambda _: f"{marker()} ".ljust(LONGEST, LETTER)}],
     },
     "createPayin": {
         "the amount 10": [{"amount": "10"}],

@@ -20,7 +20,6 @@ from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Send, Walk, newest, page_of, pages_of, query
 from conformance.world.account import Account
 from conformance.world.cache import Key
-from conformance.world.lag import eventually
 from conformance.world.run import Run
 
 # ---------------------------------------------------------------------- pre-populated lists
@@ -50,8 +49,7 @@ def _detect_contents(run: Run, operation: str) -> bool:
         run.send(elsewhere.client, elsewhere.call(ADDS_TO[operation]), "an element of another account")
     fixture = run.account(fresh=True)
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
-    exchange = eventually(
-        run.cache,
+    exchange = run.lag.eventually(
         f"{operation} of a new account",
         lambda: run.send(fixture.client, listing, "does a new account come with something in it?"),
         lambda seen: (page := page_of(seen)) is None or bool(page.items),

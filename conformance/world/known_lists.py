@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.operations import match
@@ -22,17 +22,7 @@ from conformance.wire.pages import page_of, query, walk
 from conformance.world.account import Account
 from conformance.world.cache import Key
 from conformance.world.habits import only_own
-from conformance.world.lag import eventually, waited
-from conformance.world.planned_elements import (
-    LARGE,
-    SMALL,
-    Planned,
-    accounts_of_customer,
-    destinations,
-    labelled,
-    virtual_accounts,
-    wallets,
-)
+from conformance.world.list_elements import LARGE, SMALL, Element, elements
 from conformance.world.run import Run, refusal_of_valid
 from conformance.world.samples import Body
 from conformance.world.shapes import accepts
@@ -52,21 +42,21 @@ _OWN_ACCOUNTS = 3
 #: Refusals after which a quota, or a fixed set of accepted values, is assumed.
 _MOST_REFUSALS = 3
 
-_SMALL_LISTS = Key["dict[str, ListFixture | Inconclusive]"]("the small lists, by operation")
-_LARGE_LIST = Key["ListFixture"]("the large list")
-_ACCOUNTS = Key["ListFixture"]("the customer's accounts")
+_SMALL_LISTS = Key["dict[str, KnownList | Inconclusive]"]("the small lists, by operation")
+_LARGE_LIST = Key["KnownList"]("the large list")
+_ACCOUNTS = Key["KnownList"]("the customer's accounts")
 
 
 @dataclass
-class ListFixture:
+class KnownList:
     """A list and its known elements; `fixture` holds them, `call` is the list's call without a query."""
 
     fixture: Account
     call: Call
     #: Id -> the exchange that created the element, in the order of creation.
     created: dict[str, Exchange] = field(default_factory=dict)
-    #: Ids of further elements that must be in it.
-    known: set[str] = field(default_factory=set)
+    #: Ids of further elements that must be in it, which the target file names.
+    named: set[str] = field(default_factory=set)
     #: Ids of elements of other parents -> whose they are.
     strangers: dict[str, str] = field(default_factory=dict)
     #: False if the list may hold other elements than `created`.
@@ -122,31 +112,31 @@ class ListFixture:
         self.created[created] = exchange
         return True
 
-    def add_planned(self, planned: Planned) -> None:
-        """Creates a planned element, or its plain variant where the server refuses it."""
-        if planned.plain is not None and planned.kind not in self.refused_kinds:
-            if self.add(planned.body):
-                return
-            self.refused_kinds.add(planned.kind)
-        if not self.add(planned.plain or planned.body):
+    def attempt(self, element: Element) -> None:
+        """Creates an element of its first body that the server accepts."""
+        *special, plain = element.bodies
+        if element.kind not in self.refused_kinds and any(map(self.add, special)):
+            return
+        if special:
+            self.refused_kinds.add(element.kind)
+        if not self.add(plain):
             self.refusals += 1
 
-    def extend(self, planned: Iterator[Planned], count: int) -> bool:
-        """Adds planned elements until there are `count`; False when the server accepts no more."""
-        while (before := len(self.created)) < count:
-            self.add_planned(next(planned))
-            if len(self.created) == before:
-                return False
-        return True
+    def fill(self, sequence: Iterator[Element], count: int) -> None:
+        """Creates elements until there are `count`, or the server has refused several."""
+        while len(self.created) < count and self.refusals < _MOST_REFUSALS:
+            if (element := next(sequence, None)) is None:
+                return
+            self.attempt(element)
 
     def provoke(self) -> None:
         """Sends creates that must add nothing to the list or its total: one without required fields, an
         idempotent replay of the last one, its key with another body, and a second wallet of a pair."""
         requests = [self.fixture.call(self.create, {})]
-        for made in list(self.created.values())[-1:]:
-            requests += [made.call, made.call.with_json(self.fixture.body(self.create))]
+        for last in list(self.created.values())[-1:]:
+            requests += [last.call, last.call.with_json(self.fixture.body(self.create))]
             if TRAITS[self.create].unique_pair:
-                requests.append(self.fixture.call(self.create, made.call.document))
+                requests.append(self.fixture.call(self.create, last.call.document))
         for request in requests:
             exchange = self._send(request, "a create that adds nothing to a list")
             created = exchange.get("id")
@@ -161,11 +151,19 @@ class ListFixture:
         run = self.fixture.run
         return only_own(run, self.operation, what, exchanges, self.created, self.strangers, exact=self.exact)
 
+    def add_stranger(self, fixture: Account, whose: str) -> None:
+        """Creates an element under another parent, if the server accepts it."""
+        with contextlib.suppress(Inconclusive):
+            request = fixture.call(self.create)
+            exchange = fixture.run.send(fixture.client, request, "an element of another list")
+            if exchange.succeeded and isinstance(exchange.get("id"), str):
+                self.strangers[exchange.get("id")] = whose
+
     def settle(self) -> None:
         """Waits until consecutive reads show all elements and count them in the total: lists may be
         eventually consistent, and replicas may differ."""
-        cache = self.fixture.run.cache
-        late, least = waited(cache) > 0, 0
+        lag = self.fixture.run.lag
+        late, least = lag.waited > 0, 0
 
         def send(call: Call, purpose: str) -> Exchange:
             # Once: a replica that answers 404 lacks elements, too.
@@ -187,7 +185,7 @@ class ListFixture:
             return ids
 
         if self.created:
-            eventually(cache, self.operation, shown, lambda ids: ids >= self.created.keys())
+            lag.eventually(self.operation, shown, lambda ids: ids >= self.created.keys())
 
     def wait(self) -> None:
         """Waits until an element created next must have a later `created`."""
@@ -196,46 +194,93 @@ class ListFixture:
             wait_past(last.get("created"), last.arrived)
 
 
-def small_list(run: Run, operation: str) -> ListFixture:
+def small_list(run: Run, operation: str) -> KnownList:
     """The small list of an operation; for accounts the same as the large one.
 
     Raises Inconclusive where the server accepts no element.
     """
     if TRAITS[operation].others_add:
         return _accounts(run)
-    made = run.cache.get(_SMALL_LISTS, lambda: _populate(run))[operation]
-    if isinstance(made, Inconclusive):
-        raise Inconclusive(made.reason, made.remedy, made.cause)
-    made.need(1)
-    return made
+    known = run.cache.get(_SMALL_LISTS, lambda: _fill_small(run))[operation]
+    if isinstance(known, Inconclusive):
+        raise Inconclusive(known.reason, known.remedy, known.cause)
+    known.need(1)
+    return known
 
 
-def large_list(run: Run, operation: str, count: int = LARGE) -> ListFixture:
+def large_list(run: Run, operation: str, count: int = LARGE) -> KnownList:
     """A list of `count` elements, by default more than the largest page holds. Raises Inconclusive where the
     server accepts fewer than 3."""
     if TRAITS[operation].others_add:
         return _accounts(run)
-    made = run.cache.get(_LARGE_LIST.of(f"{operation} {count}"), lambda: _fill(run, operation, count))
-    made.need(3)
-    return made
+    known = run.cache.get(_LARGE_LIST.of(f"{operation} {count}"), lambda: _fill_large(run, operation, count))
+    known.need(3)
+    return known
 
 
-def _fill(run: Run, operation: str, count: int) -> ListFixture:
+def _fill_large(run: Run, operation: str, count: int) -> KnownList:
     accepts(run, ADDS_TO[operation])
     fixture = run.account(fresh=True)
-    list_fixture = ListFixture(fixture, fixture.call(operation))
-    list_fixture.extend(labelled(fixture, list_fixture.create), count)
-    list_fixture.settle()
-    return list_fixture
+    known = KnownList(fixture, fixture.call(operation))
+    known.fill(elements(fixture, known.create, plain=True), count)
+    known.settle()
+    return known
+
+
+def _fill_small(run: Run) -> dict[str, KnownList | Inconclusive]:
+    """Fills the three lists of one account together, so that one pause separates the batches of all."""
+    accepts(run, "createPayoutDestination")
+    fixture = run.account("lists")
+    lists: dict[str, KnownList] = {}
+    stopped: dict[str, Inconclusive] = {}
+    known: dict[str, list[Element]] = {}
+    others: dict[str, Iterator[Element]] = {}
+    for operation in (operation for operation in ADDS_TO if not TRAITS[operation].others_add):
+        try:
+            each = KnownList(fixture, fixture.call(operation))
+            plan = list(itertools.islice(elements(fixture, each.create), 2 * SMALL))
+            known[operation] = [element for element in plan if not element.spare]
+            others[operation] = iter([element for element in plan if element.spare])
+            lists[operation] = each
+        except Inconclusive as stop:
+            stopped[operation] = stop
+    for each in lists.values():
+        # A server may cache the first total.
+        run.send(fixture.client, each.call, "a list with nothing in it yet")
+    for batch in range(3):
+        for operation, each in lists.items():
+            each.wait()
+            # What the server must accept is always tried, in each batch a part of it.
+            for element in known[operation][batch::3]:
+                each.attempt(element)
+            each.fill(others[operation], SMALL * (batch + 1) // 3)
+        if batch == 1:
+            # Between the others, so that most filters by date keep it.
+            _add_strangers(run, lists)
+    for each in lists.values():
+        each.settle()
+    return {**lists, **stopped}
+
+
+def _add_strangers(run: Run, lists: Mapping[str, KnownList]) -> None:
+    """Creates an element of each list under another parent."""
+    elsewhere = run.account("created")
+    for known in lists.values():
+        known.add_stranger(elsewhere, "another account's")
+        known.provoke()
+    if destinations := lists.get("listPayoutDestinations"):
+        # A second fixture of the account creates another beneficiary.
+        sibling = Account(run, account_id=destinations.fixture.account_id)
+        destinations.add_stranger(sibling, "another beneficiary's")
 
 
 # ---------------------------------------------------------------------- a customer's accounts
 
 
-def _accounts(run: Run) -> ListFixture:
-    made = run.cache.get(_ACCOUNTS, lambda: _fill_accounts(run))
-    made.need(1)
-    return made
+def _accounts(run: Run) -> KnownList:
+    known = run.cache.get(_ACCOUNTS, lambda: _fill_accounts(run))
+    known.need(1)
+    return known
 
 
 def listed_customer(run: Run) -> Account:
@@ -247,31 +292,31 @@ def listed_customer(run: Run) -> Account:
     return run.account(owner="primary" if run.target.primary.other_customer_id is None else "cousin")
 
 
-def _fill_accounts(run: Run) -> ListFixture:
-    fixture = listed_customer(run)
-    list_fixture = ListFixture(fixture, fixture.call("listAccounts"), exact=False)
-
-    planned = accounts_of_customer(fixture)
-    if list_fixture.extend(planned, _OWN_ACCOUNTS):
-        list_fixture.provoke()
-        first = list_fixture.call.with_query(query(1, 1))
+def _fill_accounts(run: Run) -> KnownList:
+    fixture, primary = listed_customer(run), run.target.primary
+    known = KnownList(fixture, fixture.call("listAccounts"), exact=False)
+    sequence = elements(fixture, known.create)
+    known.fill(sequence, _OWN_ACCOUNTS)
+    if len(known.created) >= _OWN_ACCOUNTS:
+        known.provoke()
+        first = known.call.with_query(query(1, 1))
         page = page_of(run.send(fixture.client, first, "how many accounts are there?"))
-        there = LARGE if page is None or page.total is None else page.total
-        list_fixture.extend(planned, min(LARGE, LARGE - there + _OWN_ACCOUNTS))
-    if list_fixture.refusal is None:
-        _furnish(run, next(iter(list_fixture.created)))
-    list_fixture.settle()
-    if run.target.primary.other_customer_id is not None:
+        length = LARGE if page is None or page.total is None else page.total
+        known.fill(sequence, min(LARGE, LARGE - length + _OWN_ACCOUNTS))
+    if known.refusal is None:
+        _furnish(run, next(iter(known.created)))
+    known.settle()
+    if primary.other_customer_id is not None:
         other = run.account()
         others = run.created_accounts(other.customer_id)
-        list_fixture.strangers |= dict.fromkeys(others[-1:], "another customer's")
+        known.strangers |= dict.fromkeys(others[-1:], "another customer's")
         if not others:
-            _add_stranger(list_fixture, other, "another customer's")
-    elif run.target.primary.funded_account_id:
-        list_fixture.known.add(run.target.primary.funded_account_id)
+            known.add_stranger(other, "another customer's")
+    elif primary.funded_account_id:
+        known.named.add(primary.funded_account_id)
     if run.target.secondary is not None:
-        _add_stranger(list_fixture, run.account(owner="secondary"), "another organization's")
-    return list_fixture
+        known.add_stranger(run.account(owner="secondary"), "another organization's")
+    return known
 
 
 def _furnish(run: Run, account_id: str) -> None:
@@ -284,100 +329,22 @@ def _furnish(run: Run, account_id: str) -> None:
 
 
 def account_with_wallets(run: Run) -> str:
-    """Returns the id of an account of the first customer in which the run has made two wallets, after making
-    them where there is none yet; "" where the server refuses that."""
-    if not (held := _with_wallets(run)):
+    """Returns the id of an account of the first customer in which the run has created two wallets, after
+    creating them where there is none yet; "" where the server refuses that."""
+    if not (holders := _with_wallets(run)):
         # A run that gets no account does without.
         with contextlib.suppress(Inconclusive):
             fixture = run.account("created")
             for body in run.samples.wallets()[:2]:
                 request = fixture.call("createWallet", body)
                 run.send(fixture.client, request, "a wallet in an account of a list")
-        held = _with_wallets(run)
-    return held[0] if held else ""
+        holders = _with_wallets(run)
+    return next(iter(holders), "")
 
 
 def _with_wallets(run: Run) -> list[str]:
-    """The ids of the first customer's accounts in which the run has made two wallets or more."""
+    """The ids of the first customer's accounts in which the run has created two wallets or more."""
     ours = run.created_accounts(run.target.primary.customer_id)
-    called = [match("POST", made.path) for made in run.made.resources if made.operation == "createWallet"]
-    held = Counter(found[1]["account_id"] for found in called if found)
-    return [account for account, wallets in held.items() if wallets > 1 and account in ours]
-
-
-def _add_stranger(list_fixture: ListFixture, fixture: Account, whose: str) -> None:
-    """Creates an element under another parent, if the server accepts it."""
-    try:
-        request = fixture.call(list_fixture.create)
-        exchange = fixture.run.send(fixture.client, request, "an element of another list")
-    except Inconclusive:
-        return
-    created = exchange.get("id")
-    if exchange.succeeded and isinstance(created, str):
-        list_fixture.strangers[created] = whose
-
-
-# ---------------------------------------------------------------------- lists in an account
-
-
-def _populate(run: Run) -> dict[str, ListFixture | Inconclusive]:
-    """Fills the three lists of one account together, so that one pause separates the batches of all."""
-    accepts(run, "createPayoutDestination")
-    fixture = run.account("lists")
-    made: dict[str, ListFixture | Inconclusive] = {}
-    list_fixtures: dict[str, ListFixture] = {}
-    plans: dict[str, list[Planned]] = {}
-    for operation, plan in (
-        ("listPayoutDestinations", destinations),
-        ("listVirtualAccounts", virtual_accounts),
-        ("listWallets", wallets),
-    ):
-        try:
-            listed = ListFixture(fixture, fixture.call(operation))
-            plans[operation] = list(plan(fixture))
-            made[operation] = list_fixtures[operation] = listed
-        except Inconclusive as stop:
-            made[operation] = stop
-    known = {operation: _thirds([each for each in plan if each.known]) for operation, plan in plans.items()}
-    others = {operation: iter([each for each in plan if not each.known]) for operation, plan in plans.items()}
-    for list_fixture in list_fixtures.values():
-        # A server may cache the first total.
-        run.send(fixture.client, list_fixture.call, "a list with nothing in it yet")
-    for batch in range(3):
-        for operation, list_fixture in list_fixtures.items():
-            # Bodies that the server must accept are always tried, the others until it has refused several.
-            for planned in known[operation][batch]:
-                list_fixture.add_planned(planned)
-            while (
-                len(list_fixture.created) < SMALL * (batch + 1) // 3
-                and list_fixture.refusals < _MOST_REFUSALS
-                and (other := next(others[operation], None)) is not None
-            ):
-                list_fixture.add_planned(other)
-        if batch == 1:
-            _add_strangers(run, list_fixtures)
-        if batch < 2:
-            for list_fixture in list_fixtures.values():
-                list_fixture.wait()
-    for list_fixture in list_fixtures.values():
-        list_fixture.settle()
-    return made
-
-
-def _thirds(plan: Sequence[Planned]) -> list[Sequence[Planned]]:
-    """Splits a plan into three parts whose lengths differ by one at most, the longer ones first."""
-    ends = [0, *itertools.accumulate((len(plan) + longer) // 3 for longer in (2, 1, 0))]
-    return [plan[start:end] for start, end in itertools.pairwise(ends)]
-
-
-def _add_strangers(run: Run, list_fixtures: dict[str, ListFixture]) -> None:
-    """Creates an element of each list under another parent, between the batches, so that most filters by
-    date keep it."""
-    elsewhere = run.account("created")
-    for list_fixture in list_fixtures.values():
-        _add_stranger(list_fixture, elsewhere, "another account's")
-        list_fixture.provoke()
-    if destinations := list_fixtures.get("listPayoutDestinations"):
-        # A second fixture of the account creates another beneficiary.
-        sibling = Account(run, account_id=destinations.fixture.account_id)
-        _add_stranger(destinations, sibling, "another beneficiary's")
+    called = [match("POST", each.path) for each in run.made.resources if each.operation == "createWallet"]
+    wallets = Counter(operation[1]["account_id"] for operation in called if operation)
+    return [account for account, number in wallets.items() if number > 1 and account in ours]

@@ -13,7 +13,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send
 from conformance.world.account import Account, call, identifier
 from conformance.world.cache import Key
-from conformance.world.lag import PAUSES, within
+from conformance.world.lag import PAUSES
 
 #: Account and currency -> beneficiary id, destination id and currency of payouts unlike the sample.
 _PAID = Key[tuple[str, str, str]]("what payouts of another kind are made to")
@@ -138,7 +138,7 @@ class PayoutRounds:
     def _rest(self) -> None:
         """Waits for earlier payouts to show; from the second time on also for those of other clients to end,
         while others of the run may pay."""
-        longest = within(self._fixture.run.cache)
+        longest = self._fixture.run.lag.within
         if self._disturbed > 1:
             self._release(longest / 2 ** max(0, MOST_DISTURBED - 1 - self._disturbed))
             self._hold()
@@ -147,17 +147,17 @@ class PayoutRounds:
 
     def _stays(self, before: Exchange) -> bool:
         """Waits for a late read, while others may pay; True if it shows the balances as they were."""
-        self._release(within(self._fixture.run.cache))
+        self._release(self._fixture.run.lag.within)
         after = self._send(self._look, "the balances some time after payouts")
         self.still = unmoved(before, after)
         if not self.still:
-            self._lag = within(self._fixture.run.cache)
+            self._lag = self._fixture.run.lag.within
             self._hold()
         return self.still
 
     def _confirm(self) -> None:
         """Waits for a late read; nothing is to be judged if it shows what seemed lost."""
-        time.sleep(within(self._fixture.run.cache))
+        time.sleep(self._fixture.run.lag.within)
         after = self._send(self._look, "the balances some time after payouts at once")
         if not unmoved(self._lossy[-1][-1], after):
             self.judged, self.unclear = [], "the balances show payouts too late"
@@ -173,7 +173,7 @@ class PayoutRounds:
                 if not stays:
                     self._lag = max(passed, self._lag or 0.0)
                 return after
-            longest = within(self._fixture.run.cache)
+            longest = self._fixture.run.lag.within
             if self._lag is not None:
                 longest = min(longest, 2 * self._lag + _AT_ONCE)
             elif stays:

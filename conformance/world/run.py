@@ -25,7 +25,7 @@ from conformance.wire.nonces import Nonces
 from conformance.wire.transport import Transport
 from conformance.world.account import MARKED, PURPOSES, Account, renewed
 from conformance.world.cache import RunCache
-from conformance.world.lag import MOST_IN_VAIN, eventually, expect_within, found, within
+from conformance.world.lag import MOST_IN_VAIN, Lag, exists
 from conformance.world.made import MadeList
 from conformance.world.payers import Payers
 from conformance.world.samples import Samples, with_marks
@@ -67,6 +67,7 @@ class Run:
         *,
         first_number: int = 1,
         budget: Budget | None = None,
+        lag: Lag | None = None,
     ) -> None:
         self.target = target
         #: Sleeps some seconds; the plugin lets other checks run meanwhile. `time.sleep` is looked up late, as
@@ -103,12 +104,12 @@ class Run:
         self._accounts: dict[tuple[str, str], Account] = {}
         #: Values that are made once in a run.
         self.cache = RunCache()
-        expect_within(self.cache, target.limits.shows_within)
+        self.lag = lag or Lag(target.limits.shows_within)
 
     def alone(self) -> Run:
         """Returns a run on the same server with connections, limits, clock and list of created resources in
         common, but accounts and cache of its own."""
-        other = Run(self.target, self._transport, budget=self.budget)
+        other = Run(self.target, self._transport, budget=self.budget, lag=self.lag.renewed())
         other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
         other._numbers, other.lost, other.payers = self._numbers, self.lost, self.payers
         return other
@@ -208,7 +209,7 @@ class Run:
         first = self.once(client, call, purpose)
         if not self.too_new(first) or call.auth != Auth():
             return first
-        return self._until(found, first, lambda: self.once(client, call, purpose))
+        return self._until(exists, first, lambda: self.once(client, call, purpose))
 
     def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a sound call as `send` does, but each time with a new Idempotency-Key, as a server may repeat
@@ -216,7 +217,7 @@ class Run:
 
         def sound(exchange: Exchange) -> bool:
             body = traits_of(call.operation).draws_on_funds and exchange.status in _UNKNOWN_IN_BODY
-            return found(exchange) and not body
+            return exists(exchange) and not body
 
         first = self.once(client, call, purpose)
         if sound(first):
@@ -226,14 +227,14 @@ class Run:
     def too_new(self, exchange: Exchange) -> bool:
         """True if what an unsuccessful request names may be too new to be found."""
         return (
-            not found(exchange)
-            and self.made.newest(exchange.call, exchange.organization) + within(self.cache) > time.time()
+            not exists(exchange)
+            and self.made.newest(exchange.call, exchange.organization) + self.lag.within > time.time()
         )
 
     def race(self, racers: Sequence[Racer]) -> list[Exchange]:
         """Sends calls simultaneously. Raises Inconclusive as `send` does."""
         self.answering()
-        self.made.rest((call, client.organization.name) for client, call, _ in racers)
+        self._rest((call, client.organization.name) for client, call, _ in racers)
         with self._paying([call for _, call, _ in racers]):
             exchanges = [exchange for [exchange] in race([[racer] for racer in racers])]
         self.sent_all(exchanges)
@@ -242,11 +243,18 @@ class Run:
     def once(self, client: Client, call: Call, purpose: str) -> Exchange:
         """Sends a call once, whatever its answer. Raises Inconclusive as `send` does."""
         self.answering()
-        self.made.rest([(call, client.organization.name)])
+        self._rest([(call, client.organization.name)])
         with self._paying([call]):
             exchange = client.send(call, purpose)
         self.sent_all([exchange])
         return exchange
+
+    def _rest(self, calls: Iterable[tuple[Call, str]]) -> None:
+        """Waits until what writes of organizations name is old enough to be found, as this server's lag has
+        shown."""
+        if self.lag.of_writes:
+            newest = max((self.made.newest(*each) for each in calls if each[0].method != "GET"), default=0.0)
+            time.sleep(max(0.0, newest + 1.5 * self.lag.of_writes - time.time()))
 
     def _paying(self, calls: Iterable[Call]) -> contextlib.AbstractContextManager[None]:
         """The context in which calls are sent: shared by those that may move money."""
@@ -260,16 +268,15 @@ class Run:
         succeeded is waited for once."""
         operation, newest = str(first.operation), self.made.newest(first.call, first.organization)
         looks = itertools.chain([first], iter(again, None))
-        last = eventually(
-            self.cache,
+        last = self.lag.eventually(
             operation,
             lambda: next(looks),
             good,
             in_vain=MOST_IN_VAIN if operation in self.succeeded else 1,
-            until=newest + within(self.cache),
+            until=newest + self.lag.within,
         )
         if newest and good(last) and last.method != "GET":
-            self.made.lag = max(self.made.lag, last.started - newest)
+            self.lag.of_writes = max(self.lag.of_writes, last.started - newest)
         return last
 
     def accept(self, client: Client, call: Call, purpose: str) -> Exchange:

@@ -33,9 +33,6 @@ _PATTERNS = {
     for text in TEXTS
 }
 
-#: Prefix of the reason of a text that is the same in all runs.
-FIXED = "the text "
-
 #: Members of an address that are free texts.
 _ADDRESS_MEMBERS = ("address_line", "city", "region", "postal_code")
 
@@ -46,12 +43,13 @@ _SYNTACTIC = frozenset({"title", "region", "postal_code"})
 _LENIENT = frozenset({"display_name", "note"})
 
 
-def all_texts() -> Iterator[tuple[str, str]]:
-    """Yields reason and filled text of each text for a label; the reason begins with FIXED where the text has
-    no random part."""
+def label_texts(*, fixed: bool = True) -> Iterator[tuple[str, str]]:
+    """Yields reason and filled text of each text for a label; without those that have no random part unless
+    `fixed`."""
     for entry in (*KEPT, *LONG):
         text = filled(entry.value)
-        yield (f"{FIXED}{text}" if text == entry.value else entry.reason), text
+        if fixed or text != entry.value:
+            yield entry.reason, text
 
 
 def filled(text: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.world.known_lists import large_list
-from conformance.world.planned_elements import LARGE
+from conformance.world.list_elements import LARGE
 from tests.prove.selection import by_id
 from tests.support.runs import broken, run_on
 from tests.variants.hurry import hurried

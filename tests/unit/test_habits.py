@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from conformance.world.account import call
-from conformance.world.cache import RunCache
-from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within
+from conformance.world.lag import LONGEST, MOST_IN_VAIN, PAUSES, Lag
+from conformance.world.run import Run
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried
@@ -16,42 +16,40 @@ from tests.variants.replicas import CommitsLate
 def test_a_good_first_look_does_not_wait() -> None:
     with hurried():
         begin = time.monotonic()
-        assert eventually(RunCache(), "listWallets", lambda: 1, lambda seen: True) == 1
+        assert Lag().eventually("listWallets", lambda: 1, lambda seen: True) == 1
         assert time.monotonic() - begin < PAUSES[0]
 
 
 def test_a_late_write_is_waited_for_five_seconds() -> None:
-    cache, looks = RunCache(), []
+    looks: list[int] = []
+    lag = Lag()
     with hurried():
         for _ in range(MOST_IN_VAIN):
             begin = time.monotonic()
-            eventually(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+            lag.eventually("listWallets", lambda: looks.append(1), lambda seen: False)
             assert time.monotonic() - begin > 5
         before = len(looks)
-        eventually(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+        lag.eventually("listWallets", lambda: looks.append(1), lambda seen: False)
         assert len(looks) == before + 1
-        eventually(cache, "listAccounts", lambda: looks.append(1), lambda seen: False)
+        lag.eventually("listAccounts", lambda: looks.append(1), lambda seen: False)
         assert len(looks) == before + 1 + 1 + len(PAUSES)
 
 
 def test_target_file_says_how_late_a_write_may_show() -> None:
-    cache, looks = RunCache(), []
-    expect_within(cache, 60)
+    looks: list[int] = []
+    lag = Lag(60)
     with hurried():
         begin = time.monotonic()
-        eventually(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+        lag.eventually("listWallets", lambda: looks.append(1), lambda seen: False)
         assert 60 <= time.monotonic() - begin < 61
     assert len(looks) < 25
-    expect_within(cache, 1)
-    assert within(cache) == LONGEST
+    assert Lag(1).within == LONGEST
 
 
 def test_old_writes_are_not_waited_for() -> None:
     looks: list[int] = []
     with hurried():
-        eventually(
-            RunCache(), "listWallets", lambda: looks.append(1), lambda seen: False, until=time.time() + 0.1
-        )
+        Lag().eventually("listWallets", lambda: looks.append(1), lambda seen: False, until=time.time() + 0.1)
         assert len(looks) == 3
 
 
@@ -84,8 +82,21 @@ def test_what_commits_late_is_found_and_rested_for() -> None:
     with hurried():
         fixture = run.account(fresh=True)
         assert run.send(fixture.client, fixture.call("createVirtualAccount"), "at once").succeeded
-        assert CommitsLate.commits_behind / 1e6 <= run.made.lag < 1
+        assert CommitsLate.commits_behind / 1e6 <= run.lag.of_writes < 1
         sent = run.sent
         other = run.account(fresh=True)
         assert run.send(other.client, other.call("createVirtualAccount"), "after a rest").succeeded
         assert run.sent == sent + 2
+
+
+def test_what_one_lane_has_waited_for_in_vain_no_other_waits_for() -> None:
+    looks: list[int] = []
+    first = run_on()
+    lanes = [first, Run(first.target, lag=first.lag)]
+    with hurried():
+        for lane in (*lanes, lanes[0]):
+            lane.lag.eventually("listWallets", lambda: looks.append(1), lambda _: False)
+        assert len(looks) == MOST_IN_VAIN * (1 + len(PAUSES)) + 1
+        # A failed check is judged once more, alone, and waits anew.
+        lanes[0].alone().lag.eventually("listWallets", lambda: looks.append(1), lambda _: False)
+        assert len(looks) == (MOST_IN_VAIN + 1) * (1 + len(PAUSES)) + 1

@@ -114,11 +114,12 @@ def _of_list(fixture: Account, operation: str) -> object:
 
 
 def _shown(answer: Exchange) -> set[str]:
-    """The ids of a list's items, or of the resource."""
-    if not answer.succeeded:
-        return set()
+    """The ids of a list's items, or of the resource; none in an answer without them."""
     items = answer.get("items")
-    return {str(answer.get("id"))} if items is MISSING else {*(identifiers(items) or ())}
+    if not answer.succeeded or items is not MISSING:
+        return {*(identifiers(items) or ())} if answer.succeeded else set()
+    own = answer.get("id")
+    return {own} if isinstance(own, str) else set()
 
 
 @check("secrets.hidden", operations=("createPayoutDestination",))

@@ -1,6 +1,6 @@
 """`conformance explain`: describes one rule, offline.
 
-Prints a rule with its level and the checks that test it, and an example exchange with the reference server.
+Prints a rule with its level, the checks that test it, and the command that runs them alone.
 """
 
 from __future__ import annotations
@@ -12,25 +12,12 @@ from collections.abc import Iterator
 
 from conformance._files import InputError
 from conformance.checks import load_checks
-from conformance.checks.check import run_check
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import ALL_RULES, Level, Rule, Side, rules_named
-from conformance.judge.exchanges import exchange_record
-from conformance.judge.invariants import INVARIANTS, Invariants
-from conformance.judge.verdicts import Inconclusive, NotApplicable
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.in_process import InProcessTransport
-from conformance.report.transcript import transcript
-from conformance.target.file import build
-from conformance.target.redaction import Redactor
-from conformance.wire.messages import Exchange
-from conformance.world.account import purpose_of
-from conformance.world.run import Run
+from conformance.judge.invariants import INVARIANTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a rule, as `conformance rules` lists them")
-    parser.add_argument("--operation", metavar="OPERATION", help="the operation of the example")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,33 +28,21 @@ def run(options: argparse.Namespace) -> int:
             f"{options.id} is an area of {len(rules)} rules; explain one of them: "
             f"{', '.join(rules[:8])}{', ...' if len(rules) > 8 else ''}."
         )
-    rule = ALL_RULES[options.id]
-    operation = options.operation or rule.operations[0]
-    if operation not in rule.operations:
-        raise InputError(
-            f"--operation: {rule.id} is not about {operation!r}; it is about {', '.join(rule.operations)}."
-        )
-    print("\n".join(_lines(rule, operation)))
+    print("\n".join(_lines(ALL_RULES[options.id])))
     return 0
 
 
-def _lines(rule: Rule, operation: str) -> Iterator[str]:
+def _lines(rule: Rule) -> Iterator[str]:
     yield from _described(rule)
-    yield ""
     if Side.CLIENT in rule.sides:
-        yield "Judged on the requests that clients send: conformance serve --judge"
-        yield ""
+        yield from ("", "Judged on the requests that clients send: conformance serve --judge")
     if Side.SERVER not in rule.sides:
         return
-    yield "Checks"
+    yield from ("", "Checks")
     for name, text in _checks(rule):
         yield f"   {name}"
         yield from textwrap.wrap(text, 100, initial_indent="      ", subsequent_indent="      ")
-    yield f"   Run them alone: pytest --rule {rule.id}@{operation}"
-    yield ""
-    does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
-    yield f"Decisive on {operation}, with the reference server, which {does}"
-    yield from textwrap.indent(_example(rule, operation), "   ").splitlines()
+    yield f"   Run them alone: pytest --pyargs conformance --rule {rule.id}"
 
 
 def _described(rule: Rule) -> Iterator[str]:
@@ -107,55 +82,3 @@ def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
         if rule.id in check.rules:
             text = inspect.getdoc(check.function) or ""
             yield check.name, " ".join(text.split("\n\n")[0].split())
-
-
-def _example(rule: Rule, operation: str) -> str:
-    """The exchanges that decide about the rule, with a reference server in this process."""
-    server, seeded = new_server()
-    target = build(target_tables(seeded, "http://reference"), "the reference server")
-    run = Run(target, transport=InProcessTransport(server))
-    exchanges = decisive(run, rule.id, operation)
-    if not exchanges:
-        try:
-            fixture = run.account(purpose_of(operation))
-            exchanges = [run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")]
-        except (Inconclusive, NotApplicable) as end:
-            return str(end)
-    redactor = Redactor(target)
-    texts = [(exchange.purpose, transcript(exchange_record(exchange, redactor))) for exchange in exchanges]
-    return "\n\n".join(f"{purpose}:\n{text}" if purpose else text for purpose, text in texts)
-
-
-#: Maximum number of exchanges in an example.
-MOST = 3
-
-#: The module preferred for examples of rules on secrets.
-_TELLING = "test_secrets."
-
-
-def decisive(run: Run, rule: str, operation: str) -> list[Exchange]:
-    """The exchanges that decide about a rule in the first check that judges it; empty if none does."""
-    for check in sorted(load_checks().values(), key=lambda check: not check.name.startswith(_TELLING)):
-        if (
-            operation not in check.operations
-            or check.deep
-            or (rule not in check.rules and rule not in INVARIANTS)
-        ):
-            continue
-        cells, numbers = run_check(check, operation, run)
-        if rule in INVARIANTS:
-            sent = [run.record[number] for number in reversed(numbers) if number in run.record]
-            exchanges = [exchange for exchange in sent if _judged(run, exchange, rule, operation)][:1]
-        else:
-            proof = [number for cell in cells if cell.rule == rule for number in cell.exchanges]
-            exchanges = [run.record[number] for number in proof if number in run.record][:MOST]
-        if exchanges:
-            return exchanges
-    return []
-
-
-def _judged(run: Run, exchange: Exchange, rule: str, operation: str) -> bool:
-    """True if a rule of every response judges this exchange."""
-    alone = Invariants(run.target)
-    alone.inspect(exchange)
-    return (rule, operation) in alone.tallies

@@ -29,6 +29,9 @@ from conformance.load.settings import VARIABLE, Settings
 from conformance.target.file import load
 from conformance.world.samples import run_label
 
+WRONG_USAGE = 4
+PASSES_ON = True
+
 #: Options of a run that a load run has, too.
 OWN = ("target", "rate", "request-timeout", "fail-on", "report-dir")
 
@@ -45,40 +48,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replaces this process by Locust, which exits with the status of the run. Raises InputError if Locust is
     not installed."""
-    parser = argparse.ArgumentParser(prog="conformance load", description=__doc__, allow_abbrev=False)
-    add_arguments(parser)
-    try:
-        given, rest = parser.parse_known_args(options.words)
-    except SystemExit as stop:
-        # Zero after --help.
-        sys.exit(4 if stop.code else 0)
     if importlib.util.find_spec("locust") is None:
         extra = "'financial-accounts-conformance[load]'"
         raise InputError(f"Locust is not installed; install it with pip install {extra}.")
-    try:
-        settings = _settings(given, rest)
-        if "--worker" not in rest:
-            preflight(settings.target)
-    except InputError as error:
-        print(f"conformance load: {error}", file=sys.stderr)
-        return 4
-    words = [sys.executable, "-m", "conformance.load", *_locust_words(rest, settings.folder)]
+    settings = _settings(options)
+    if "--worker" not in options.words:
+        preflight(settings.target)
+    words = [sys.executable, "-m", "conformance.load", *_locust_words(options.words, settings.folder)]
     sys.stdout.flush()
     os.execve(sys.executable, words, {**os.environ, VARIABLE: msgspec.json.encode(settings).decode()})
 
 
-def _settings(given: argparse.Namespace, rest: Sequence[str]) -> Settings:
-    target = load(Path(given.target) if given.target else None, os.environ, given.base_url)
-    values = {name: value for name in OWN if (value := getattr(given, attribute(name))) is not None}
+def _settings(options: argparse.Namespace) -> Settings:
+    target = load(Path(options.target) if options.target else None, os.environ, options.base_url)
+    values = {name: value for name in OWN if (value := getattr(options, attribute(name))) is not None}
     limits: dict[str, Any] = {
         OPTIONS[name].limit: value for name, value in values.items() if OPTIONS[name].limit
     }
     target = replace(target, limits=replace(target.limits, **limits))
-    folder = Path(os.path.abspath(given.report_dir))
+    folder = Path(os.path.abspath(options.report_dir))
     folder.mkdir(parents=True, exist_ok=True)
-    recorded = {name: str(value) for name, value in values.items()} | {"load": shlex.join(rest)}
-    selection = f"load {' '.join(rest)}".strip()
-    return Settings(target, str(folder), Level(given.fail_on), run_label(), selection, recorded)
+    words = shlex.join(options.words)
+    recorded = {name: str(value) for name, value in values.items()} | {"load": words}
+    selection = f"load {' '.join(options.words)}".strip()
+    return Settings(target, str(folder), Level(options.fail_on), run_label(), selection, recorded)
 
 
 def _locust_words(rest: Sequence[str], folder: str) -> list[str]:

@@ -1,8 +1,9 @@
 """The `conformance` command: imports the module of the subcommand, and runs it.
 
 The module of a subcommand has its name, with `_` for `-`; its docstring without the headline is the text of
---help. `add_arguments(parser)` declares the options. `run(options)` returns the exit status, and raises
-InputError for errors of the user, OSError for a file that cannot be written.
+--help. `add_arguments(parser)` declares the options; where some are those of another program, `PASSES_ON` is
+true, and `options.words` has them. `run(options)` returns the exit status, and raises InputError for errors
+of the user, OSError for a file that cannot be written.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ COMMANDS: dict[str, str] = {
     "serve": "run the reference server, a sandbox for clients",
     "compare": "name what changed between two runs",
     "rules": "list the rules",
-    "explain": "describe one rule: text, checks, an example exchange",
+    "explain": "describe one rule: its text, and the checks that test it",
     "sign": "sign a request: the string, the headers, or a curl command",
     "explain-signature": "name the mistake that makes a wrong signature",
 }
@@ -78,18 +79,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        subparsers.add_parser(name, help=summary, add_help=not words or words[0] == name)
     module: Any = None
+    for name, summary in COMMANDS.items():
+        # pytest has a --help of its own.
+        subparsers.add_parser(name, help=summary, add_help=name != "test", allow_abbrev=False)
     if words and words[0] in COMMANDS:
         module = importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}")
-        subparsers.choices[words[0]].description = (module.__doc__ or "").partition("\n\n")[2]
-        module.add_arguments(subparsers.choices[words[0]])
+        command = subparsers.choices[words[0]]
+        command.description = (module.__doc__ or "").partition("\n\n")[2]
+        module.add_arguments(command)
     wrong_usage = getattr(module, "WRONG_USAGE", 2)
     try:
-        # The options of `test` are pytest's, most of `load` Locust's.
-        others = words[:1] in (["test"], ["load"])
-        options = argparse.Namespace(words=words[1:]) if others else parser.parse_args(words)
+        options, rest = parser.parse_known_args(words)
+        if rest and not getattr(module, "PASSES_ON", False):
+            command.error(f"unrecognized arguments: {' '.join(rest)}")
+        options.words = rest
     except SystemExit as stop:
         sys.exit(wrong_usage if stop.code else 0)
     try:

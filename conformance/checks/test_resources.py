@@ -274,5 +274,4 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
             if not ctx.operation.is_list or answer.get("items"):
                 # A client cannot make a server show optional members.
                 ctx.not_applicable(rule.id, NOTHING_SHOWN)
-            what = f"an answer as documented ({rule.statement.rstrip('.')})"
-            ctx.expect(rule.id, *outcomes.documented(what, rule.id, operation, [answer]))
+            ctx.expect(rule.id, *outcomes.documented(rule.statement, rule.id, operation, [answer]))

@@ -240,7 +240,7 @@ def _message(error: ValidationError) -> str:
             return f"is {shown(value)}, not {shown(wanted)}"
         case "pattern":
             form = str(schema.get("description", wanted)).rstrip(".")
-            return f"is {shown(value)}, which does not fit {form}"
+            return f"is {shown(value)}, which does not fit: {form}"
         case "maxLength":
             return f"has {len(value)} characters, more than {wanted}"
         case "minLength":

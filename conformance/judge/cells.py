@@ -152,7 +152,7 @@ class Cell(msgspec.Struct):
         elif stop is not None:
             cell.unclear = [Unclear(stop.reason, stop.cause, stop.remedy, tuple(sent[-2:]))]
         elif self.judged:
-            cell.proof = list(dict.fromkeys(self.proof))[:PROOF]
+            cell.proof = list(dict.fromkeys(self.proof))
         elif self.unclear:
             cell.unclear = self.unclear[:1]
         else:

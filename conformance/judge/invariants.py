@@ -127,9 +127,8 @@ class Invariants:
         if any(broken == violation.got for violation in tally.violations):
             tally.judged, tally.broken = tally.judged + 1, tally.broken + 1
             return
-        what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
         numbers = tuple(dict.fromkeys([exchange.number, beside or exchange.number]))
-        tally.add_violation(Violation(what + (expected or RULES[rule].statement), broken, numbers))
+        tally.add_violation(Violation(expected or RULES[rule].statement, broken, numbers))
 
     # ------------------------------------------------------------------ judging
 

@@ -22,6 +22,7 @@ from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
 from conformance.report.document import (
     FORMAT,
+    KNOWN,
     Document,
     MissingRecord,
     OperationRecord,
@@ -76,9 +77,10 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
 
 
 def _counts(cells: Iterable[Cell]) -> dict[str, dict[str, int]]:
-    """Level -> verdict -> number of cells."""
-    numbers = Counter((ALL_RULES[cell.rule].level, cell.verdict) for cell in cells)
-    return {str(level): {str(verdict): numbers[level, verdict] for verdict in Verdict} for level in Level}
+    """Level -> verdict, or KNOWN -> number of cells."""
+    numbers = Counter((ALL_RULES[cell.rule].level, KNOWN if cell.known else cell.verdict) for cell in cells)
+    names = [*map(str, Verdict), KNOWN]
+    return {str(level): {name: numbers[level, name] for name in names} for level in Level}
 
 
 def _place(row: Latency) -> int:

@@ -34,6 +34,9 @@ EXIT_STATUS = {
     "incomplete": 6,
 }
 
+#: The column of violations that are known, in the numbers of cells.
+KNOWN = "known failures"
+
 #: The version of the format; its first number changes with incompatible changes.
 FORMAT = "2.0"
 
@@ -193,7 +196,7 @@ class MissingRecord(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The results of a run. `counts` is level -> verdict -> number of cells; `exchanges` are by number."""
+    """The results of a run."""
 
     format: Annotated[str, says("Version of this format.", pattern=r"^2\.[0-9]+$")]
     suite: Annotated[SuiteRecord, says("The suite that ran.")]
@@ -202,7 +205,10 @@ class Document(msgspec.Struct, frozen=True):
         TargetRecord | None, says("The server that was judged, without secrets; API keys are abbreviated.")
     ]
     verdict: Annotated[VerdictRecord, says("The verdict of the run, which the command exits with.")]
-    counts: Annotated[Mapping[str, Mapping[str, int]], says("Level -> verdict -> number of cells.")]
+    counts: Annotated[
+        Mapping[str, Mapping[str, int]],
+        says("Level -> verdict -> number of cells; known failures count as such, and as no other verdict."),
+    ]
     operations: Annotated[tuple[OperationRecord, ...], says("The operations of the contract, in its order.")]
     rules: Annotated[tuple[RuleRecord, ...], says("The catalogue as the run had it.")]
     cells: Annotated[list[Cell], says("One for each rule on each operation that it is about.")]

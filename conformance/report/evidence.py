@@ -1,4 +1,4 @@
-"""Selects the exchanges of a report within a limit of bytes, evidence of the most severe verdicts first."""
+"""Exchanges as evidence: which of them a report has, within a limit of bytes, and what one of them shows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from conformance.judge.cells import Cell
+from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.judge.verdicts import Verdict
-from conformance.report.document import Document
 
 #: Maximum size of the exchanges of a results document, in bytes of JSON.
 DOCUMENT_EXCHANGES = 12_000_000
@@ -21,16 +19,28 @@ PAGE_EXCHANGES, PAGE_PROOF = 1_000_000, 200_000
 #: Maximum length of a body in a page, of a violation and of anything else.
 PAGE_BODY, BRIEF_BODY = 4096, 512
 
+Exchanges = Mapping[int, ExchangeRecord]
 
-def document_exchanges(
-    cells: Iterable[Cell], exchanges: Mapping[int, ExchangeRecord]
-) -> dict[int, ExchangeRecord]:
+
+def wrong_exchange(violation: Violation, exchanges: Exchanges) -> ExchangeRecord | None:
+    """The exchange that is wrong: the one whose purpose begins the expectation, else the first."""
+    named = [exchanges[number] for number in violation.exchanges if number in exchanges]
+    meant = (one for one in named if one.purpose and violation.expected.startswith(f"{one.purpose}: "))
+    return next(meant, named[0] if named else None)
+
+
+def probe(violation: Violation, exchanges: Exchanges) -> tuple[str, str]:
+    """The purpose of the exchange that is wrong, and what was expected of it."""
+    wrong = wrong_exchange(violation, exchanges)
+    purpose = wrong.purpose if wrong else ""
+    return purpose, violation.expected.removeprefix(f"{purpose}: ")
+
+
+def document_exchanges(cells: Iterable[Cell], exchanges: Exchanges) -> dict[int, ExchangeRecord]:
     """The exchanges of cells up to DOCUMENT_EXCHANGES, in the order sent."""
     chosen: dict[int, ExchangeRecord] = {}
     size = 0
-    for _, number in _ranked(cells):
-        if number not in exchanges:
-            continue
+    for number, _ in _ranked(cells, exchanges):
         size += len(msgspec.json.encode(exchanges[number]))
         if size > DOCUMENT_EXCHANGES:
             break
@@ -38,45 +48,38 @@ def document_exchanges(
     return {number: chosen[number] for number in sorted(chosen)}
 
 
-def page_exchanges(document: Document) -> dict[int, ExchangeRecord]:
+def page_exchanges(cells: Iterable[Cell], exchanges: Exchanges) -> dict[int, ExchangeRecord]:
     """The exchanges of a page by number, with bodies shortened."""
     chosen: dict[int, ExchangeRecord] = {}
-    sizes = {True: PAGE_EXCHANGES, False: PAGE_PROOF}
-    for verdict, number in _ranked(document.cells):
-        exchange = document.exchanges.get(number)
-        if exchange is None:
-            continue
-        severe = verdict.is_violation
-        length = PAGE_BODY if severe else BRIEF_BODY
+    left, left_for_proof = PAGE_EXCHANGES, PAGE_PROOF
+    for number, violated in _ranked(cells, exchanges):
+        exchange, length = exchanges[number], PAGE_BODY if violated else BRIEF_BODY
         exchange = replace(
             exchange,
             request_body=_shortened(exchange.request_body, length),
             response_body=_shortened(exchange.response_body, length),
         )
         size = len(msgspec.json.encode(replace(exchange, call={})))
-        if size > min(sizes[severe], sizes[True]):
+        if size > min(left, left if violated else left_for_proof):
             continue
-        sizes[True] -= size
-        sizes[False] -= 0 if severe else size
+        left, left_for_proof = left - size, left_for_proof - (0 if violated else size)
         chosen[number] = exchange
     return chosen
 
 
-def _ranked(cells: Iterable[Cell]) -> Iterator[tuple[Verdict, int]]:
-    """The exchanges of cells, each once, with the most severe verdict it proves.
-
-    Ordered by severity, decisive exchanges first.
-    """
+def _ranked(cells: Iterable[Cell], exchanges: Exchanges) -> Iterator[tuple[int, bool]]:
+    """The exchanges of cells, each once, and whether one is of a violation: those of the most severe verdicts
+    first, decisive ones before others."""
     named = sorted(
-        (-cell.verdict.severity, position, number, cell.verdict)
+        (-cell.verdict.severity, position, number, bool(cell.violations))
         for cell in cells
         for position, number in enumerate(cell.exchanges)
+        if number in exchanges
     )
-    chosen: set[int] = set()
-    for _, _, number, verdict in named:
-        if number not in chosen:
-            chosen.add(number)
-            yield verdict, number
+    ranked: dict[int, bool] = {}
+    for _, _, number, violated in named:
+        ranked.setdefault(number, violated)
+    yield from ranked.items()
 
 
 def _shortened(body: BodyRecord, length: int) -> BodyRecord:

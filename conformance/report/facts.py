@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance._text import count, duration, milliseconds
-from conformance.contract.rules import Level, Side
+from conformance.contract.rules import Side
 from conformance.judge.latency import Latency
 from conformance.judge.verdicts import Verdict
-from conformance.report.document import Document, TargetRecord
+from conformance.report.document import KNOWN, Document
 
-#: Verdicts in the order of tables, each with its sign.
+#: Columns of tables, in their order, each with its sign.
 SIGNS = {
-    Verdict.PASSED: "✓",
-    Verdict.FAILED: "✗",
-    Verdict.WARNING: "!",
-    Verdict.INCONCLUSIVE: "?",
-    Verdict.NOT_RUN: "·",
-    Verdict.OBSERVED: "○",
-    Verdict.NOT_APPLICABLE: "–",
+    str(Verdict.PASSED): "✓",
+    str(Verdict.FAILED): "✗",
+    str(Verdict.WARNING): "!",
+    str(Verdict.INCONCLUSIVE): "?",
+    str(Verdict.NOT_RUN): "·",
+    str(Verdict.OBSERVED): "○",
+    str(Verdict.NOT_APPLICABLE): "–",
+    KNOWN: "✗",
 }
 
-#: The column of violations that are known.
-KNOWN = "known failures"
-
-#: Name of a run's verdict -> tone: good, part, known, unsure or suite; bad for all others.
+#: Name of a run's verdict -> tone; bad for all others.
 _TONES = {
     "conforms": "good",
     "embedded": "good",
@@ -44,23 +42,9 @@ def tone(document: Document) -> str:
     return _TONES.get(document.verdict.name, "bad")
 
 
-def numbers(document: Document) -> dict[str, dict[str, int]]:
-    """Level -> verdict, or KNOWN -> number of cells; known violations count only as the latter."""
-    rows = {
-        str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS} | {KNOWN: 0}
-        for level in Level
-    }
-    levels = {rule.id: str(rule.level) for rule in document.rules}
-    for cell in document.cells:
-        if cell.known:
-            rows[levels[cell.rule]][str(cell.verdict)] -= 1
-            rows[levels[cell.rule]][KNOWN] += 1
-    return rows
-
-
-def columns(numbers: dict[str, dict[str, int]]) -> list[str]:
-    """The columns of `numbers` that are not 0 throughout."""
-    return [name for name in (*map(str, SIGNS), KNOWN) if any(row[name] for row in numbers.values())]
+def columns(document: Document) -> list[str]:
+    """The columns of the document's counts that are not 0 throughout."""
+    return [name for name in SIGNS if any(row[name] for row in document.counts.values())]
 
 
 def label(document: Document) -> str:
@@ -105,7 +89,7 @@ def created(document: Document) -> str:
 
 def run_facts(document: Document) -> list[tuple[str, str]]:
     """The facts of a run as names and values, the most important first."""
-    run = document.run
+    run, target = document.run, document.target
     facts = [
         (run.side.capitalize(), label(document)),
         ("Started", run.started[:16].replace("T", " ") + " UTC"),
@@ -118,26 +102,17 @@ def run_facts(document: Document) -> list[tuple[str, str]]:
         ("Interrupted", run.interrupted),
         ("Server lost", document.lost),
         *((f"Option {name}", value) for name, value in run.options.items()),
-        *_target(document.target),
-        ("Created and left behind", created(document)),
     ]
-    return [(name, value) for name, value in facts if value]
-
-
-def _target(target: TargetRecord | None) -> list[tuple[str, str]]:
-    if target is None:
-        return []
-    facts = [
-        (f"{name} organization".capitalize(), _listed(organization))
-        for name, organization in (("primary", target.primary), ("secondary", target.secondary))
-        if organization
-    ]
-    limits = {name: f"{value:g}" for name, value in target.limits.items() if value}
+    if target:
+        facts += [
+            ("Primary organization", _listed(target.primary)),
+            ("Secondary organization", _listed(target.secondary or {})),
+            ("Declared features", _listed(target.features)),
+            ("Several statuses", target.array_style),
+            ("Limits", _listed({name: f"{value:g}" for name, value in target.limits.items() if value})),
+        ]
     return [
-        *facts,
-        ("Declared features", _listed(target.features)),
-        ("Several statuses", target.array_style),
-        ("Limits", _listed(limits)),
+        (name, value) for name, value in (*facts, ("Created and left behind", created(document))) if value
     ]
 
 

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -24,12 +24,13 @@ from conformance._text import clean, count, milliseconds, one_line, visible
 from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.cells import Cell, grouped
 from conformance.judge.verdicts import Verdict
-from conformance.report import commands, facts
-from conformance.report.beside import beside, wrong_exchange
-from conformance.report.document import Document, RuleRecord
-from conformance.report.evidence import PAGE_BODY, page_exchanges
+from conformance.report import facts
+from conformance.report.beside import beside
+from conformance.report.commands import again
+from conformance.report.document import KNOWN, Document, RuleRecord
+from conformance.report.evidence import PAGE_BODY, page_exchanges, wrong_exchange
 from conformance.report.resending import resend
-from conformance.report.sections import Cause, causes_of, observations, sections, where
+from conformance.report.sections import Cause, choices, sections, where
 from conformance.report.transcript import answer_lines, request_lines
 
 #: Facts of the run that stand above all sections.
@@ -79,7 +80,7 @@ def _environment() -> Environment:
 
 @pass_context
 def _where(context: Context, operations: Sequence[str]) -> str:
-    return where(operations, context["operations"])
+    return where(operations, context["document"].operations)
 
 
 @functools.cache
@@ -93,17 +94,20 @@ def _hash(text: str) -> str:
 
 def _values(document: Document) -> dict[str, Any]:
     """The template values of a document."""
-    numbers = facts.numbers(document)
-    columns = facts.columns(numbers)
-    tone = facts.tone(document)
-    evidence = PageExchanges(document)
-    parts = sections(document)
-    cards = {
-        item.cause.anchor: evidence.card(item.cause)
-        for section in parts
-        for item in section.items
-        if item.cause
+    tone, columns, evidence, parts = (
+        facts.tone(document), facts.columns(document), PageExchanges(document), sections(document),
+    )  # fmt: skip
+    causes = [item.cause for section in parts for item in section.items if item.cause]
+    cards = {cause.anchor: evidence.card(cause) for cause in causes}
+    anchors = {
+        key: cause.anchor
+        for cause in causes
+        for key in (*(cell.key for cell in cause.cells), *(one.key for one in cause.record.consequences))
     }
+    observed: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (rule, operation, question), answer in choices(document.cells).items():
+        observed.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
+    cells = grouped((cell.rule, cell) for cell in document.cells)
     return {
         "document": document,
         "tone": tone,
@@ -111,25 +115,62 @@ def _values(document: Document) -> dict[str, Any]:
         "title": document.verdict.title or document.verdict.name,
         "label": facts.label(document),
         "unit": facts.UNIT,
-        "signs": {str(name): sign for name, sign in facts.SIGNS.items()} | {facts.KNOWN: "✗"},
-        "verdicts": [name for name in columns if name != facts.KNOWN],
+        "signs": facts.SIGNS,
+        "verdicts": [name for name in columns if name != KNOWN],
         "columns": columns,
-        "numbers": numbers,
         "sections": parts,
         "cards": cards,
-        "operations": document.operations,
-        "matrix": _matrix(document),
-        "chapters": _chapters(document, evidence),
+        "matrix": grouped(
+            (rule.id.partition(".")[0], (rule, {cell.operation: cell for cell in cells.get(rule.id, ())}))
+            for rule in document.rules
+        ),
+        "chapters": {
+            (number, section_title(number)): rules
+            for number, rules in sorted(
+                grouped(
+                    (chapter(rule.section[0]), _rule(rule, cells.get(rule.id, []), anchors, evidence))
+                    for rule in document.rules
+                ).items(),
+                key=lambda part: section_order(part[0]),
+            )
+        },
         "proof": evidence.rest(),
-        "observed": observations(document),
+        "observed": observed,
         "facts": facts.run_facts(document),
         "brief": BRIEF,
-        "again": commands.again(document.run.options, document.run.seed),
-        "created": Counter(made.operation or "on undocumented paths" for made in document.created),
+        "again": again(document.run.options, document.run.seed),
+        "created": Counter(one.operation or "on undocumented paths" for one in document.created),
     }
 
 
-# ---------------------------------------------------------------------- exchanges
+def _rule(
+    rule: RuleRecord, cells: list[Cell], anchors: Mapping[tuple[str, str], str], evidence: PageExchanges
+) -> dict[str, Any]:
+    """A rule with its cells; alike cells are one row."""
+    tally = Counter(cell.verdict for cell in cells)
+    verdicts = [verdict for verdict in Verdict if tally[verdict]]
+    return {
+        "rule": rule,
+        "rows": grouped(
+            (
+                (cell.verdict, _words(cell), anchors.get(cell.key, "")),
+                (cell, next((number for number in cell.exchanges if number in evidence.exchanges), 0)),
+            )
+            for cell in cells
+        ),
+        "verdicts": verdicts,
+        "worst": verdicts[0] if verdicts else Verdict.NOT_RUN,
+        "tally": ", ".join(f"{tally[verdict]} {verdict}" for verdict in verdicts),
+        "checks": sorted({check for cell in cells for check in cell.checks}),
+    }
+
+
+def _words(cell: Cell) -> str:
+    """The conclusion on a cell in words; empty if it held."""
+    if cell.violations:
+        return cell.violations[0].sentence
+    remedy = cell.decisive.remedy
+    return f"{cell.summary}. {remedy}" if remedy else cell.summary
 
 
 class PageExchanges:
@@ -137,20 +178,20 @@ class PageExchanges:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.exchanges = page_exchanges(document)
+        self.exchanges = page_exchanges(document.cells, document.exchanges)
         self._written: set[int] = set()
 
     def card(self, cause: Cause) -> dict[str, Any]:
         """The diff and the exchanges of the first violation of a cause, the wrong one first."""
-        wrong = wrong_exchange(self.document, cause.first)
+        wrong = wrong_exchange(cause.first, self.document.exchanges)
         numbers = dict.fromkeys([*([wrong.number] if wrong else []), *cause.first.exchanges])
         present = [number for number in numbers if number in self.exchanges]
-        written = [number for number in present if number not in self._written]
-        self._written.update(written)
+        new = [number for number in present if number not in self._written]
+        self._written.update(new)
         return {
-            "beside": beside(self.document, cause.first),
-            "exchanges": [self._block(number) for number in written],
-            "elsewhere": [number for number in present if number not in written],
+            "beside": beside(cause.first, self.document.exchanges),
+            "exchanges": [self._block(number) for number in new],
+            "elsewhere": [number for number in present if number not in new],
         }
 
     def rest(self) -> list[dict[str, Any]]:
@@ -171,64 +212,3 @@ class PageExchanges:
             "sent": "\n".join(map(visible, request_lines(exchange, PAGE_BODY))),
             "received": "\n".join(map(visible, answer_lines(exchange, PAGE_BODY))),
         }
-
-
-# ---------------------------------------------------------------------- rules
-
-
-def _matrix(document: Document) -> dict[str, list[tuple[RuleRecord, list[Cell | None]]]]:
-    """Area -> its rules, each with its cells by operation."""
-    cells = {cell.key: cell for cell in document.cells}
-    names = [operation.id for operation in document.operations]
-    return grouped(
-        (rule.id.partition(".")[0], (rule, [cells.get((rule.id, name)) for name in names]))
-        for rule in document.rules
-    )
-
-
-def _chapters(document: Document, evidence: PageExchanges) -> list[dict[str, Any]]:
-    """The rules by chapter of the specification, each with its cells; alike cells are one row."""
-    cells = grouped((cell.rule, cell) for cell in document.cells)
-    anchors: dict[tuple[str, str], str] = {}
-    for cause in causes_of(document):
-        anchors |= {other.key: cause.anchor for other in cause.record.consequences}
-        anchors |= {cell.key: cause.anchor for cell in cause.cells}
-    chapters: dict[str, list[dict[str, Any]]] = {}
-    for rule in document.rules:
-        rows = grouped(
-            ((cell.verdict, _said(cell), anchors.get(cell.key, "")), cell) for cell in cells.get(rule.id, ())
-        )
-        verdicts = sorted({verdict for verdict, _, _ in rows}, key=lambda verdict: -verdict.severity)
-        described = {
-            "rule": rule,
-            "rows": [
-                (*row, [(cell, _proof(cell, evidence)) for cell in alike]) for row, alike in rows.items()
-            ],
-            "verdicts": verdicts,
-            "worst": verdicts[0] if verdicts else Verdict.NOT_RUN,
-            "tally": _tally(cells.get(rule.id, ())),
-            "checks": sorted({check for cell in cells.get(rule.id, ()) for check in cell.checks}),
-        }
-        chapters.setdefault(chapter(rule.section[0]), []).append(described)
-    return [
-        {"number": number, "title": section_title(number), "rules": chapters[number]}
-        for number in sorted(chapters, key=section_order)
-    ]
-
-
-def _said(cell: Cell) -> str:
-    """The conclusion on a cell in words; empty if it held."""
-    if cell.violations:
-        return cell.violations[0].sentence
-    remedy = cell.decisive.remedy
-    return f"{cell.summary}. {remedy}" if remedy else cell.summary
-
-
-def _proof(cell: Cell, evidence: PageExchanges) -> int:
-    """The first exchange of a cell that the page has; 0 without one."""
-    return next((number for number in cell.exchanges if number in evidence.exchanges), 0)
-
-
-def _tally(cells: Iterable[Cell]) -> str:
-    counted = Counter(cell.verdict for cell in cells)
-    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from conformance._text import clean, one_line
 from conformance.report import facts
 from conformance.report.document import Document
-from conformance.report.sections import Fact, Item, Section, sections
+from conformance.report.sections import Fact, Section, sections
 
 #: Maximum number of items of a section.
 MOST = 30
@@ -44,12 +44,13 @@ def _lines(document: Document) -> Iterator[str]:
     verdict, run = document.verdict, document.run
     icon = _ICONS[facts.tone(document)]
     yield f"## {icon} Financial Accounts API conformance: {verdict.title or verdict.name}"
-    yield ""
-    yield plain(verdict.sentence)
-    for note in verdict.notes:
-        yield f"- {plain(note)}"
-    yield ""
-    yield from _numbers(document)
+    yield from ("", plain(verdict.sentence), *(f"- {plain(note)}" for note in verdict.notes), "")
+    if columns := facts.columns(document):
+        yield "| cells | " + " | ".join(columns) + " |"
+        yield "|---|" + "---:|" * len(columns)
+        for level, row in document.counts.items():
+            yield f"| {level} | " + " | ".join(f"{row[name]:,}" for name in columns) + " |"
+        yield ""
     for section in sections(document):
         yield from _section(section)
     seed = f", seed {run.seed}" if run.seed is not None else ""
@@ -60,44 +61,27 @@ def _lines(document: Document) -> Iterator[str]:
     )
 
 
-def _numbers(document: Document) -> Iterator[str]:
-    numbers = facts.numbers(document)
-    columns = facts.columns(numbers)
-    if not columns:
-        return
-    yield "| cells | " + " | ".join(columns) + " |"
-    yield "|---|" + "---:|" * len(columns)
-    for level, row in numbers.items():
-        yield f"| {level} | " + " | ".join(f"{row[name]:,}" for name in columns) + " |"
-    yield ""
-
-
 def _section(section: Section) -> Iterator[str]:
-    yield f"### {section.title}"
-    yield ""
+    yield from (f"### {section.title}", "")
     items = section.items[:MOST]
     for item in items:
         if section.brief:
-            text = "; ".join(f"{fact.label} {_text(fact)}" for fact in item.brief(section.brief))
-            yield f"- {plain(item.text)}: {text}"
+            yield f"- {plain(item.text)}: {'; '.join(f'{fact.label} {_text(fact)}' for fact in item.brief)}"
+            continue
+        folded = item.cause is not None
+        if folded:
+            yield from ("<details>", f"<summary>{item.text}</summary>", "")
+            yield from (plain(item.note), "") if item.note else ()
         else:
-            yield from _item(item)
+            yield f"- {plain(item.text)}"
+        for fact in item.facts:
+            if not fact.more:
+                yield f"{'' if folded else '  '}- {fact.label}: {_text(fact)}{fact.after}"
+        if folded:
+            yield from ("", "</details>", "")
     if more := len(section.items) - len(items):
         yield f"- and {more} more"
     yield ""
-
-
-def _item(item: Item) -> Iterator[str]:
-    if item.note:
-        yield from ("<details>", f"<summary>{item.text}</summary>", "", plain(item.note), "")
-    else:
-        yield f"- {plain(item.text)}"
-    indent = "" if item.note else "  "
-    for fact in item.facts:
-        if not fact.more:
-            yield f"{indent}- {fact.label}: {_text(fact)}{fact.after}"
-    if item.note:
-        yield from ("", "</details>", "")
 
 
 def _text(fact: Fact) -> str:

@@ -54,7 +54,7 @@ def resend(exchange: ExchangeRecord, document: Document) -> str:
 
 def bodies(document: Document) -> Iterator[tuple[str, bytes]]:
     """The path below the report's folder, and the bytes, of each body that a command names."""
-    for number in page_exchanges(document):
+    for number in page_exchanges(document.cells, document.exchanges):
         exchange = document.exchanges[number]
         if not _inline(exchange.request_body) and resend(exchange, document):
             yield _path(exchange), _bytes(exchange.request_body)

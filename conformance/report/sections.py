@@ -10,16 +10,16 @@ from conformance._text import count, listed, one_line, visible
 from conformance.contract.needs import first, waiting
 from conformance.judge.cells import Cell, Violation, grouped
 from conformance.judge.verdicts import Verdict
-from conformance.report.beside import wrong_exchange
 from conformance.report.commands import reproduction
 from conformance.report.document import CauseRecord, Document, OperationRecord, RuleRecord
+from conformance.report.evidence import probe
 from conformance.report.verdict import gating
 
-#: Number of further checks of a cause that a short report names.
-CHECKS = 4
+#: Number of further violations of a cause, and of rules in a line, that a short report names.
+FURTHER, NAMES = 4, 4
 
-#: Number of rules that a short report names in a line.
-NAMES = 4
+#: Labels of the facts of an item that a brief section has.
+BRIEF = ("reason", "sent", "expected", "got")
 
 
 @dataclass(frozen=True)
@@ -39,36 +39,40 @@ class Fact:
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a section with its facts; `note` is what its rule demands. A violation has its cause."""
+    """An item of a section with its facts. A violation has its cause, and in `note` what its rule demands, if
+    no fact says it."""
 
     text: str
     facts: tuple[Fact, ...] = ()
     note: str = ""
     cause: Cause | None = None
 
-    def brief(self, labels: Sequence[str]) -> list[Fact]:
-        """The facts of these labels that a short report has."""
-        return [fact for fact in self.facts if fact.label in labels and not fact.more]
+    @property
+    def brief(self) -> list[Fact]:
+        """The facts of its line in a brief section."""
+        return [fact for fact in self.facts if fact.label in BRIEF and not fact.more]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A titled list of items. `tone` is bad, unsure, suite or empty. A short report has each item with its
-    facts of the labels `brief` on one line; without them, with all facts on lines of their own."""
+    """A titled list of items. `tone` is bad, unsure, suite or empty. In a short report a brief section has a
+    line for each item, others have all facts on lines of their own."""
 
     name: str
     title: str
     tone: str
     items: tuple[Item, ...]
     about: str = ""
-    brief: tuple[str, ...] = ()
+    brief: bool = False
 
 
 def sections(document: Document) -> list[Section]:
     """The sections that have something to say, the most urgent first."""
-    causes = causes_of(document)
-    new = [cause for cause in causes if not cause.known]
-    broken = [cause for cause in new if cause.failing]
+    broken: list[Item] = []
+    warnings: list[Item] = []
+    known: list[Item] = []
+    for cause in _causes(document):
+        (known if cause.known else broken if cause.failing else warnings).append(_violation(document, cause))
     every = (
         Section("errors", "Errors of the suite itself", "suite", tuple(_errors(document))),
         Section(
@@ -79,23 +83,17 @@ def sections(document: Document) -> list[Section]:
             "A valid request to these operations was answered like one to an undocumented path. No other "
             "rule fails because of it.",
         ),
-        Section("broken", "What is broken", "bad", _violations(document, broken)),
+        Section("broken", "What is broken", "bad", tuple(broken)),
         Section("stale", "Known failures to delete", "bad", tuple(_stale(document))),
         Section(
             "warnings",
             "Warnings",
             "unsure",
-            _violations(document, [cause for cause in new if not cause.failing]),
+            tuple(warnings),
             "The specification implies these rules, it does not state them.",
-            brief=("expected", "got"),
+            brief=True,
         ),
-        Section(
-            "known",
-            "Known failures",
-            "unsure",
-            _violations(document, [cause for cause in causes if cause.known]),
-            brief=("reason",),
-        ),
+        Section("known", "Known failures", "unsure", tuple(known), brief=True),
         Section(
             "inconclusive",
             "Inconclusive",
@@ -119,15 +117,13 @@ def where(operations: Sequence[str], every: Sequence[OperationRecord]) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause with its cells; `failing` are those of them and of its consequences that fail the run.
-
-    `anchor` names it on a page.
-    """
+    """A cause with its cells; `failing`: it, or a consequence of it, fails the run. `anchor` names it on a
+    page."""
 
     record: CauseRecord
     rule: RuleRecord
     cells: tuple[Cell, ...]
-    failing: tuple[Cell, ...]
+    failing: bool
     anchor: str
 
     @property
@@ -141,52 +137,48 @@ class Cause:
         return self.cells[0].violations[0]
 
 
-def causes_of(document: Document) -> list[Cause]:
+def _causes(document: Document) -> Iterator[Cause]:
     """The causes of all violations, in the order of the document."""
     cells = {cell.key: cell for cell in document.cells}
     rules, levels = {rule.id: rule for rule in document.rules}, gating(document.verdict.fail_on)
     named: Counter[str] = Counter()
-    causes = []
     for record in document.causes:
         own = tuple(cells[record.rule, operation] for operation in record.operations)
-        every = (*own, *(cells[other.key] for other in record.consequences))
-        failing = tuple(
-            cell
-            for cell in every
-            if not cell.known and cell.verdict.is_violation and rules[cell.rule].level in levels
+        failing = any(
+            cell.violations and not cell.known and rules[cell.rule].level in levels
+            for cell in (*own, *(cells[other.key] for other in record.consequences))
         )
         named[record.rule] += 1
         suffix = f"-{named[record.rule]}" if named[record.rule] > 1 else ""
-        causes.append(Cause(record, rules[record.rule], own, failing, f"cause-{record.rule}{suffix}"))
-    return causes
+        yield Cause(record, rules[record.rule], own, failing, f"cause-{record.rule}{suffix}")
 
 
-def _violations(document: Document, causes: Iterable[Cause]) -> tuple[Item, ...]:
-    return tuple(
-        Item(
-            f"{cause.rule.id} on {where(cause.record.operations, document.operations)} "
-            f"({cause.rule.level}, section {', '.join(cause.rule.section)})",
-            tuple(_facts(document, cause)),
-            cause.rule.statement,
-            cause,
-        )
-        for cause in causes
-    )
+def _violation(document: Document, cause: Cause) -> Item:
+    rule = cause.rule
+    place = where(cause.record.operations, document.operations)
+    facts = tuple(_facts(document, cause))
+    says = any(fact.label == "expected" and fact.text == one_line(rule.statement) for fact in facts)
+    title = f"{rule.id} on {place} ({rule.level}, section {listed(rule.section, NAMES)})"
+    return Item(title, facts, "" if says else rule.statement, cause)
 
 
 def _facts(document: Document, cause: Cause) -> Iterator[Fact]:
-    first = cause.first
+    violation = cause.first
     if cause.known:
         yield Fact("reason", one_line(cause.known))
-    yield from _expected(document, first, CONFIRMED[first.confirmed])
-    if first.remedy:
-        yield Fact("remedy", one_line(first.remedy, 600))
-    exchange = document.exchanges.get(first.exchanges[0]) if first.exchanges else None
+    sent, expected = probe(violation, document.exchanges)
+    if sent:
+        yield Fact("sent", one_line(visible(sent)), quoted=True)
+    yield Fact("expected", one_line(visible(expected)), quoted=True)
+    yield Fact("got", one_line(visible(violation.got)), quoted=True, after=CONFIRMED[violation.confirmed])
+    if violation.remedy:
+        yield Fact("remedy", one_line(violation.remedy, 600))
+    exchange = document.exchanges.get(violation.exchanges[0]) if violation.exchanges else None
     if exchange and exchange.signed and cause.rule.id.startswith("auth."):
         yield Fact("signed", one_line(exchange.signed, 600), quoted=True)
-    command = reproduction(cause.cells[0], document.run.options, document.run.seed)
-    yield Fact("reproduce", command, quoted=True)
-    yield from _elsewhere(document, cause)
+    yield Fact(
+        "reproduce", reproduction(cause.cells[0], document.run.options, document.run.seed), quoted=True
+    )
     yield from _further(document, cause)
     if NAMES < len(cause.cells) < len(document.operations):
         yield Fact(
@@ -212,50 +204,29 @@ CONFIRMED = {
 }
 
 
-def _expected(document: Document, violation: Violation, after: str = "") -> Iterator[Fact]:
-    """The request, the expectation and the answer of a violation."""
-    sent, expected = _probe(document, violation)
-    if sent:
-        yield Fact("sent", one_line(visible(sent)), quoted=True)
-    yield Fact("expected", one_line(visible(expected)), quoted=True)
-    yield Fact("got", one_line(visible(violation.got)), quoted=True, after=after)
-
-
-def _probe(document: Document, violation: Violation) -> tuple[str, str]:
-    """The purpose of the exchange that is wrong, and what was expected of it."""
-    wrong = wrong_exchange(document, violation)
-    if wrong and wrong.purpose and violation.expected.startswith(f"{wrong.purpose}: "):
-        return wrong.purpose, violation.expected.removeprefix(f"{wrong.purpose}: ")
-    return "", violation.expected
-
-
-def _in_line(document: Document, violation: Violation) -> str:
-    """The request, the expectation and the answer in one line."""
-    return "; ".join(f"{fact.label} {one_line(fact.text, 160)}" for fact in _expected(document, violation))
-
-
-def _elsewhere(document: Document, cause: Cause) -> Iterator[Fact]:
-    """The same of its other operations, where it differs from the first."""
-    texts = grouped((_in_line(document, cell.violations[0]), cell.operation) for cell in cause.cells)
-    for text, operations in [*texts.items()][1:]:
-        yield Fact("elsewhere", f"on {where(operations, document.operations)}: {text}", more=True)
-
-
 def _further(document: Document, cause: Cause) -> Iterator[Fact]:
-    """The other checks that saw the rule broken, and further violations in the first."""
-    by_check = grouped(
-        (violation.check, (violation, cell.operation))
-        for cell in cause.cells
-        for violation in cell.violations
-    )
-    for number, rows in enumerate([*by_check.values()][1:]):
-        operations = list(dict.fromkeys(operation for _, operation in rows))
-        name = rows[0][0].check.rpartition(".")[2].removeprefix("test_")
-        text = f"{name} on {where(operations, document.operations)}: {_in_line(document, rows[0][0])}"
-        yield Fact("also", text, more=number >= CHECKS)
-    for violation in cause.cells[0].violations[1:]:
-        if violation.check == cause.first.check:
-            yield Fact("also", one_line(violation.sentence), more=True)
+    """The other violations of its cells, alike ones once, the first of each check on each operation before
+    the rest."""
+    usual = probe(cause.first, document.exchanges)
+
+    def line(violation: Violation) -> str:
+        sent, expected = probe(violation, document.exchanges)
+        texts = {"sent": sent, "expected": "" if expected == usual[1] else expected, "got": violation.got}
+        return "; ".join(f"{label} {one_line(visible(text), 160)}" for label, text in texts.items() if text)
+
+    firsts: dict[str, list[str]] = {}
+    rest: dict[str, list[str]] = {}
+    for cell in cause.cells:
+        for several in grouped((each.check, each) for each in cell.violations).values():
+            for at, violation in enumerate(several):
+                (rest if at else firsts).setdefault(line(violation), []).append(cell.operation)
+    own = line(cause.first)
+    for number, (text, operations) in enumerate(((firsts | rest) | firsts).items()):
+        if text != own:
+            operations = list(dict.fromkeys(operations))
+            alone = operations == [cause.cells[0].operation]
+            place = "" if alone else f"on {where(operations, document.operations)}: "
+            yield Fact("also", place + text, more=number > FURTHER or text not in firsts)
 
 
 # ---------------------------------------------------------------------- what else fails a run
@@ -291,8 +262,7 @@ def _stale(document: Document) -> Iterator[Item]:
 def _inconclusive(document: Document) -> Iterator[Item]:
     """Inconclusive cells by remedy, else by reason, the largest group first; without consequences."""
     lacking = {record.operation for record in document.missing}
-    absent = listed(lacking, 3)
-    unheard = f"no check could judge this without {absent}" if lacking else "no check judged this"
+    unheard = f"no check could judge this without {listed(lacking, 3)}" if lacking else "no check judged this"
     groups = grouped((cell.decisive.remedy or cell.summary or unheard, cell) for cell in _unjudged(document))
     for cells in sorted(groups.values(), key=lambda cells: -len(cells)):
         if all(cell.operation in lacking for cell in cells):
@@ -331,11 +301,3 @@ def _unjudged(document: Document) -> Iterator[Cell]:
 def choices(cells: Iterable[Cell]) -> dict[tuple[str, str, str], str]:
     """The answer to each open question, as rule, operation and question, in the order of the catalogue."""
     return {(*cell.key, question): answer for cell in cells for question, answer in cell.observations.items()}
-
-
-def observations(document: Document) -> dict[tuple[str, str], dict[str, list[str]]]:
-    """The server's answers to open questions: rule and question -> answer -> operations."""
-    observed: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for (rule, operation, question), answer in choices(document.cells).items():
-        observed.setdefault((rule, question), {}).setdefault(answer, []).append(operation)
-    return observed

@@ -13,13 +13,36 @@ from conformance._files import shortest
 from conformance._text import clean
 from conformance.report import facts
 from conformance.report.document import Document
-from conformance.report.sections import Item, Section, sections
+from conformance.report.sections import Section, sections
 
 #: Markup of a line for pytest's TerminalWriter.
 Markup = dict[str, Any]
 
 #: A line and its markup.
 Line = tuple[str, Markup]
+
+#: Maximum number of items of a section without -v.
+MOST = 25
+
+_COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
+
+_RED = {"red": True}
+_BOLD = {"bold": True}
+_FAINT = {"light": True}
+_YELLOW = {"yellow": True}
+
+#: Labels of facts in faint text.
+_ASIDE = frozenset({"operations", "rules", "led to"})
+
+#: Tone of a verdict or a section -> colour.
+_COLOURS: dict[str, Markup] = {
+    "good": {"green": True},
+    "part": {"cyan": True},
+    "known": _YELLOW,
+    "unsure": _YELLOW,
+    "suite": _RED,
+    "bad": _RED,
+}
 
 
 @dataclass(frozen=True)
@@ -45,31 +68,6 @@ class Row:
         return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
 
 
-#: Maximum number of items of a section without -v.
-MOST = 25
-
-_COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
-
-_RED = {"red": True}
-_BOLD = {"bold": True}
-_FAINT = {"light": True}
-_YELLOW = {"yellow": True}
-
-#: Labels of facts in faint text.
-_ASIDE = frozenset({"operations", "rules", "led to"})
-
-#: Tone of a verdict or a section -> colour.
-_COLOURS: dict[str, Markup] = {
-    "": {},
-    "good": {"green": True},
-    "part": {"cyan": True},
-    "known": _YELLOW,
-    "unsure": _YELLOW,
-    "suite": _RED,
-    "bad": _RED,
-}
-
-
 def summary(document: Document, *, folder: Path | None, width: int, verbose: bool) -> list[Line]:
     """The lines of the summary with their markup, without control characters or trailing white space;
     `folder` has the reports."""
@@ -83,40 +81,36 @@ def summary(document: Document, *, folder: Path | None, width: int, verbose: boo
 
 def _numbers(document: Document) -> Iterator[Row]:
     yield Row(facts.UNIT, _FAINT)
-    for level, row in facts.numbers(document).items():
-        words = [f"{number:,} {name}" for name, number in row.items() if number]
+    for level, row in document.counts.items():
+        words = [f"{row[name]:,} {name}" for name in facts.SIGNS if row[name]]
         yield Row(f"{level:10}{', '.join(words) or 'none'}")
 
 
 def _section(section: Section, verbose: bool) -> Iterator[Row]:
-    colour = _COLOURS[section.tone]
+    heading = {**_COLOURS[section.tone], **_BOLD}
     yield Row("")
-    yield Row(section.title, {**colour, **_BOLD})
+    yield Row(section.title, heading)
     items = section.items if verbose else section.items[:MOST]
     for number, item in enumerate(items, 1):
         if section.brief and not verbose:
-            text = "; ".join(f"{fact.label} {fact.text}" for fact in item.brief(section.brief))
-            yield Row(f"   {item.text}: {text}")
-        else:
-            yield from _item(item, number, {**colour, **_BOLD}, verbose)
+            texts = "; ".join(f"{fact.label} {fact.text}" for fact in item.brief)
+            yield Row(f"   {item.text}: {texts}")
+            continue
+        if item.cause:
+            yield Row("")
+        yield Row(
+            f"{number}. {item.text}" if item.cause else f"   {item.text}", heading if item.cause else {}
+        )
+        if verbose and item.note:
+            yield Row(f"   {item.note}")
+        for fact in item.facts:
+            if verbose or not fact.more:
+                markup = _FAINT if fact.label in _ASIDE else {}
+                yield Row(f"{fact.text}{fact.after}", markup, fact.label, fact.label == "reproduce")
+        if more := sum(fact.more for fact in item.facts if not verbose):
+            yield Row(f"{more} in the report, or with -v", _FAINT, label="more")
     if more := len(section.items) - len(items):
-        yield Row(f"   and {more} more, listed in the report or with -v", colour)
-
-
-def _item(item: Item, number: int, heading: Markup, verbose: bool) -> Iterator[Row]:
-    if item.note:
-        yield Row("")
-        yield Row(f"{number}. {item.text}", heading)
-    else:
-        yield Row(f"   {item.text}")
-    if verbose and item.note:
-        yield Row(f"   {item.note}")
-    for fact in item.facts:
-        if verbose or not fact.more:
-            faint = _FAINT if fact.label in _ASIDE else {}
-            yield Row(f"{fact.text}{fact.after}", faint, label=fact.label, command=fact.label == "reproduce")
-    if more := sum(fact.more for fact in item.facts if not verbose):
-        yield Row(f"{more} in the report, or with -v", _FAINT, label="more")
+        yield Row(f"   and {more} more, listed in the report or with -v", _COLOURS[section.tone])
 
 
 def _verdict(document: Document, folder: Path | None) -> Iterator[Row]:

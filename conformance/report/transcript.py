@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -12,9 +12,14 @@ from conformance._text import clean, milliseconds, printable, writable
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
+from conformance.report.evidence import Exchanges, probe
 
 #: Maximum length of a body in a transcript, in characters.
 BODY = 3000
+
+#: Maximum numbers of exchanges and of further violations of a cell, and length of a body, in the text of a
+#: failed check.
+EXCHANGES, FURTHER, BRIEF_BODY = 4, 8, 1200
 
 
 def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
@@ -28,8 +33,7 @@ def transcript(exchange: ExchangeRecord, most: int = BODY) -> str:
 def request_lines(exchange: ExchangeRecord, most: int = BODY, omit: Collection[str] = ()) -> list[str]:
     """The lines of a request, but headers of these lower-case names."""
     organization = "" if exchange.organization == "primary" else f" (as {exchange.organization})"
-    headers = _headers(exchange.request_headers, omit)
-    body = _body(exchange.request_body, most)
+    headers, body = _headers(exchange.request_headers, omit), _body(exchange.request_body, most)
     return [f"{exchange.method} {exchange.target}{organization}", *headers, "", *body]
 
 
@@ -59,43 +63,35 @@ def _body(body: BodyRecord, most: int) -> list[str]:
     return [*text[:most].split("\n"), *more]
 
 
-#: Maximum length of a body, and number of exchanges of a cell, in the text of a failed check.
-LONGEST_BODY = 1200
-MOST_EXCHANGES = 4
-
-
-def failure_text(
-    cells: Iterable[Cell], exchanges: Mapping[int, ExchangeRecord], verbose: bool = False
-) -> str:
+def failure_text(cells: Iterable[Cell], exchanges: Exchanges, verbose: bool = False) -> str:
     """A paragraph per violated cell, if `verbose` with its exchanges, without control characters."""
     written: set[int] = set()
     parts = []
     for cell in cells:
-        parts.append(_paragraph(cell))
-        for number in cell.exchanges[:MOST_EXCHANGES] if verbose else ():
-            exchange = exchanges.get(number)
-            if exchange is None:
-                continue
+        parts += _violations(cell, exchanges)
+        for number in cell.exchanges[:EXCHANGES] if verbose else ():
             if number in written:
                 parts.append(f"  exchange {number}: see above")
-                continue
+            elif exchange := exchanges.get(number):
+                parts.append(f"  exchange {number}, {exchange.purpose or exchange.operation}")
+                parts.append(textwrap.indent(transcript(exchange, BRIEF_BODY), "    "))
             written.add(number)
-            parts.append(f"  exchange {number}, {exchange.purpose or exchange.operation}")
-            parts.append(textwrap.indent(transcript(exchange, LONGEST_BODY), "    "))
         parts.append(f"  alone: pytest --pyargs conformance --rule {cell.rule}@{cell.operation}\n")
     return writable(printable("\n".join(parts))).rstrip()
 
 
-def _paragraph(cell: Cell) -> str:
-    rule, first, *others = RULES[cell.rule], *cell.violations
+def _violations(cell: Cell, exchanges: Exchanges) -> list[str]:
+    rule, violation, *others = RULES[cell.rule], *cell.violations
+    sent, expected = probe(violation, exchanges)
     lines = [
         f"{rule.id} on {cell.operation} ({rule.level}, section {', '.join(rule.section)}): {rule.statement}",
-        f"  expected  {first.expected}",
-        f"  got       {first.got}",
+        *([f"  sent      {sent}"] if sent else []),
+        *([f"  expected  {expected}"] if expected != rule.statement else []),
+        f"  got       {violation.got}",
+        *(f"  also      {other.sentence}" for other in others[:FURTHER]),
     ]
-    lines += [f"  also      {other.sentence}" for other in others[:8]]
-    if len(others) > 8:
-        lines.append(f"  and {len(others) - 8} more of the kind")
-    if first.cause:
-        lines.append(f"  this may follow from {first.cause}")
-    return "\n".join(lines)
+    if len(others) > FURTHER:
+        lines.append(f"  and {len(others) - FURTHER} more of the kind")
+    if violation.cause:
+        lines.append(f"  this may follow from {violation.cause}")
+    return lines

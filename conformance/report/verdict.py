@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -74,16 +75,17 @@ class Decision:
     def record(self) -> VerdictRecord:
         """The verdict; its name is a key of EXIT_STATUS. The status is 1 where only other tests failed."""
         name, title, sentence = (
-            self._error()
-            or self._interruption()
+            self._stopped()
             or self._broken()
             or self._outdated()
             or self._incomplete()
-            or self._good()
+            or self._partial()
+            or self._whole()
         )
+        status = EXIT_STATUS[name]
         return VerdictRecord(
             name,
-            1 if self.run.others_failed and EXIT_STATUS[name] in (0, 6) else EXIT_STATUS[name],
+            1 if self.run.others_failed and status in (0, 6) else status,
             clean(sentence),
             tuple(map(clean, self._notes(name))),
             self.run.fail_on,
@@ -91,6 +93,8 @@ class Decision:
             len(self.violations),
             len(self.known),
         )
+
+    # ------------------------------------------------------------------ the facts
 
     @cached_property
     def gating(self) -> tuple[Level, ...]:
@@ -109,61 +113,45 @@ class Decision:
         return [cell for cell in cells if not cell.known]
 
     @cached_property
+    def lacking(self) -> list[str]:
+        """The operations that are missing, and not known to be."""
+        missing = self.ledger.missing.keys() - self.ledger.known_missing.keys()
+        return [name for name in OPERATIONS if name in missing]
+
+    @cached_property
     def unjudged(self) -> list[Cell]:
         """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed,
         unless excused by a known missing operation."""
-        missing = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
-        cells = self.ledger.with_verdict(*missing, levels=self.gating)
-        return [cell for cell in cells if not self.excuses(cell)]
+        verdicts = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
+        cells = self.ledger.with_verdict(*verdicts, levels=self.gating)
+        return [cell for cell in cells if not self._excuses(cell)]
 
-    def excuses(self, cell: Cell) -> bool:
+    def _excuses(self, cell: Cell) -> bool:
         """True if a cell was not judged only because of operations that are known to be missing."""
         known = self.ledger.known_missing
         if cell.verdict is Verdict.NOT_RUN:
-            return cell.operation in {name for missing in known for name in (missing, *waiting(missing))}
+            return any(cell.operation in (name, *waiting(name)) for name in known)
         return cell.verdict is Verdict.INCONCLUSIVE and all(one.lacks in known for one in cell.unclear)
 
-    # ------------------------------------------------------------------ verdicts that fail a run
+    @property
+    def _excused(self) -> str:
+        """The numbers of known failures and known missing operations, in words."""
+        words = [count(len(self.known), "known failure")] if self.known else []
+        if missing := len(self.ledger.known_missing):
+            words.append(f"{count(missing, 'operation')} known to be missing")
+        return " and ".join(words)
 
-    def _error(self) -> _Verdict | None:
-        if not self.ledger.errors:
-            return None
-        sentence = (
-            f"No verdict: the suite itself failed ({count(len(self.ledger.errors), 'error')}); this says "
-            f"nothing about the {self.ledger.side}."
-        )
-        return "error", "the suite failed", sentence + self._beside("Elsewhere")
+    @property
+    def _lost(self) -> str:
+        """The reason why judging ended before the run did."""
+        lost = self.ledger.lost
+        return lost if self.ledger.side is Side.CLIENT else f"the server was lost during the run ({lost})"
 
-    def _interruption(self) -> _Verdict | None:
-        if not self.run.interrupted or self.ledger.lost:
-            return None
-        sentence = f"No verdict: the run was interrupted ({self.run.interrupted})."
-        return "interrupted", "interrupted", sentence + self._beside("Until then")
-
-    def _beside(self, words: str) -> str:
-        """A sentence on the violations of a run without a verdict; empty without any."""
-        return f" {words} the {self.ledger.side} broke {self._broken_rules()}." if self.violations else ""
-
-    def _broken(self) -> _Verdict | None:
-        ledger = self.ledger
-        lacking = [name for name in OPERATIONS if name in ledger.missing and name not in ledger.known_missing]
-        if not self.violations and not lacking:
-            return None
-        titles, clauses = [], []
-        if lacking:
-            number = count(len(lacking), "operation")
-            titles.append(f"{number} missing")
-            clauses.append(f"it lacks {number} ({listed(lacking, 4)}); build {first(lacking)} next")
-        if self.violations:
-            titles.append(f"{_rules(self.violations)} broken")
-            clauses.append(f"it breaks {self._broken_rules()}")
-        return "violations", ", ".join(titles), f"The {ledger.side} does not conform: {'; '.join(clauses)}."
-
-    def _broken_rules(self) -> str:
+    @property
+    def _rules_broken(self) -> str:
         """The numbers of broken rules, operations, cells and causes, and the first causes."""
-        rules = {cell.rule for cell in self.violations}
-        operations = {cell.operation for cell in self.violations}
         keys = {cell.key for cell in self.violations}
+        rules, operations = ({key[part] for key in keys} for part in (0, 1))
         roots = [
             cause.rule
             for cause in self.causes
@@ -175,81 +163,99 @@ class Decision:
         where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
         return f"{where}{cells}{origin} ({listed(roots, 4)})"
 
-    def _outdated(self) -> _Verdict | None:
-        stale = [entry for entry in self.known_failures if entry.stale]
-        if not stale:
+    # ------------------------------------------------------------------ verdicts that fail a run
+
+    def _stopped(self) -> _Verdict | None:
+        """An error of the suite, or an interruption, with the violations until then."""
+        side, errors = self.ledger.side, len(self.ledger.errors)
+
+        def beside(words: str) -> str:
+            return f" {words} the {side} broke {self._rules_broken}." if self.violations else ""
+
+        if errors:
+            failed = f"the suite itself failed ({count(errors, 'error')}); this says nothing about the {side}"
+            return "error", "the suite failed", f"No verdict: {failed}.{beside('Elsewhere')}"
+        if self.run.interrupted and not self.ledger.lost:
+            interrupted = f"the run was interrupted ({self.run.interrupted})"
+            return "interrupted", "interrupted", f"No verdict: {interrupted}.{beside('Until then')}"
+        return None
+
+    def _broken(self) -> _Verdict | None:
+        titles, clauses = [], []
+        if self.lacking:
+            number = count(len(self.lacking), "operation")
+            titles.append(f"{number} missing")
+            clauses.append(f"it lacks {number} ({listed(self.lacking, 4)}); build {first(self.lacking)} next")
+        if self.violations:
+            titles.append(f"{_rules(self.violations)} broken")
+            clauses.append(f"it breaks {self._rules_broken}")
+        if not titles:
             return None
-        lines = listed([str(entry.line) for entry in stale], 10)
-        noun = "entry that starts on line" if len(stale) == 1 else "entries that start on lines"
-        return (
-            "outdated",
-            "known failures outdated",
-            f"The list of known failures is out of date: delete the {noun} {lines}.",
-        )
+        sentence = f"The {self.ledger.side} does not conform: {'; '.join(clauses)}."
+        return "violations", ", ".join(titles), sentence
+
+    def _outdated(self) -> _Verdict | None:
+        lines = [str(entry.line) for entry in self.known_failures if entry.stale]
+        if not lines:
+            return None
+        noun = "entry that starts on line" if len(lines) == 1 else "entries that start on lines"
+        sentence = f"The list of known failures is out of date: delete the {noun} {listed(lines, 10)}."
+        return "outdated", "known failures outdated", sentence
 
     def _incomplete(self) -> _Verdict | None:
         # A narrowed run may select only rules that cannot fail it.
         levels = tuple(Level) if self.ledger.narrowed else self.gating
         judged = self.ledger.with_verdict(Verdict.PASSED, Verdict.OBSERVED, *VIOLATIONS, levels=levels)
         if self.ledger.lost:
-            sentence = f"Incomplete: {self._lost}; no violation was seen until then."
+            reason = f"{self._lost}; no violation was seen until then"
         elif self.unjudged:
-            names = listed([cell.rule for cell in self.unjudged], 4)
-            sentence = (
-                f"Incomplete: no violation was seen, but {count(len(self.unjudged), 'cell')} of "
-                f"{_rules(self.unjudged)} could not be exercised ({names})."
+            reason = (
+                f"no violation was seen, but {count(len(self.unjudged), 'cell')} of {_rules(self.unjudged)} "
+                f"could not be exercised ({listed([cell.rule for cell in self.unjudged], 4)})"
             )
         elif not judged:
-            sentence = "Incomplete: no rule was exercised."
+            reason = "no rule was exercised"
         else:
             return None
-        return "incomplete", "incomplete", sentence
-
-    @property
-    def _lost(self) -> str:
-        """The reason why judging ended before the run did."""
-        if self.ledger.side is Side.CLIENT:
-            return self.ledger.lost
-        return f"the server was lost during the run ({self.ledger.lost})"
+        return "incomplete", "incomplete", f"Incomplete: {reason}."
 
     # ------------------------------------------------------------------ verdicts that do not
 
-    def _good(self) -> _Verdict:
-        passed = self.ledger.with_verdict(Verdict.PASSED, levels=self.gating)
+    @cached_property
+    def _passed(self) -> list[Cell]:
+        return self.ledger.with_verdict(Verdict.PASSED, levels=self.gating)
+
+    @property
+    def _cells_passed(self) -> str:
         kind = "required" if len(self.gating) == 1 else "required or implied"
-        cells = count(len(passed), f"{kind} cell") if passed else f"no {kind} cell"
-        if self.ledger.selection:
-            return "partial", "partial", self._partial(cells)
-        server = f"The {'embedded reference ' if self.run.embedded else ''}server"
-        if excused := self._excused():
-            title = f"conforms but for {excused}"
-            sentence = f"{server} {title}: {cells} passed, and no new violation was seen."
+        number = count(len(self._passed), f"{kind} cell") if self._passed else f"no {kind} cell"
+        return f"{number} passed"
+
+    def _partial(self) -> _Verdict | None:
+        selection = self.ledger.selection
+        if not selection:
+            return None
+        left = len(self.ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
+        if self.ledger.side is Side.CLIENT:
+            sentence = f"No violation in {selection}: {self._cells_passed}, {left:,} more were not exercised."
+            return "partial", "partial", sentence
+        whose = " of the embedded reference server" if self.run.embedded else ""
+        rest = f"{left:,} were left out" if left else "generated and further requests were left out"
+        numbers = ", ".join(filter(None, (self._cells_passed, self._excused, rest)))
+        sentence = f"Partial: no violation in the part{whose} that was run ({selection}): {numbers}."
+        return "partial", "partial", sentence
+
+    def _whole(self) -> _Verdict:
+        if self._excused:
+            server = "embedded reference server" if self.run.embedded else "server"
+            title = f"conforms but for {self._excused}"
+            sentence = f"The {server} {title}: {self._cells_passed}, and no new violation was seen."
             return "known failures", title, sentence
-        hold = f"{_rules(passed)} hold on every operation ({cells} passed)"
+        hold = f"{_rules(self._passed)} hold on every operation ({self._cells_passed})"
         if self.run.embedded:
             sentence = f"The embedded reference server conforms; yours was not judged: {hold}."
             return "embedded", "embedded server conforms", sentence
         return "conforms", "conforms", f"The server conforms: {hold}."
-
-    def _partial(self, cells: str) -> str:
-        left = len(self.ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
-        if self.ledger.side is Side.CLIENT:
-            selected = self.ledger.selection
-            return f"No violation in {selected}: {cells} passed, {left:,} more were not exercised."
-        whose = " of the embedded reference server" if self.run.embedded else ""
-        rest = f"{left:,} were left out" if left else "generated and further requests were left out"
-        excused = self._excused()
-        return (
-            f"Partial: no violation in the part{whose} that was run ({self.ledger.selection}): "
-            f"{cells} passed{f', {excused}' if excused else ''}, {rest}."
-        )
-
-    def _excused(self) -> str:
-        """The numbers of known failures and known missing operations, in words."""
-        words = [count(len(self.known), "known failure")] if self.known else []
-        if missing := len(self.ledger.known_missing):
-            words.append(f"{count(missing, 'operation')} known to be missing")
-        return " and ".join(words)
 
     # ------------------------------------------------------------------ beside the verdict
 
@@ -260,15 +266,14 @@ class Decision:
             notes.append(self._lost)
         warnings = [cell for cell in ledger.with_verdict(Verdict.WARNING) if not cell.known]
         if self.run.fail_on is Level.REQUIRED and warnings:
-            notes.append(
-                f"{count(len(warnings), 'warning')} on {_rules(warnings)} that the specification only implies"
-            )
+            several = count(len(warnings), "warning")
+            notes.append(f"{several} on {_rules(warnings)} that the specification only implies")
         if self.known and name not in ("known failures", "partial"):
             notes.append(count(len(self.known), "known failure"))
         if ledger.known_missing:
             levels = (Level.REQUIRED, Level.IMPLIED)
             cells = ledger.with_verdict(Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=levels)
-            excused = count(sum(map(self.excuses, cells)), "cell")
+            excused = count(sum(map(self._excuses, cells)), "cell")
             names = listed(list(ledger.known_missing), 4)
             notes.append(f"{excused} not judged for want of {names}, known to be missing")
         if self.violations and self.unjudged:
@@ -283,5 +288,5 @@ class Decision:
         return notes
 
 
-def _rules(cells: list[Cell]) -> str:
+def _rules(cells: Iterable[Cell]) -> str:
     return count(len({cell.rule for cell in cells}), "rule")

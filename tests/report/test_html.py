@@ -104,11 +104,11 @@ def test_the_size_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     keep(results, *(exchange(number, b"x" * 8000) for number in (1, 2, 3, 4)))
     made = document(results)
     assert len("".join(pieces(made))) < 1_000_000
-    assert [*evidence.page_exchanges(made)] == [1, 2, 3, 4]
+    assert [*evidence.page_exchanges(made.cells, made.exchanges)] == [1, 2, 3, 4]
     monkeypatch.setattr(evidence, "PAGE_PROOF", 2000)
-    assert [*evidence.page_exchanges(made)] == [1, 2, 3]
+    assert [*evidence.page_exchanges(made.cells, made.exchanges)] == [1, 2, 3]
     monkeypatch.setattr(evidence, "PAGE_EXCHANGES", 6000)
-    shown = evidence.page_exchanges(made)
+    shown = evidence.page_exchanges(made.cells, made.exchanges)
     assert [*shown] == [1, 3] and shown[1].response_body.cut
 
 

@@ -14,7 +14,7 @@ from conformance.contract.rules import RULES, Level
 from conformance.judge.ledger import Ledger
 from conformance.judge.outcomes import Unclear
 from conformance.judge.verdicts import Verdict
-from conformance.report.facts import KNOWN, numbers
+from conformance.report.document import KNOWN
 from conformance.report.known_failures import MISSING, KnownFailures, write_known
 from conformance.report.sections import sections
 from tests.support.report_samples import WALK, decided, document, judged, whole_run
@@ -108,7 +108,7 @@ def test_known_failures_are_counted_alike_everywhere(
     made = document(whole_run(cells), known=load(tmp_path, listed))
     assert made.verdict.known == 2
     assert "2 known failures" in " ".join((made.verdict.sentence, *made.verdict.notes))
-    assert sum(row[KNOWN] for row in numbers(made).values()) == 2
+    assert sum(row[KNOWN] for row in made.counts.values()) == 2
     [section] = [section for section in sections(made) if section.name == "known"]
     assert sum(len(item.cause.cells) for item in section.items if item.cause) == 2
 

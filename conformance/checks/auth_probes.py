@@ -6,17 +6,19 @@ import contextlib
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from conformance.checks.check import CheckContext
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge import outcomes
-from conformance.judge.oracle import FOREIGN
+from conformance.judge.oracle import FOREIGN, UNKNOWN
 from conformance.judge.outcomes import Judgement
 from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
+from conformance.world.account import parameters
 from conformance.world.cache import Key
 from conformance.world.run import refusal_of_valid
 
@@ -139,6 +141,25 @@ class AuthProbes(Engine):
             self.ctx.unclear(rule, reason, answer, remedy=SOONER)
             return
         self.ctx.expect(rule, *replayed(what, answer))
+
+
+def defects(at: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields what is wrong with a request that passes authentication, and the changes of a Case that make it
+    so."""
+    operation, (top, *children) = at.ctx.operation, parameters(at.operation)
+    for child in children:
+        yield f"for an unknown {child}", {"whose": {child: UNKNOWN}}
+    if at.ctx.target.secondary is not None:
+        with contextlib.suppress(Inconclusive):
+            at.target({top: FOREIGN})
+            yield f"for another organization's {top}", {"whose": {top: FOREIGN}}
+    if operation.request_schema is not None:
+        yield "with malformed JSON", {"body": b'{"'}
+        yield "with a body that is not an object", {"body": b"[]"}
+    if operation.query_parameters:
+        yield "for page 0 of size x", {"query": "page=0&size=x"}
+    if operation.is_post:
+        yield "with an idempotency key that is not a UUID", {"key": "no-uuid"}
 
 
 def lengthened(body: bytes | None) -> bytes | None:

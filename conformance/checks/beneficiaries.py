@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import CheckContext
 from conformance.checks.members import judge_members, look_for, mismatches
+from conformance.checks.side_effects import UNTOUCHED, owner
 from conformance.contract.new_resources import NULLABLE, stated
 from conformance.judge import outcomes
-from conformance.judge.comparison import MOVING, alike, document
+from conformance.judge.comparison import MOVING, alike, document, identifiers, objects
+from conformance.judge.outcomes import Judgement, Unclear
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import Account, call, identifier
 from conformance.world.samples import Body
+from conformance.world.shapes import accepted_body
 
 #: Consecutive reads that must show a change: each process of a server may have a cache of its own.
 STEADY = 4
@@ -46,23 +49,28 @@ class Beneficiary:
         """Creates a destination of it and, unless the target has no payouts, a payout to that; True if the
         destination was accepted."""
         bank = fixture.bank_account()
-        made = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
-        if made.succeeded:
-            self.stated["payout_destinations"] = [document(made)]
-        if made.succeeded and self.ctx.target.features.payouts is not False:
-            payee = self.ids["beneficiary_id"], str(made.get("id")), str(made.get("currency"))
+        create = self.ctx.send(call("createPayoutDestination", self.ids, bank), "a destination of it")
+        if create.succeeded:
+            self.stated["payout_destinations"] = [document(create)]
+        if create.succeeded and self.ctx.target.features.payouts is not False:
+            payee = self.ids["beneficiary_id"], str(create.get("id")), str(create.get("currency"))
             payout = self.ctx.run.samples.payout(*payee)
             self.ctx.send(call("createPayout", {"account_id": fixture.account_id}, payout), "a payout to it")
-        return made.succeeded
+        return create.succeeded
 
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
 
+    def patch_any(self, bodies: Iterable[Body], purpose: str) -> Exchange:
+        """Sends updates until one is accepted; returns the last answer."""
+        calls = [call("updateBeneficiary", self.ids, body) for body in bodies]
+        return self.ctx.until_accepted(calls, purpose)[-1]
+
     def move(self, purpose: str) -> Exchange:
         """Updates its note and, where the server accepts that, its country_code."""
         country = samples.other_value("country_code", str(self.created.get("country_code")))
-        moved = self.patch({"note": samples.marker(), "country_code": country}, purpose)
-        return self.patch({"note": samples.marker()}, purpose) if moved.refused else moved
+        note = {"note": samples.marker()}
+        return self.patch_any([{**note, "country_code": country}, note], purpose)
 
     def disable(self, purpose: str) -> Exchange:
         return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
@@ -119,8 +127,8 @@ def judge_beneficiary(
     left_out = set(but)
     judge_members(ctx, rule, answer, expected, what, but=MOVING | left_out, otherwise=otherwise)
     for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
-        shown = not mismatches(answer, {name: expected[name]})
-        if shown or (act is not None and moved_by(ctx, act, name)):
+        good = not mismatches(answer, {name: expected[name]})
+        if good or (act is not None and moved_by(ctx, act, name)):
             ctx.member(rule, what, answer, name, expected[name])
 
 
@@ -145,3 +153,62 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
 def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:
     """Judges that `updated` of an answer is later than `before`."""
     ctx.expect(rule, *outcomes.later(f"{what}: an updated", answer, "updated", before))
+
+
+class Defaults:
+    """A default destination of a fixture's beneficiary, and the judgement that refused requests keep it."""
+
+    def __init__(self, ctx: CheckContext, fixture: Account, shape: str) -> None:
+        """Creates the destination, of a shape of bodies. Raises Inconclusive where the server refuses it."""
+        self.ctx, self.fixture = ctx, fixture
+        operation = "createPayoutDestination"
+        body = {**accepted_body(fixture, operation, shape), "is_default": True}
+        self.id = identifier(fixture.create(operation, body))
+        self.before = defaults(ctx, fixture, holding=self.id, alone=True)
+
+    def judge_refused(self, what: str, answers: Sequence[Exchange]) -> None:
+        """Judges that requests changed no default, if all of them were refused."""
+        if UNTOUCHED in self.ctx.rules and answers and all(answer.refused for answer in answers):
+            after = defaults(self.ctx, self.fixture, alike=self.before)
+            sentence = f"after {what}: the same destination is the default"
+            self.ctx.expect(UNTOUCHED, *same_defaults(sentence, after, self.before), *answers)
+
+
+def defaults(
+    ctx: CheckContext,
+    fixture: Account,
+    *,
+    holding: str = "",
+    alone: bool = False,
+    alike: Exchange | None = None,
+) -> Exchange:
+    """Reads the list of a beneficiary's destinations until it contains the id `holding`, with at most one
+    default if `alone`, or shows the same defaults as `alike`."""
+
+    def good(answer: Exchange) -> bool:
+        held, defaults = identifiers(answer.get("items")) or (), shown_defaults(answer)
+        if alike is not None:
+            return not answer.succeeded or defaults == shown_defaults(alike)
+        return not answer.succeeded or (holding in held and not (alone and len(defaults) > 1))
+
+    reading, organization = fixture.call("listPayoutDestinations"), owner(fixture)
+    purpose = "the destinations, and which of them is the default"
+    # Two defaults are allowed: waiting for one is no delay of the list.
+    until = "one default of listPayoutDestinations" if alone else "listPayoutDestinations"
+    return ctx.eventually(lambda: ctx.shown(reading, purpose, organization), good, until)
+
+
+def shown_defaults(answer: Exchange) -> list[str]:
+    """Returns the sorted ids of the destinations that a list shows as defaults."""
+    return sorted(
+        str(item.get("id")) for item in objects(answer.get("items")) if item.get("is_default") is True
+    )
+
+
+def same_defaults(what: str, after: Exchange, before: Exchange) -> Judgement:
+    """Two lists show the same destinations as defaults."""
+    if not after.succeeded or not before.succeeded:
+        return what, Unclear("the list of destinations was not answered"), after, before
+    now, earlier = (shown_defaults(answer) for answer in (after, before))
+    got = "" if now == earlier else f"{', '.join(now) or 'none'}, before {', '.join(earlier)}"
+    return what, got, after, before

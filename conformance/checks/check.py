@@ -90,6 +90,15 @@ class CheckContext:
         self.exchanges.append(exchange.number)
         return exchange
 
+    def until_accepted(self, calls: Iterable[Call], purpose: str) -> list[Exchange]:
+        """Sends calls until one is accepted; returns the answers."""
+        answers: list[Exchange] = []
+        for call in calls:
+            answers.append(self.send(call, purpose))
+            if answers[-1].succeeded:
+                break
+        return answers
+
     def eventually(self, look: Callable[[], R], good: Callable[[R], bool], operation: str = "") -> R:
         """Repeats a look until it is good; returns its result, or the last one (see `Lag.eventually`). The
         operation is that of the check unless given."""
@@ -178,10 +187,11 @@ class CheckContext:
         """Records the delay after which writes showed in answers of the check's operation."""
         self.observe("read.delay", question, self.run.lag.described(self.operation.id))
 
-    def record(self, rule: str, question: str, answer: Exchange, seen: str = "") -> None:
-        """Observes an answer as `seen`, or by its status and error, if it is usable."""
+    def record(self, rule: str, question: str, answer: Exchange, *beside: Exchange, choice: str = "") -> None:
+        """Observes a usable answer as the `choice` named, else as accepted or by its status and error."""
         if self.usable(rule, answer):
-            self.observe(rule, question, seen or answer.described(), answer)
+            outcome = "accepted" if answer.succeeded else answer.described()
+            self.observe(rule, question, choice or outcome, answer, *beside)
 
     def accepted_as(self, rule: str, answer: Exchange, usual: Call) -> None:
         """Judges that the answer's request is accepted, unless the `usual` one is refused, too."""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import CheckContext, CheckFunction, check
-from conformance.checks.engine import Engine
+from conformance.checks.engine import Engine, named_as
 from conformance.checks.side_effects import UNTOUCHED, judge_pair
-from conformance.checks.tables import named_as
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import Reason
@@ -157,7 +156,7 @@ class DefectiveBodies(Engine):
         """Builds a case with this body."""
         return self.case(rule, name, body=to_json(body))
 
-    def seen(self, answer: Exchange) -> str:
+    def choice(self, answer: Exchange) -> str:
         """Returns `accepted` or `refused`: other rules judge status and error."""
         return "accepted" if answer.succeeded else "refused"
 
@@ -226,9 +225,7 @@ def within(where: str) -> str:
 
 
 def field_table(
-    rule: str,
-    fields: Callable[[Field], object],
-    elsewhere: Callable[[CheckContext], bool] = lambda ctx: True,
+    rule: str, fields: Callable[[Field], object], elsewhere: Callable[[CheckContext], bool] = lambda ctx: True
 ) -> Callable[[FieldTable], CheckFunction]:
     """Marks a table as the check of a rule and of refusal.changes-nothing, for the operation's fields that
     `fields` selects: each in the shape of body where it applies and, if `elsewhere` is true, in the other
@@ -270,6 +267,7 @@ def in_each_shape(
     """Runs a table of fields, each in the shape of body where it applies, then of `others` in the other
     shapes that the server accepts."""
     for shape, fields in shapes.items():
-        DefectiveBodies(ctx, shape).run(table, fields, "")
+        engine = DefectiveBodies(ctx, shape)
+        engine.batch(table(engine, fields, ""))
     for engine, where, fields in _elsewhere(ctx, others):
-        engine.run(table, fields, where)
+        engine.batch(table(engine, fields, where))

@@ -3,7 +3,13 @@
 The engine builds the valid request that each case changes; reports show the name of a case. A batch of cases
 is sent between snapshots of what they must not change. The oracle (conformance.judge.oracle) says what the
 rule of a case demands of the answer; where it says nothing, the suite is wrong: InternalError, without a
-verdict."""
+verdict. A check that is a table is a function that yields the cases of one batch:
+
+    @table("auth.header-case", at=sound)
+    def test_header_names_in_any_case(at):
+        for how in ("lower", "swapped"):
+            yield at.case("auth.header-case", f"header names, {how}", auth=Auth(name_case=how))
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, TypeVar
 
-from conformance.checks.check import CheckContext
+from conformance.checks.check import CheckContext, CheckFunction, check
 from conformance.checks.near_ids import encoded
 from conformance.checks.private_data import LEAK, PrivateData
 from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
@@ -43,8 +49,8 @@ from conformance.world.account import Account, quoted, unknown_like
 from conformance.world.case import FRESH, Case, call_of
 from conformance.world.run import refusal_of_valid
 
-P = ParamSpec("P")
 T = TypeVar("T")
+E = TypeVar("E", bound="Engine")
 
 
 @dataclass(frozen=True)
@@ -160,14 +166,8 @@ class Engine:
 
     @property
     def watched(self) -> Sequence[Engine]:
-        """The places whose resources a table of this engine must not change."""
+        """The places whose resources the cases of this engine must not change."""
         return ()
-
-    def run(
-        self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
-    ) -> list[Exchange]:
-        """Sends the cases of a table as a batch; returns the answers."""
-        return self.batch(self.steps(table(self, *args, **kwargs)), self.watched)
 
     def steps(self, cases: Iterable[Case]) -> Iterator[Step]:
         """Yields cases with their calls, each built when it is asked for."""
@@ -176,28 +176,30 @@ class Engine:
 
     def batch(
         self,
-        steps: Iterable[Step],
-        watch: Sequence[Engine] = (),
+        cases: Iterable[Case | Step],
+        watch: Sequence[Engine] | None = None,
         leaks: Mapping[str, PrivateData] = MappingProxyType({}),
         what: str = "refused requests",
     ) -> list[Exchange]:
-        """Sends cases, their own places may be others, and judges their answers; then that those which were
-        refused changed nothing in the places of `watch`, and show nothing of the data in `leaks`, by the
-        organization that asked. Returns the answers.
+        """Sends cases, from their own places if they are steps, and judges their answers; then that those
+        which were refused changed nothing in the places of `watch`, `watched` unless given, and show nothing
+        of the data in `leaks`, by the organization that asked. Returns the answers.
 
         Snapshots are taken before the first case, of a list after all calls are built, and again after an
         accepted one, whose effects would be mistaken for those of others."""
+        watch = self.watched if watch is None else watch
         watching = [each.snapshot() for each in watch if UNTOUCHED in self.ctx.rules]
         answers = list[Exchange]()
         refused, pending = list[tuple[Step, Exchange]](), list[tuple[Step, Exchange]]()
-        for step in steps:
+        for each in cases:
+            step = each if isinstance(each, Step) else Step(self, each, self.call(each))
             before = step.at.accepted
-            answers.append(answer := step.at.deliver(step.case, step.call))
+            answers.append(answer := step.at._deliver(step.case, step.call))
             if watching:
                 # After the effects: a judgement may send valid requests, which have effects of their own.
                 pending.append((step, answer))
             else:
-                step.at.conclude(step.case, answer)
+                step.at._conclude(step.case, answer)
             if answer.refused:
                 refused.append((step, answer))
             if step.at.accepted != before and watching:
@@ -212,7 +214,7 @@ class Engine:
         if refused and watching:
             self.settle([answer for _, answer in refused])
         for step, answer in pending:
-            step.at.conclude(step.case, answer)
+            step.at._conclude(step.case, answer)
         for answer in answers if leaks else ():
             expected = f"{answer.purpose}: a refusal that shows nothing of the other organization"
             facts = leaks[answer.organization]
@@ -241,47 +243,38 @@ class Engine:
         fresh = new_key() if case.key == FRESH and call.idempotency_key else call.idempotency_key
         return self.ctx.send(call.but(idempotency_key=fresh), name, self._organization)
 
-    def perform(self, case: Case) -> Exchange:
-        """Sends a case and judges its answer, or records it for an open rule."""
-        answer = self.deliver(case, self.call(case))
-        self.conclude(case, answer)
-        return answer
-
-    def deliver(self, case: Case, call: Call) -> Exchange:
+    def _deliver(self, case: Case, call: Call) -> Exchange:
         """Sends a case. Raises InternalError for one that the oracle cannot judge."""
         sent = call.but(operation=None) if case.front_end else call
         if RULES[case.rule].level is Level.OPEN:
             return self.ctx.send(sent, case.name)
         self.reason(case, self.expected(case, call))
-        return self.ask(case, sent)
+        if case.path and case.path[0][1] == FOREIGN:
+            # A replica may not know another organization's resource yet.
+            return self._counted(self.ctx.shown(sent, case.name, self._organization))
+        return self.send(sent, case.name)
 
-    def conclude(self, case: Case, answer: Exchange) -> None:
+    def _conclude(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case, or records it for an open rule."""
         if RULES[case.rule].level is Level.OPEN:
-            self.ctx.record(case.rule, case.name, answer, self.seen(answer))
+            self.ctx.record(case.rule, case.name, answer, choice=self.choice(answer))
         else:
             self.judge(case, answer)
 
-    def seen(self, answer: Exchange) -> str:
-        """Describes the answer to an open case; empty for its status and error."""
+    def choice(self, answer: Exchange) -> str:
+        """Describes the answer to an open case; empty for accepted, or its status and error."""
         return ""
 
     def send(self, call: Call, name: str) -> Exchange:
         """Sends a call; after an accepted one, calls `moved`."""
-        return self._noted(self.ctx.send(call, name, self._organization))
+        return self._counted(self.ctx.send(call, name, self._organization))
 
-    def _noted(self, answer: Exchange) -> Exchange:
+    def _counted(self, answer: Exchange) -> Exchange:
         if answer.succeeded:
             self.accepted += 1
             if self._moved:
                 self._moved()
         return answer
-
-    def ask(self, case: Case, call: Call) -> Exchange:
-        """Sends the call of a case; repeats a read of another organization's resource until it is found."""
-        if case.path and case.path[0][1] == FOREIGN:
-            return self._noted(self.ctx.shown(call, case.name, self._organization))
-        return self.send(call, case.name)
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
         """Returns what the oracle demands of the answer to a case."""
@@ -291,11 +284,11 @@ class Engine:
 
     def reason(self, case: Case, expected: ExpectedAnswer) -> Reason:
         """Returns the oracle's reason for the rule of a case. Raises InternalError without one."""
-        found = expected.by(case.rule)
-        if found is None:
+        reason = expected.by(case.rule)
+        if reason is None:
             rules = ", ".join(reason.rule for reason in expected.reasons) or "nothing"
             raise InternalError(f"{case.name} ({self.operation}): {case.rule}, but the oracle says {rules}")
-        return replace(found, what=case.name)
+        return replace(reason, what=case.name)
 
     def judge(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case by its rule, and by the rules about statuses that follow from it."""
@@ -310,8 +303,8 @@ class Engine:
         for other in expected.refusals:
             if case.rule in RULES[other.rule].follows and other.statuses and other.rule in ctx.rules:
                 if answer.succeeded:
-                    told = f"{case.name} was not refused, but answered {answer.described()}"
-                    ctx.unclear(other.rule, told, answer, cause=case.rule)
+                    lost = f"{case.name} was not refused, but answered {answer.described()}"
+                    ctx.unclear(other.rule, lost, answer, cause=case.rule)
                 else:
                     ctx.expect(other.rule, *replace(other, what=case.name).judge(answer))
 
@@ -323,8 +316,8 @@ class Engine:
             # A refusal with another error than the valid request's is for the defect.
             alike = answer.described() == valid.described() and not (of_authentication and reason.type)
             if alike or (answer.refused_authentication and valid.refused_authentication):
-                told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
-                ctx.unclear(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
+                lost = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
+                ctx.unclear(reason.rule, lost, answer, valid, stop=refusal_of_valid(valid))
                 return True
         if reason.demand is Demand.REFUSED and not of_authentication and ctx.locked_out(reason.rule, answer):
             return True
@@ -337,7 +330,34 @@ class Engine:
         if broken and control.rule in ctx.rules:
             ctx.expect(control.rule, *judgement)
         if broken or (other.refused and other.described() == answer.described()):
-            told = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
-            ctx.unclear(reason.rule, told, answer, other, cause=control.rule)
+            lost = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
+            ctx.unclear(reason.rule, lost, answer, other, cause=control.rule)
             return True
         return False
+
+
+def table(
+    *rules: str,
+    at: Callable[[CheckContext], E],
+    operations: tuple[str, ...] | None = None,
+    then: Callable[[CheckContext, list[Exchange]], None] = lambda ctx, answers: None,
+) -> Callable[[Callable[[E], Iterable[Case]]], CheckFunction]:
+    """Marks a function that yields cases as the check of these rules; `at` makes the engine that sends and
+    judges them, `then` gets the answers. Raises KeyError for an unknown rule."""
+
+    def mark(cases: Callable[[E], Iterable[Case]]) -> CheckFunction:
+        def run(ctx: CheckContext) -> None:
+            engine = at(ctx)
+            then(ctx, engine.batch(cases(engine)))
+
+        return check(*rules, operations=operations)(named_as(cases, run))
+
+    return mark
+
+
+def named_as(table: Callable[..., Iterable[Case]], run: CheckFunction) -> CheckFunction:
+    """Names the function of a check as its table, whose docstring it gets."""
+    functools.update_wrapper(run, table)
+    # Else pytest would take the table's parameters for fixtures.
+    del run.__wrapped__  # type: ignore[attr-defined]
+    return run

@@ -1,4 +1,4 @@
-"""Judges the documented members of an answer, one by one (section 2)."""
+"""Answers that contain something to judge, and their documented members, judged one by one (section 2)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from conformance.checks.check import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.new_resources import sent
+from conformance.contract.operations import Operation
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge import outcomes
 from conformance.judge.comparison import alike, same_instant, show, shown
 from conformance.judge.outcomes import Got, Unclear
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.account import Account
+from conformance.world.creations import creations
 from conformance.world.samples import Body
 from conformance.world.text_turns import Place, with_texts
 
@@ -27,17 +30,17 @@ def judge_members(
     *,
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
-    shown_by: Exchange | None = None,
+    shown_by: Iterable[Exchange] = (),
 ) -> None:
     """Judges the documented members of an answer, except `but`, by their expected values, or by those of a
-    second source (`otherwise`): where two sources disagree, either is right. `shown_by` is the answer that
-    the values come from. format.object judges `object`."""
+    second source (`otherwise`): where two sources disagree, either is right. `shown_by` are answers that the
+    values come from. format.object judges `object`; refusals are judged elsewhere."""
+    if not exchange.succeeded:
+        ctx.usable(rule, exchange)
+        return
     for name in _judged(exchange, expected, but):
         other = (otherwise or {}).get(name, MISSING)
-        if shown_by is None:
-            ctx.member(rule, what, exchange, name, expected[name], other)
-        else:
-            ctx.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), shown_by)
+        ctx.expect(rule, *outcomes.member(what, exchange, name, expected[name], other), *shown_by)
 
 
 def _judged(exchange: Exchange, expected: Mapping[str, Any], but: Iterable[str]) -> list[str]:
@@ -52,12 +55,12 @@ def send_with_texts(
     refuse some. Judges that the first accepted answer shows what was sent, and returns it; None where all are
     refused, or no text has a place."""
     operation = ctx.operation.id
-    told = ctx.run.samples.over(ctx.operation.resource)
-    own = {place: text for place, text in texts.items() if place[0] not in told}
-    for tried in with_texts(operation, body, own):
-        answer = ctx.send(fixture.call(operation, tried), what)
+    fixed = ctx.run.samples.over(ctx.operation.resource)
+    own = {place: text for place, text in texts.items() if place[0] not in fixed}
+    calls = [fixture.call(operation, tried) for tried in with_texts(operation, body, own)]
+    for answer in ctx.until_accepted(calls, what)[-1:]:
         if answer.succeeded:
-            judge_members(ctx, "create.echo", answer, sent(operation, tried), what)
+            judge_members(ctx, "create.echo", answer, sent(operation, answer.call.document), what)
             return answer
     return None
 
@@ -129,12 +132,10 @@ def look_for(
         return answer.succeeded and not mismatches(answer, expected, but=left_out, otherwise=otherwise)
 
     def look() -> Exchange:
-        seen = ctx.send(call, purpose)
-        for _ in range(looks - 1):
-            if not shows(seen):
+        for _ in range(looks):
+            if not shows(answer := ctx.send(call, purpose)):
                 break
-            seen = ctx.send(call, purpose)
-        return seen
+        return answer
 
     return ctx.eventually(look, shows, call.operation or "")
 
@@ -154,3 +155,59 @@ def judge_not_back(ctx: CheckContext, rule: str, later: Exchange, earlier: Excha
     ctx.expect(
         rule, expected, show(later.get("updated")) if went_back(later, earlier) else "", later, earlier
     )
+
+
+FUNDED = "Name an account that has balances: [primary] funded_account_id."
+
+
+def furnish(fixture: Account, operation: Operation) -> None:
+    """Creates a resource of the kind that an operation shows, unless a fixture has one. Raises Inconclusive
+    where the server refuses it."""
+    match TRAITS[ADDS_TO[operation.id]].creates if operation.is_list else operation.resource:
+        case "account":
+            _ = fixture.account
+        case "beneficiary":
+            _ = fixture.beneficiary
+        case "payout_destination":
+            _ = fixture.destination
+        case "virtual_account":
+            _ = fixture.virtual_account
+        case "wallet":
+            fixture.create("createWallet")
+
+
+def _populated(ctx: CheckContext) -> Account:
+    """Returns a fixture in which the check's operation has something to show."""
+    fixture = ctx.run.account("populated")
+    operation = ctx.operation
+    if operation.traits.shows_balances:
+        return ctx.run.account("payouts") if ctx.target.primary.funded_account_id else fixture
+    if operation.traits.disables:
+        fixture = ctx.run.account(fresh=True)
+    if "beneficiary_id" in operation.path_parameters:
+        _ = fixture.destination
+    elif operation.id == "listWallets":
+        return creations(ctx.run, "createWallet")[0].fixture
+    elif operation.is_list:
+        furnish(fixture, operation)
+    return fixture
+
+
+def showing(ctx: CheckContext, purpose: str) -> Exchange:
+    """Returns the answer of the check's operation in a populated fixture; repeats a list until it shows an
+    element (eventual consistency)."""
+    request = _populated(ctx).call(ctx.operation.id)
+    return ctx.eventually(
+        lambda: ctx.accept(request, purpose),
+        lambda answer: not ctx.operation.is_list or answer.get("items") != [],
+    )
+
+
+def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
+    """Notes that an account shows no balance, which a rule is about."""
+    reason = "the account shows no balance, so that no form of one was seen"
+    if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
+        ctx.unclear(rule, reason, answer, remedy=FUNDED)
+    else:
+        # Without payouts no account need ever hold money.
+        ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")

@@ -1,9 +1,10 @@
-"""Private data of an organization, which no refusal may show to another one (section 5.5)."""
+"""Private data, which no answer may show: numbers of destinations, and what belongs to another organization
+(sections 2.4 and 5.5)."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from conformance.checks.check import CheckContext
@@ -11,6 +12,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.json_text import all_objects, all_texts
 from conformance.judge.comparison import document, same, sent_document
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.outcomes import Got, Unclear, unusable
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
@@ -23,6 +25,13 @@ _TELLING = 6
 
 #: Minimum length of a member's text that a part of the request may explain: not of a country.
 _SHORTEST = 3
+
+
+def numbers_of(created: Iterable[Exchange]) -> list[tuple[str, str]]:
+    """Field and value of each number that no answer may show in full."""
+    sent = [(name, each.call.document.get(name)) for each in created for name in HIDDEN_FIELDS]
+    # A number below 8 characters may occur by chance.
+    return [(name, squeezed(value)) for name, value in sent if isinstance(value, str) and len(value) >= 8]
 
 
 class PrivateData:
@@ -42,44 +51,42 @@ class PrivateData:
 
     def shown_in(self, answer: Exchange) -> Got:
         """Describes what a refusal shows of the data that the caller may not see; empty for nothing."""
-        if reason := unusable(answer):
-            return reason
+        if lost := unusable(answer):
+            return lost
         if not answer.refused:
-            told = f"{answer.purpose} was answered {answer.described()}, not refused"
-            return Unclear(told, "tenancy.foreign-parent")
-        found = _fact_in(answer, self._facts) or _member_in(answer, self._documents)
-        return f"{answer.status} that shows {found}" if found else ""
+            reason = f"{answer.purpose} was answered {answer.described()}, not refused"
+            return Unclear(reason, "tenancy.foreign-parent")
+        leaked = self._fact_in(answer) or self._member_in(answer)
+        return f"{answer.status} that shows {leaked}" if leaked else ""
+
+    def _fact_in(self, answer: Exchange) -> str:
+        """Describes a private text that an answer shows and the request did not contain; empty if none."""
+        sent = _sent(answer)
+        texts = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
+        texts += [value for _, value in answer.response_headers]
+        for fact in self._facts:
+            if fact not in sent and any(fact in text for text in texts):
+                return f"{fact[:60]!r} of the other's resource"
+        return ""
+
+    def _member_in(self, answer: Exchange) -> str:
+        """Describes a member that an answer shares with a resource, value included; empty if none."""
+        sent, texts = _sent(answer), set(all_texts(sent_document(answer.call)))
+        members = [member for each in all_objects(answer.document) for member in each.items()]
+        for name, value in members:
+            if value in (None, "", [], {}):
+                continue
+            quoted = isinstance(value, str) and len(value) >= _SHORTEST and value in sent
+            if isinstance(value, str) and (value in texts or quoted or _may_be_now(value)):
+                continue
+            if any(name in private and same(private[name], value) for private in self._documents):
+                return f"the member {name[:60]!r} of the other's resource"
+        return ""
 
 
-def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
-    """Describes a private text that an answer shows and the request did not contain; empty if none."""
-    sent = _sent(answer)
-    shown = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
-    shown += [value for _, value in answer.response_headers]
-    for fact in facts:
-        if fact not in sent and any(fact in text for text in shown):
-            return f"{fact[:60]!r} of the other's resource"
-    return ""
-
-
-def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
-    """Describes a member that an answer shares with the documents, value included; empty if none."""
-    sent, given = _sent(answer), set(all_texts(sent_document(answer.call)))
-    members = [member for shown in all_objects(answer.document) for member in shown.items()]
-    for name, value in members:
-        if value in (None, "", [], {}):
-            continue
-        quoted = isinstance(value, str) and len(value) >= _SHORTEST and value in sent
-        if isinstance(value, str) and (value in given or quoted or _may_be_now(value)):
-            continue
-        if any(name in private and same(private[name], value) for private in documents):
-            return f"the member {name[:60]!r} of the other's resource"
-    return ""
-
-
-def _documented(made: Exchange) -> dict[str, Any]:
-    names = documented(made.operation or "")
-    return {name: value for name, value in document(made).items() if name in names}
+def _documented(create: Exchange) -> dict[str, Any]:
+    names = documented(create.operation or "")
+    return {name: value for name, value in document(create).items() if name in names}
 
 
 def _sent(answer: Exchange) -> str:
@@ -88,11 +95,11 @@ def _sent(answer: Exchange) -> str:
 
 def _created(fixture: Account) -> list[Exchange]:
     """Returns the exchanges that created a fixture's resources, those that the server accepts."""
-    found = []
+    created = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
         with contextlib.suppress(Inconclusive):
-            found.append(getattr(fixture, part))
-    return found
+            created.append(getattr(fixture, part))
+    return created
 
 
 def _may_be_now(text: str) -> bool:

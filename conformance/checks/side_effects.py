@@ -39,11 +39,7 @@ class SideEffects(Watch):
     """Judges the effects of an operation on an account between `start` and `judge`."""
 
     def __init__(
-        self,
-        ctx: CheckContext,
-        fixture: Account,
-        operation: str = "",
-        ids: Mapping[str, str] | None = None,
+        self, ctx: CheckContext, fixture: Account, operation: str = "", ids: Mapping[str, str] | None = None
     ) -> None:
         self.ctx = ctx
         organization = owner(fixture)

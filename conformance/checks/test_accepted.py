@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from conformance.checks.check import CheckContext, check
@@ -57,33 +57,30 @@ _OPTIONAL = {
 def sound_bodies(fixture: Account, operation: str) -> dict[str, Body]:
     """Returns new valid bodies by name: the sample, without optional fields, and with additions."""
 
-    def make() -> Body:
-        return fixture.body(operation)
+    def without(*names: str) -> Body:
+        return {name: value for name, value in fixture.body(operation).items() if name not in names}
 
-    told = fixture.run.samples.over(_sample(operation))
-    optional = [name for name in _OPTIONAL.get(operation, ()) if name in make() and name not in told]
-    made = {"the sample": make()}
-    for name in optional:
-        made[f"the sample without {name}"] = {key: value for key, value in make().items() if key != name}
+    kind = OPERATIONS[operation].resource
+    sample = "payout_destination.bank_account" if kind == "payout_destination" else kind
+    fixed = fixture.run.samples.over(sample).keys()
+    optional = [name for name in _OPTIONAL.get(operation, ()) if name in without() and name not in fixed]
+    rows = {"the sample": without()}
+    rows |= {f"the sample without {name}": without(name) for name in optional}
     if len(optional) > 1:
-        made["required fields only"] = {key: value for key, value in make().items() if key not in optional}
+        rows["required fields only"] = without(*optional)
     # A required free text takes any words up to its maximum, as it tells resources apart.
     if (name := TRAITS[operation].free_text) in OPERATIONS[operation].required_fields:
         for words in ("Savings", "Travel 2026 and more"):
-            made[f"{name} {words!r} and a word of its own"] = {**make(), name: f"{words} {samples.marker()}"}
+            body = {**without(), name: f"{words} {samples.marker()}"}
+            rows[f"{name} {words!r} and a word of its own"] = body
     for name, row in _ADDITIONS.get(operation, {}).items():
         changes = BODIES[operation][row]
         members = set() if callable(changes) else set(changes[0])
-        if not members & set(told) and ("account_type" not in members or "account_type" in make()):
+        if not members & fixed and ("account_type" not in members or "account_type" in without()):
             tries = bodies(fixture, operation, row)
             several = len(tries) > 1 and accepts(fixture.run, operation, row)
-            made[name] = accepted_body(fixture, operation, row) if several else tries[0]
-    return made
-
-
-def _sample(operation: str) -> str:
-    kind = OPERATIONS[operation].resource
-    return "payout_destination.bank_account" if kind == "payout_destination" else kind
+            rows[name] = accepted_body(fixture, operation, row) if several else tries[0]
+    return rows
 
 
 @check(RULE, operations=tuple(operation for operation in OPERATIONS if not TRAITS[operation].subset_of))
@@ -91,36 +88,35 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample, the sample without each and without all of its optional fields, with other words in a
     required text, and with each listed choice are accepted, if at least one of them is."""
     operation = ctx.operation.id
-    answers: list[tuple[str, Exchange]] = []
-    aside: list[tuple[str, Exchange]] = []
+    answers, aside = dict[str, Exchange](), dict[str, Exchange]()
     for what, body in sound_bodies(created_in(ctx.run, operation), operation).items():
         fixture = _place(ctx, body)
         ids = fixture.ids(operation)
         answer = ctx.shown(call(operation, ids, body), f"{what}, which is valid")
         if TRAITS[operation].unique_pair and not answer.succeeded:
             # Where a pair is unique in all accounts, other labels are refused as well.
-            labels = [fixture.body(operation)["label"], f"Savings {samples.marker()}"]
+            labels = (fixture.body(operation)["label"], f"Savings {samples.marker()}")
             others = [
-                call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]
+                call(operation, ids, {**body, "label": each}) for each in labels if each != body["label"]
             ]
-            if not any(ctx.send(other, "another label in the same account").succeeded for other in others):
+            if not ctx.until_accepted(others, "another label in the same account")[-1].succeeded:
                 continue
         if TRAITS[operation].draws_on_funds and not answer.succeeded:
             again, *others = (call(operation, ids, other) for other in _payouts_of_no_less(fixture, body))
             if (later := ctx.send(again, "the same of a greater amount")).succeeded:
                 # The first amount may have been refused as a duplicate.
                 answer = later
-            elif not any(ctx.send(other, "another payout of no less").succeeded for other in others):
+            elif not ctx.until_accepted(others, "another payout of no less")[-1].succeeded:
                 # The funds or a daily limit are exhausted.
-                aside.append((what, answer))
+                aside[what] = answer
                 continue
-        answers.append((what, answer))
-    accepted = [what for what, answer in answers if answer.succeeded]
-    refused = [answer for _, answer in answers if answer.refused]
+        answers[what] = answer
+    accepted = [what for what, answer in answers.items() if answer.succeeded]
+    refused = [answer for answer in answers.values() if answer.refused]
     # A wallet with another label was accepted where one is refused: there is room.
     if accepted and refused and not TRAITS[operation].unique_pair:
         _look_for_quota(ctx, accepted[0], refused[-1])
-    judge_all(ctx, answers or aside)
+    _judge_all(ctx, answers or aside)
 
 
 def _place(ctx: CheckContext, body: Body) -> Account:
@@ -161,23 +157,17 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
     patches["a PATCH of all fields of the sample"] = sample
     if not samples.BUSINESS.keys() & set(fixture.run.samples.over("beneficiary")):
         business = samples.changed({}, samples.BUSINESS)
-        company = {"company_name": business["company_name"]}
         patches["a PATCH of beneficiary_type individual"] = {"beneficiary_type": "individual"}
         patches["a PATCH of beneficiary_type business and company_name"] = business
+        company = {"company_name": business["company_name"]}
         patches["a PATCH of a business' company_name alone"] = company
-    ids = fixture.ids(ctx.operation.id)
-    judge_all(
-        ctx,
-        [
-            (what, ctx.shown(call(ctx.operation.id, ids, body), f"{what}, which is valid"))
-            for what, body in patches.items()
-        ],
-    )
+    calls = {what: fixture.call(ctx.operation.id, body) for what, body in patches.items()}
+    _judge_all(ctx, {what: ctx.shown(call, f"{what}, which is valid") for what, call in calls.items()})
 
 
-def judge_all(ctx: CheckContext, answers: list[tuple[str, Exchange]]) -> None:
+def _judge_all(ctx: CheckContext, answers: Mapping[str, Exchange]) -> None:
     """Judges that all were accepted. Raises Inconclusive where none was, as a sample may not fit a server."""
-    if answers and not any(answer.succeeded for _, answer in answers):
-        raise refusal_of_valid(answers[0][1])
-    for what, answer in answers:
+    if answers and not any(answer.succeeded for answer in answers.values()):
+        raise refusal_of_valid(next(iter(answers.values())))
+    for what, answer in answers.items():
         ctx.accepted(RULE, what, answer)

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from conformance.checks.auth_probes import AuthProbes, lengthened, margins, sound
 from conformance.checks.check import CheckContext, check
-from conformance.checks.engine import Engine
-from conformance.checks.tables import table
+from conformance.checks.engine import Engine, table
 from conformance.contract import signing
 from conformance.contract.timestamps import http_date
 from conformance.judge.oracle.auth_rules import WINDOW
@@ -177,8 +176,9 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
     second organization that is hours or days off are refused."""
     engine = AuthProbes(ctx)
     _near_the_edge(ctx, engine, "auth.timestamp-window", 1)
-    engine.run(_other_units)
-    engine.second.run(_distant_timestamps)
+    engine.batch(_other_units(engine))
+    second = engine.second
+    second.batch(_distant_timestamps(second))
 
 
 @check("auth.timestamp-accepted")
@@ -238,8 +238,8 @@ def test_unknown_keys(at: AuthProbes) -> Iterator[Case]:
         "the API key in another letter case": Auth(api_key=known.swapcase()),
     }
     # One without letters has no other case.
-    kept = {name: auth for name, auth in rows.items() if auth.api_key != known}
-    yield from at.cases("auth.unknown-key", kept)
+    others = {name: auth for name, auth in rows.items() if auth.api_key != known}
+    yield from at.cases("auth.unknown-key", others)
 
 
 # ---------------------------------------------------------------------- what is left open

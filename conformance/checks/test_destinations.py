@@ -1,24 +1,161 @@
-"""Payout destinations (sections 2.4 and 4.3): masked numbers and types."""
+"""Payout destinations (sections 2.4 and 4.3): masked numbers, types, and which of them is the default."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from conformance._text import shared_prefix
+from conformance.checks.beneficiaries import Beneficiary, defaults, same_defaults
 from conformance.checks.check import CheckContext, check
 from conformance.checks.members import not_its_own
-from conformance.judge.comparison import shown
+from conformance.judge import outcomes
+from conformance.judge.comparison import document, objects, shown
 from conformance.judge.verdicts import Inconclusive
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
-from conformance.world.account import Account, call
+from conformance.world.account import Account, call, identifier
 from conformance.world.creations import created_in, creations
 from conformance.world.run import SAMPLE_REMEDIES
 from conformance.world.samples import Body
-from conformance.world.shapes import accepted_body, accepts
+from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts
+
+CREATE = "createPayoutDestination"
+
+
+def _create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
+    """Creates a destination where their number does not matter; returns the exchange."""
+    return ctx.send(call(CREATE, created_in(ctx.run, CREATE).ids(CREATE), body), purpose)
+
+
+# ---------------------------------------------------------------------- numbers
+
+#: Hidden number of a destination -> the shape that has it.
+_NUMBERS = {"account_number": "bank account", "iban": "IBAN alone", "wallet_address": "wallet"}
+
+
+@check("create.echo", operations=(CREATE,))
+def test_numbers_with_the_same_end(ctx: CheckContext) -> None:
+    """A destination whose hidden number ends as that of another one of its beneficiary is a new one: its
+    create is answered with its own label."""
+    fixture = Account(ctx.run, account_id=ctx.account().account_id)
+    for name, shape in _NUMBERS.items():
+        if not accepts(ctx.run, CREATE, shape):
+            continue
+        first, second = (accepted_body(fixture, CREATE, shape) for _ in range(2))
+        if name not in first or "label" not in second:
+            continue
+        earlier = ctx.accept(fixture.call(CREATE, first), f"a destination with {name}")
+        alike = {**second, name: samples.other_value(name, first[name])}
+        what = f"a destination whose {name} ends as that of another"
+        answer = ctx.send(fixture.call(CREATE, alike), what)
+        if answer.succeeded:
+            ctx.expect("create.echo", f"{what}: its own label", not_its_own(answer, "label"), answer, earlier)
+
+
+def _clabe() -> str:
+    """Draws a Mexican CLABE with a valid check digit: bank 032, place 180 and eleven digits of an account."""
+    number = "032180" + samples.digits(11)
+    weighted = (int(digit) * weight % 10 for digit, weight in zip(number, (3, 7, 1) * 6, strict=False))
+    return number + str(-sum(weighted) % 10)
+
+
+@check("destination.last4")
+def test_last_four_digits(ctx: CheckContext) -> None:
+    """Bank accounts of every kind, and with numbers of several lengths that begin with zeros or have zeros in
+    their last four digits, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
+    rule, member = "destination.last4", "account_number_last4"
+    bank = created_in(ctx.run, CREATE).bank_account()
+    if "account_number" not in bank:
+        bank = ctx.run.samples.bank_accounts()[0]
+    rows: dict[str, Body] = {}
+    for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
+        begin = "" if end else "00000"
+        number = begin + samples.digits(length - len(begin + end)) + end
+        what = f"an account number of {length} digits" + (f" ending in {end}" if end else "")
+        rows[what] = {"account_number": number}
+    if "iban" not in bank:
+        both = {"account_number": samples.digits(10), "iban": samples.iban()}
+        rows["an account number beside an IBAN"] = both
+    rows["a Mexican CLABE"] = {"country": "MX", "currency": "MXN", "account_number": _clabe()}
+    answers = {f"created with {each.kind}": each.exchange for each in creations(ctx.run, CREATE)}
+    answers |= {what: _create(ctx, {**bank, **row}, what) for what, row in rows.items()}
+    for what, answer in answers.items():
+        number, last = answer.call.document.get("account_number"), answer.get(member)
+        if not isinstance(number, str) or not answer.succeeded:
+            continue
+        if what == "a Mexican CLABE" and isinstance(answer.get("clabe_last4"), str):
+            ctx.equal(rule, f"{what}: clabe_last4", answer.get("clabe_last4"), number[-4:], answer)
+        # A server that does not treat a CLABE as an account number shows none.
+        if what != "a Mexican CLABE" or isinstance(last, str):
+            ctx.equal(rule, f"{what}: {member}", last, number[-4:], answer)
+    if not ctx.cells[rule].judged:
+        raise Inconclusive(
+            "the server accepts no destination with an account number",
+            "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+        )
+
+
+@check("destination.masked", "destination.masked-enough")
+def test_masked_numbers(ctx: CheckContext) -> None:
+    """A destination created with an IBAN or a wallet address shows iban_masked or wallet_address_masked: a
+    string without the full value, and with no more than a third of it or six characters."""
+    alone: Body | None = None
+    for creation in creations(ctx.run, CREATE):
+        name = {"bank_account": "iban", "wallet": "wallet_address"}.get(str(creation.body.get("type")), "")
+        value = creation.body.get(name)
+        # Beside an American account number, an IBAN may not apply.
+        if isinstance(value, str) and not (name == "iban" and "account_number" in creation.body):
+            what = f"created with {creation.kind}"
+            _judge_masked(ctx, creation.exchange, f"{name}_masked", value, what)
+            alone = alone or (creation.body if name == "iban" else None)
+    bank = created_in(ctx.run, CREATE).bank_account()
+    details = {"account_number": samples.digits(10), **alone} if alone else bank
+    value, what = samples.iban(), f"an IBAN beside {'an account number' if alone else 'bank details'}"
+    answer = _create(ctx, {**details, "iban": value}, what)
+    # In a country of IBANs it applies, whatever stands beside it.
+    if answer.succeeded and (alone or answer.get("iban_masked") not in (MISSING, None)):
+        _judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
+    if alone is not None:
+        what, value = "an IBAN in groups of four", samples.iban()
+        answer = _create(ctx, {**alone, "iban": re.sub("(....)(?=.)", r"\1 ", value)}, what)
+        if answer.succeeded:
+            _judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
+    if not ctx.cells["destination.masked"].judged:
+        raise Inconclusive(
+            "the server accepts no destination with an IBAN or a wallet address",
+            f"Say in the target file what it accepts: {SAMPLE_REMEDIES[CREATE]}.",
+        )
+
+
+def _judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
+    """Judges destination.masked and destination.masked-enough on an answer."""
+    mask, plain = answer.get(member), _letters(value)
+    text = isinstance(mask, str) and mask != ""
+    got = "the full value" if text and plain in _letters(mask) else "" if text else shown(mask)
+    ctx.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
+    if "destination.masked-enough" in ctx.rules and isinstance(mask, str):
+        most, number = max(6, len(plain) // 3), _common(_letters(mask), plain)
+        expected = f"{what}: {member}, which shows {most} characters of the value at most"
+        got = f"{number} of {len(plain)} characters" if number > most else ""
+        ctx.expect("destination.masked-enough", expected, got, answer)
+
+
+def _letters(text: str) -> str:
+    """Returns the letters and digits of a number, in lower case."""
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+def _common(mask: str, value: str) -> int:
+    """Number of characters that a mask shares with the beginning and the end of a value."""
+    first = shared_prefix(mask, value)
+    return first + shared_prefix(mask[first:][::-1], value[first:][::-1])
+
+
+# ---------------------------------------------------------------------- types
 
 #: Type of destination -> members that do not apply to it.
-INAPPLICABLE = {
+_INAPPLICABLE = {
     "bank_account": ("network", "wallet_address_masked"),
     "wallet": (
         "account_number_last4",
@@ -31,170 +168,16 @@ INAPPLICABLE = {
 }
 
 
-def create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
-    """Creates a destination where their number does not matter; returns the exchange."""
-    fixture = created_in(ctx.run, "createPayoutDestination")
-    return ctx.send(call("createPayoutDestination", fixture.ids("createPayoutDestination"), body), purpose)
-
-
-#: Hidden number of a destination -> the shape that has it.
-_NUMBERS = {"account_number": "bank account", "iban": "IBAN alone", "wallet_address": "wallet"}
-
-
-@check("create.echo", operations=("createPayoutDestination",))
-def test_numbers_with_the_same_end(ctx: CheckContext) -> None:
-    """A destination whose hidden number ends as that of another one of its beneficiary is a new one: its
-    create is answered with its own label."""
-    operation = ctx.operation.id
-    fixture = Account(ctx.run, account_id=ctx.account().account_id)
-    for name, shape in _NUMBERS.items():
-        if not accepts(ctx.run, operation, shape):
-            continue
-        first, second = (accepted_body(fixture, operation, shape) for _ in range(2))
-        if name not in first or "label" not in second:
-            continue
-        earlier = ctx.accept(fixture.call(operation, first), f"a destination with {name}")
-        alike = {**second, name: samples.other_value(name, first[name])}
-        what = f"a destination whose {name} ends as that of another"
-        answer = ctx.send(fixture.call(operation, alike), what)
-        if answer.succeeded:
-            ctx.expect("create.echo", f"{what}: its own label", not_its_own(answer, "label"), answer, earlier)
-
-
-def squeezed(text: str) -> str:
-    """Strips the separators of a number, in lower case."""
-    return "".join(letter for letter in text if letter.isalnum()).lower()
-
-
-def clabe() -> str:
-    """Draws a Mexican CLABE with a valid check digit: bank 032, place 180 and eleven digits of an account."""
-    number = "032180" + samples.digits(11)
-    weights = (3, 7, 1) * 6
-    return number + str(
-        -sum(int(digit) * weight % 10 for digit, weight in zip(number, weights, strict=False)) % 10
-    )
-
-
-def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bool:
-    """Judges destination.last4 on an answer, if the server accepted the number; returns whether it did."""
-    if not answer.succeeded:
-        return False
-    name = "account_number_last4"
-    ctx.equal("destination.last4", f"{what}: {name}", answer.get(name), number[-4:], answer)
-    return True
-
-
-@check("destination.last4")
-def test_last_four_digits(ctx: CheckContext) -> None:
-    """Bank accounts of every kind, and with numbers of several lengths that begin with zeros or have zeros in
-    their last four digits, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
-    judged = False
-    for made in creations(ctx.run, "createPayoutDestination"):
-        number = made.body.get("account_number")
-        if isinstance(number, str):
-            judged |= ends_with(ctx, made.exchange, number, f"created with {made.kind}")
-    bank = created_in(ctx.run, "createPayoutDestination").bank_account()
-    if "account_number" not in bank:
-        bank = ctx.run.samples.bank_accounts()[0]
-    for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
-        begin = "" if end else "00000"
-        number = begin + samples.digits(length - len(begin + end)) + end
-        what = f"an account number of {length} digits" + (f" ending in {end}" if end else "")
-        judged |= ends_with(ctx, create(ctx, {**bank, "account_number": number}, what), number, what)
-    number, what = samples.digits(10), "an account number beside an IBAN"
-    if "iban" not in bank:
-        both = {**bank, "account_number": number, "iban": samples.iban()}
-        judged |= ends_with(ctx, create(ctx, both, what), number, what)
-    number = clabe()
-    what = "a Mexican CLABE"
-    answer = create(ctx, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
-    if answer.succeeded and isinstance(answer.get("clabe_last4"), str):
-        last = answer.get("clabe_last4")
-        ctx.equal("destination.last4", f"{what}: clabe_last4", last, number[-4:], answer)
-    if answer.succeeded and isinstance(answer.get("account_number_last4"), str):
-        # A server that does not treat a CLABE as an account number shows none.
-        judged |= ends_with(ctx, answer, number, what)
-    if not judged:
-        raise Inconclusive(
-            "the server accepts no destination with an account number",
-            "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
-        )
-
-
-@check("destination.masked", "destination.masked-enough")
-def test_masked_numbers(ctx: CheckContext) -> None:
-    """A destination created with an IBAN or a wallet address shows iban_masked or wallet_address_masked: a
-    string without the full value, and with no more than a third of it or six characters."""
-    judged = False
-    alone: Body | None = None
-    for made in creations(ctx.run, "createPayoutDestination"):
-        for name, member, kind in (
-            ("iban", "iban_masked", "bank_account"),
-            ("wallet_address", "wallet_address_masked", "wallet"),
-        ):
-            value = made.body.get(name)
-            # Beside an American account number, an IBAN may not apply.
-            beside = name == "iban" and "account_number" in made.body
-            if isinstance(value, str) and made.body.get("type") == kind and not beside:
-                judge_masked(ctx, made.exchange, member, value, f"created with {made.kind}")
-                judged = True
-                alone = alone or (made.body if name == "iban" else None)
-    fixture = created_in(ctx.run, "createPayoutDestination")
-    details = {"account_number": samples.digits(10), **alone} if alone else fixture.bank_account()
-    value, what = samples.iban(), f"an IBAN beside {'an account number' if alone else 'bank details'}"
-    answer = create(ctx, {**details, "iban": value}, what)
-    # In a country of IBANs it applies, whatever stands beside it.
-    if answer.succeeded and (alone or answer.get("iban_masked") not in (MISSING, None)):
-        judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
-        judged = True
-    what = "an IBAN in groups of four"
-    if alone is not None:
-        grouped = re.sub("(....)(?=.)", r"\1 ", value := samples.iban())
-        answer = create(ctx, {**alone, "iban": grouped}, what)
-        if answer.succeeded:
-            judge_masked(ctx, answer, "iban_masked", value, f"created with {what}")
-    if not judged:
-        raise Inconclusive(
-            "the server accepts no destination with an IBAN or a wallet address",
-            f"Say in the target file what it accepts: {SAMPLE_REMEDIES['createPayoutDestination']}.",
-        )
-
-
-def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
-    """Judges destination.masked and destination.masked-enough on an answer."""
-    mask = answer.get(member)
-    text = isinstance(mask, str) and mask != ""
-    got = "the full value" if text and squeezed(value) in squeezed(mask) else "" if text else shown(mask)
-    ctx.expect("destination.masked", f"{what}: {member}, a string that hides the full value", got, answer)
-    if "destination.masked-enough" in ctx.rules and isinstance(mask, str):
-        most = max(6, len(squeezed(value)) // 3)
-        expected = f"{what}: {member}, which shows {most} characters of the value at most"
-        number = _common(squeezed(mask), squeezed(value))
-        got = f"{number} of {len(squeezed(value))} characters" if number > most else ""
-        ctx.expect("destination.masked-enough", expected, got, answer)
-
-
-def _common(mask: str, value: str) -> int:
-    """Number of characters that a mask shares with the beginning and the end of a value."""
-    first = shared_prefix(mask, value)
-    return first + shared_prefix(mask[first:][::-1], value[first:][::-1])
-
-
 @check("format.inapplicable-fields")
 def test_inapplicable_fields(ctx: CheckContext) -> None:
     """Records which members that do not apply to a destination's type are null and which are left out."""
-    for made in creations(ctx.run, "createPayoutDestination"):
-        if made.kind not in ("the sample", "a wallet"):
-            continue
-        for name in INAPPLICABLE.get(str(made.body.get("type")), ()):
-            value = made.exchange.get(name)
-            seen = "null" if value is None else "left out" if value is MISSING else "a value"
-            ctx.observe(
-                "format.inapplicable-fields",
-                f"{name} of a {made.body.get('type')} destination",
-                seen,
-                made.exchange,
-            )
+    for creation in creations(ctx.run, CREATE):
+        kind = str(creation.body.get("type"))
+        for name in _INAPPLICABLE.get(kind, ()) if creation.kind in ("the sample", "a wallet") else ():
+            value = creation.exchange.get(name)
+            choice = "null" if value is None else "left out" if value is MISSING else "a value"
+            question = f"{name} of a {kind} destination"
+            ctx.observe("format.inapplicable-fields", question, choice, creation.exchange)
 
 
 @check("destination.card")
@@ -202,10 +185,143 @@ def test_card_destination(ctx: CheckContext) -> None:
     """Records the answer to a card destination with the fields that all destinations have."""
     bank = ctx.run.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
-    answer = create(ctx, body, "a card destination")
-    ctx.observe(
-        "destination.card",
-        "a card destination with country, currency and label",
-        "accepted" if answer.succeeded else answer.described(),
-        answer,
+    what = "a card destination with country, currency and label"
+    ctx.record("destination.card", what, _create(ctx, body, what))
+
+
+# ---------------------------------------------------------------------- defaults
+
+
+@check("create.initial-state", operations=(CREATE,))
+def test_first_destination_is_no_default(ctx: CheckContext) -> None:
+    """The first destination of a beneficiary, created without is_default, is not its default."""
+    rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
+    fixture = ctx.account(fresh=True)
+    ids = Beneficiary(ctx, fixture).ids
+    answer = ctx.send(_default(fixture, ids).without_field("is_default"), what)
+    if answer.succeeded:
+        ctx.member(rule, what, answer, "is_default", False)
+    else:
+        ctx.not_exercised(rule, f"{what}, was answered {answer.described()}")
+
+
+@check("destination.second-default")
+def test_second_default(ctx: CheckContext) -> None:
+    """Records what happens to a beneficiary's default destination when a second default is created."""
+    rule, question, fixture = (
+        "destination.second-default",
+        "a second default destination",
+        ctx.account(fresh=True),
     )
+    calls = [_default(fixture) for _ in range(2)]
+    first = ctx.accept(calls[0], "a first default destination")
+    second = ctx.send(calls[1], question)
+    if not second.succeeded:
+        ctx.record(rule, question, second)
+        return
+    read = ctx.send(fixture.call("getBeneficiary"), "which one is the default?")
+    default = {
+        str(destination.get("id")): destination.get("is_default")
+        for destination in objects(document(read).get("payout_destinations"))
+    }
+    choices = {
+        (True, False): "the first stays the default",
+        (False, True): "the second becomes the only default",
+        (True, True): "both are defaults",
+        (False, False): "none is a default",
+    }
+    pair = default.get(identifier(first)) is True, default.get(identifier(second)) is True
+    ctx.observe(rule, question, choices[pair], first, second, read)
+
+
+#: Attempts, each on another beneficiary, before a default that moved counts: reads may lag behind writes.
+_ROUNDS = 2
+
+#: Rule, description, and the requests that must leave the default of a fixture, created by a call, as it is.
+_Attempt = tuple[str, str, Callable[[Account, Call], list[Call]]]
+
+
+@check(
+    "refusal.changes-nothing", "idempotency.replay-after-change", "destination.default", operations=(CREATE,)
+)
+def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
+    """The default destination stays when another default is refused, also once the next destination is
+    accepted, when the create of an earlier default is repeated with its key, and when a destination that is
+    no default (is_default null, left out or false, of other types), or another beneficiary's default, is
+    created."""
+
+    def refused(fixture: Account, first: Call) -> list[Call]:
+        account = ctx.account("created").account_id
+        return [
+            first.with_field("label", samples.marker()),
+            _default(fixture).with_field("iban", "X" * 35),
+            _default(fixture).with_field("type", "wallet").without_field("network"),
+            _default(fixture, {"account_id": account, "beneficiary_id": fixture.beneficiary_id}),
+            _default(fixture).with_field("country", "USA"),
+        ]
+
+    def plain(fixture: Account, _: Call) -> list[Call]:
+        shapes = [shape for shape in OTHER_SHAPES[CREATE] if accepts(ctx.run, CREATE, shape)]
+        return [
+            _default(fixture).with_field("is_default", None),
+            *(fixture.call(CREATE, accepted_body(fixture, CREATE, shape)) for shape in shapes),
+            _default(fixture).without_field("is_default"),
+            _default(fixture).with_field("is_default", False),
+        ]
+
+    def of_another(fixture: Account, _: Call) -> list[Call]:
+        return [_default(fixture, Beneficiary(ctx, fixture).ids)]
+
+    attempts: tuple[_Attempt, ...] = (
+        ("refusal.changes-nothing", "a refused default destination", refused),
+        (
+            "idempotency.replay-after-change",
+            "an earlier default's create, with the same key",
+            lambda _, first: [first],
+        ),
+        ("destination.default", "a destination that is no default", plain),
+        ("destination.default", "another beneficiary's default", of_another),
+    )
+    for attempt in attempts:
+        for number in range(1, _ROUNDS + 1):
+            if _judge_default(ctx, *attempt, last=number == _ROUNDS):
+                break
+
+
+def _judge_default(
+    ctx: CheckContext, rule: str, what: str, requests: Callable[[Account, Call], list[Call]], *, last: bool
+) -> bool:
+    """Judges that requests leave the default of a new beneficiary as it is, where they do or this is the
+    `last` attempt; True if no further attempt is needed."""
+    fixture = ctx.account(fresh=True)
+    calls = [_default(fixture) for _ in range(2)]
+    creates = [ctx.send(each, "a default destination") for each in calls]
+    if not creates[0].succeeded:
+        ctx.unclear(rule, f"a default destination was answered {creates[0].described()}", creates[0])
+        return True
+    newest = str(next(answer for answer in reversed(creates) if answer.succeeded).get("id"))
+    # After a first attempt in which defaults moved, as the second create may have moved them late.
+    before = defaults(ctx, fixture, holding=newest, alone=last)
+    of_refusals = rule == "refusal.changes-nothing"
+    sent = []
+    if of_refusals and ctx.target.secondary is not None:
+        sent.append(ctx.send(_default(fixture), what, "secondary"))
+    sent += [ctx.send(request, what) for request in requests(fixture, calls[0])]
+    if not ctx.usable(rule, sent[-1]) or any(
+        answer.refused is not of_refusals for answer in (sent if of_refusals else sent[-1:])
+    ):
+        return True
+    if of_refusals:
+        # What a refused request has changed in memory may be stored with the next one.
+        further = _default(fixture).with_field("is_default", False)
+        sent.append(ctx.send(further, "a destination that is no default, after refused ones"))
+    after = defaults(ctx, fixture, alike=before)
+    judgement = same_defaults(f"after {what}: the same destination is the default", after, before)
+    if last or outcomes.good(judgement):
+        ctx.expect(rule, *judgement, *sent)
+    return last or outcomes.good(judgement)
+
+
+def _default(fixture: Account, ids: dict[str, str] | None = None) -> Call:
+    """Builds the create of a default destination, of the fixture's beneficiary or that of these ids."""
+    return call(CREATE, ids or fixture.ids(CREATE), {**fixture.bank_account(), "is_default": True})

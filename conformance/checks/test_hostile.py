@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.check import CheckContext, check
-from conformance.checks.engine import Engine
-from conformance.checks.tables import common, hostile, table
+from conformance.checks.engine import Engine, table
 from conformance.contract import signing
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import undocumented_fields
@@ -44,6 +43,19 @@ def _probe(
     return exchange
 
 
+def hostile(ctx: CheckContext) -> Engine:
+    """Returns the engine, in an account of its own, of requests that a server may accept or refuse."""
+    if ctx.operation.traits.once:
+        fresh = ctx.account(fresh=True)
+        return Engine(ctx, lambda: fresh)
+    return Engine(ctx, lambda: ctx.account("hostile"))
+
+
+def common(ctx: CheckContext) -> Engine:
+    """Returns the engine of requests that no server accepts, and of reads."""
+    return Engine(ctx, lambda: ctx.account("authentication"))
+
+
 # ---------------------------------------------------------------------- bodies
 
 
@@ -67,13 +79,7 @@ def _content_types(at: Engine) -> Iterator[Case]:
         yield at.case(SURVIVES, name, content_type=content_type)
 
 
-@check(
-    "body.malformed",
-    "body.legal-oddities",
-    "body.content-type",
-    "refusal.changes-nothing",
-    SURVIVES,
-)
+@check("body.malformed", "body.legal-oddities", "body.content-type", "refusal.changes-nothing", SURVIVES)
 def test_hostile_bodies(ctx: CheckContext) -> None:
     """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect. What the server
     does with legal but unusual bodies and with other content types is recorded."""
@@ -87,10 +93,10 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         raise refusal_of_valid(valid)
     engine.beside = valid
     bodies = Derived(engine.document(), ctx.operation.traits.free_text, _with_more_texts(engine))
-    engine.batch(engine.steps(_malformed_bodies(engine, bodies)), [engine], what="malformed bodies")
+    engine.batch(_malformed_bodies(engine, bodies), [engine], what="malformed bodies")
     for case in _odd_bodies(engine, bodies):
-        answer = engine.perform(case)
-        _observe(ctx, "body.legal-oddities", case.name, answer)
+        (answer,) = engine.batch([case])
+        ctx.record("body.legal-oddities", case.name, answer)
         if answer.succeeded and operation == "createWallet":
             engine = hostile(ctx)
     for long in bodies.long():
@@ -100,7 +106,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     if operation == "createWallet":
         engine = Engine(ctx, lambda: ctx.account(fresh=True))
     for case in _content_types(engine):
-        _observe(ctx, "body.content-type", case.name, engine.perform(case))
+        ctx.record("body.content-type", case.name, *engine.batch([case]))
 
 
 def _with_more_texts(at: Engine) -> dict[str, Any] | None:
@@ -114,22 +120,15 @@ def _with_more_texts(at: Engine) -> dict[str, Any] | None:
     return None
 
 
-def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> None:
-    """Records whether a body was accepted, whatever the status."""
-    ctx.record(rule, question, answer, "accepted" if answer.succeeded else "")
-
-
 @check("beneficiary.update-no-body", SURVIVES)
 def test_update_without_a_body(ctx: CheckContext) -> None:
     """Records whether a PATCH without a body is accepted or refused; so is an empty one that is declared as
     JSON."""
     fixture, name = ctx.account(fresh=True), "a PATCH without a body"
     engine = Engine(ctx, lambda: fixture)
-    answer = engine.perform(engine.case(SURVIVES, name, body=None))
-    _observe(ctx, "beneficiary.update-no-body", name, answer)
-    declared = f"{name}, declared as application/json"
-    answer = engine.perform(engine.case(SURVIVES, declared, body=b""))
-    _observe(ctx, "beneficiary.update-no-body", declared, answer)
+    for what, body in ((name, None), (f"{name}, declared as application/json", b"")):
+        answers = engine.batch([engine.case(SURVIVES, what, body=body)])
+        ctx.record("beneficiary.update-no-body", what, *answers)
 
 
 @table(SURVIVES, operations=("disableBeneficiary", *OPERATION_SETS["read"]), at=hostile)
@@ -137,11 +136,7 @@ def test_body_where_none_is_taken(at: Engine) -> Iterator[Case]:
     """A body on an operation that has none, a JSON object on GET, else malformed too: answered below 500."""
     reads = not at.ctx.operation.is_post
     yield at.case(SURVIVES, "a body that is a JSON object", body=b"{}", front_end=reads)
-    for what, body in (
-        ("malformed JSON", b'{"'),
-        ("invalid UTF-8", b"\xff\xfe"),
-        ("null", b"null"),
-    ):
+    for what, body in (("malformed JSON", b'{"'), ("invalid UTF-8", b"\xff\xfe"), ("null", b"null")):
         if not reads:
             yield at.case(SURVIVES, f"a body that is {what}", body=body)
 

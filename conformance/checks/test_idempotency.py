@@ -1,50 +1,45 @@
-"""Used Idempotency-Keys (section 4.0): replays and conflicts."""
+"""Used Idempotency-Keys (sections 1 and 4.0): replays, changes in between, other paths and organizations."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 from conformance.checks.check import CheckContext, check
-from conformance.checks.conflicting_bodies import (
-    equivalent_bodies,
-    other_forms,
-    other_numerals,
-    other_values,
-    unlike_bodies,
-    with_a_numeral,
-)
 from conformance.checks.idempotent_requests import (
-    CONFLICT,
     INVALID,
     IdempotentRequest,
-    changes_around,
-    further_originals,
     own_place,
     padded,
     place,
     restyled,
-    with_all_signs,
     with_letters,
 )
 from conformance.checks.members import judge_members, look_for
-from conformance.checks.side_effects import UNTOUCHED, SideEffects, anew
+from conformance.checks.side_effects import SideEffects
+from conformance.contract.rules import OPERATION_SETS
 from conformance.judge.comparison import document
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.forms import new_key
-from conformance.wire.messages import Call, Exchange, to_json
-from conformance.world.samples import Body, with_long_texts
+from conformance.wire.messages import Call, Exchange
+from conformance.world import samples
+from conformance.world.account import Account, renewed
+from conformance.world.corpora.kept_texts import PRECISE
+from conformance.world.creations import creations
+from conformance.world.samples import LINES, SIGNS, Body
+from conformance.world.text_turns import filled
+
+REPLAY, ISOLATION = "idempotency.replay", "idempotency.other-organization"
 
 # ---------------------------------------------------------------------- replays
 
+#: Member that shows that a beneficiary is disabled.
+_DISABLED = {"status": "disabled"}
 
-@check("idempotency.replay")
+
+@check(REPLAY)
 def test_replay(ctx: CheckContext) -> None:
     """The same key and body on the same path return the original status and body, letters and signs of all
     kinds included, also after another key was used; the operation is neither repeated nor undone."""
-    rule = "idempotency.replay"
-    original = restyled(ctx, with_all_signs)
+    original = restyled(ctx, _with_all_signs)
     disabled = False
     if ctx.operation.traits.disables:
         # A second execution shows in `updated` only if the clock has advanced.
@@ -52,25 +47,22 @@ def test_replay(ctx: CheckContext) -> None:
         disabled = _disabled(ctx, original, "a disabled beneficiary").get("status") == "disabled"
     effects = SideEffects(ctx, original.fixture).start()
     effects.accepted.add(original.id)
-    answer = original.replay(rule, "the same key and body again")
-    effects.judge(
-        rule,
-        "a repetition",
-        [original.exchange, answer],
-        lambda: original.replay(rule, "the same key and body once more"),
-    )
+    sent = [original.exchange, original.replay(REPLAY, "the same key and body again")]
+    again = "the same key and body once more"
+    effects.judge(REPLAY, "a repetition", sent, lambda: original.replay(REPLAY, again))
     original.another()
     what = "the same key and body a third time, after another request with another key"
-    original.replay(rule, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
+    original.replay(REPLAY, what, headers=(("Accept", "*/*;q=0.1"), ("X-Request-Id", new_key())))
     if disabled:
         what = "a disabled beneficiary, after the same key and body came again"
-        later = _disabled(ctx, original, what)
-        if ctx.usable(rule, later) and later.succeeded:
-            judge_members(ctx, rule, later, _DISABLED, what)
+        judge_members(ctx, REPLAY, _disabled(ctx, original, what), _DISABLED, what)
 
 
-#: Member that shows that a beneficiary is disabled.
-_DISABLED = {"status": "disabled"}
+def _with_all_signs(body: Body) -> Body:
+    """Texts of a body with what stores escape or lose."""
+    text = filled(f"{PRECISE} {SIGNS}")
+    texts = {"name": text, "label": text, "note": text + LINES}
+    return {name: text for name, text in texts.items() if name in body}
 
 
 def _disabled(ctx: CheckContext, original: IdempotentRequest, what: str) -> Exchange:
@@ -79,179 +71,94 @@ def _disabled(ctx: CheckContext, original: IdempotentRequest, what: str) -> Exch
     return look_for(ctx, Call("getBeneficiary", "GET", path), what, _DISABLED)
 
 
+@check(REPLAY, operations=OPERATION_SETS["create"])
+def test_replay_of_a_long_answer(ctx: CheckContext) -> None:
+    """An idempotent replay of the create with the longest answer returns the original response."""
+    longest = max(creations(ctx.run, ctx.operation.id), key=lambda each: len(each.exchange.response_body))
+    what = f"the key and body of one created with {longest.kind} again"
+    ctx.same(REPLAY, what, longest.exchange, ctx.send(longest.exchange.call, what))
+
+
 @check("idempotency.replay-after-change")
 def test_replay_after_change(ctx: CheckContext) -> None:
     """After the resource or its surroundings have changed, the same key and body still return the original
     response and do not revert the change."""
-    rule = "idempotency.replay-after-change"
-    fixture = own_place(ctx)
-    body = None
-    if ctx.operation.traits.creates in ("payout_destination", "payout", "payin"):
+    rule, traits = "idempotency.replay-after-change", ctx.operation.traits
+    fixture, body = own_place(ctx), None
+    if traits.creates in ("payout_destination", "payout", "payin"):
         sample = fixture.body(ctx.operation.id)
         body = {name: sample[name] for name in sample if name not in ("label", "note", "description")}
-    if body is not None and ctx.operation.traits.creates == "payout_destination":
-        # A later default destination may clear it on the first one.
-        body["is_default"] = True
+        if traits.creates == "payout_destination":
+            # A later default destination may clear it on the first one.
+            body["is_default"] = True
     original = IdempotentRequest(ctx, fixture, body)
-    changed = [exchange for exchange in changes_around(ctx, original) if exchange.succeeded]
+    changed = [answer for answer in _changes_around(ctx, original) if answer.succeeded]
     if not changed:
         raise Inconclusive("none of the requests that change what surrounds the resource was accepted")
-    if ctx.operation.traits.disables:
+    if traits.disables:
         wait_past(changed[-1].get("updated"))
-    shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
+    shown_by = "updateBeneficiary" if traits.shown_only_by_read else ""
     effects = SideEffects(ctx, original.fixture, shown_by).start()
     effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
-    answer = original.replay(rule, "the same key and body after a change")
-    effects.judge(
-        rule,
-        "the repetition after a change",
-        [original.exchange, answer],
-        lambda: original.replay(rule, "the same key and body after a change, again"),
-    )
+    sent = [original.exchange, original.replay(rule, "the same key and body after a change")]
+    again = "the same key and body after a change, again"
+    effects.judge(rule, "the repetition after a change", sent, lambda: original.replay(rule, again))
     patched = next((each for each in changed if each.operation == "updateBeneficiary"), None)
     if shown_by and patched is not None:
-        state = {"status": "disabled"} if changed[-1].operation == "disableBeneficiary" else {}
+        state = _DISABLED if changed[-1].operation == "disableBeneficiary" else {}
         expected, what = patched.call.document | state, "a changed beneficiary after its create came again"
         later = look_for(ctx, fixture.call("getBeneficiary"), what, expected)
-        if ctx.usable(rule, later) and later.succeeded:
-            judge_members(ctx, rule, later, expected, what, otherwise=document(patched) | state)
+        judge_members(ctx, rule, later, expected, what, otherwise=document(patched) | state)
 
 
-#: Original request, description of the difference, body to send with its key.
-_Conflict = tuple[IdempotentRequest, str, Body]
-
-
-@check("idempotency.conflict", "idempotency.replay", UNTOUCHED)
-def test_conflict(ctx: CheckContext) -> None:
-    """A used key with a valid body that differs in one field is refused with idempotency_key_conflict, before
-    and after a replay, without an effect; the original body still returns its response."""
-    what = "requests with a used key and another body"
-    first = restyled(ctx, with_long_texts)
-    originals = [first, *further_originals(ctx, first)]
-    conflicts: list[_Conflict] = []
-    known: set[str] = set()
-    for original in originals:
-        others = list(other_values(original, but=known))
-        others += other_forms(original) if original is first else ()
-        conflicts += [(original, *other) for other in others]
-        known |= original.call.document.keys()
-    # Only a read of the beneficiary shows whether another body took effect.
-    shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
-    effects = SideEffects(ctx, first.fixture, shown_by).start()
-    effects.accepted.update(original.id for original in originals)
-    answers = _judge_conflicts(ctx, conflicts)
-
-    def again() -> list[Exchange]:
-        calls = anew(ctx.run, [answer.call for answer in answers])
-        # An amount may come again: with the original's own, what differed in it is the original request.
-        bodies = {original.call.body for original in originals}
-        others = [call for call in calls if call.body not in bodies]
-        return [ctx.send(call, "a used key with another body, again") for call in others]
-
-    effects.judge_refused(what, answers, again)
-    refused = [answer for answer in answers if answer.refused]
-    if shown_by and refused:
-        SideEffects(ctx, first.fixture).judge(UNTOUCHED, what, refused)
-    if ctx.operation.traits.unique_pair:
-        first.judge_pair(refused)
-    what = "the original key and body after the conflicts"
-    first.replay("idempotency.replay", what, content_type="application/json; charset=utf-8")
-    for original in originals[1:]:
-        original.replay("idempotency.replay", what)
-    _judge_conflicts(ctx, [(original, f"{how} once more", body) for original, how, body in conflicts[:1]])
-
-
-@check("idempotency.conflict-equivalent", "idempotency.conflict")
-def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
-    """A used key with a different body that means the same is refused; with a text that is another numeral of
-    the same number, as a conflict."""
-    original = restyled(ctx, with_a_numeral)
-    numerals = other_numerals(original.call.document)
-    _judge_conflicts(ctx, [(original, how, body) for how, body in numerals])
-    for difference, body in equivalent_bodies(ctx.operation.id, original.call.document):
-        what = f"a used key, but {difference}"
-        answer = ctx.send(original.call.but(body=to_json(body)), what)
-        ctx.refused("idempotency.conflict-equivalent", what, answer)
-
-
-def _judge_conflicts(ctx: CheckContext, conflicts: Sequence[_Conflict]) -> list[Exchange]:
-    """Judges that each body is refused as a conflict; returns the answers, those to a fresh key included."""
-    rule, answers = "idempotency.conflict", []
-    for original, what, body in conflicts:
-        answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
-        answers.append(answer)
-        if answer.refused and (answer.error_type, answer.error_code) != CONFLICT:
-            # Validation may come before the key is compared: try the body with a fresh key.
-            alone = original.with_fresh_key(body)
-            if not alone.succeeded:
-                reason = f"{what}: such a body is refused with a fresh key, too ({alone.described()})"
-                ctx.unclear(rule, reason, answer, alone)
-                continue
-            answers.append(alone)
-        ctx.refused(rule, answer.purpose, answer, 0, CONFLICT[0], CONFLICT[1])
-    return answers
-
-
-@check(
-    "idempotency.conflict-no-body",
-    "idempotency.replay",
-)
-def test_conflict_without_body(ctx: CheckContext) -> None:
-    """A key used without a body is refused with one; without, it still returns the original response."""
-    rule = "idempotency.conflict-no-body"
-    original = IdempotentRequest(ctx)
-    what = "a key used without a body, now with one"
-    answer = ctx.send(original.call.but(body=b'{"note":"another request"}'), what)
-    ctx.refused(rule, what, answer)
-    original.replay("idempotency.replay", "the original request without a body, afterwards")
+def _changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Exchange]:
+    """Changes the original's resource and its surroundings as far as the API allows; returns the answers."""
+    fixture, operation, word = original.fixture, original.operation, samples.marker()
+    calls = [] if ctx.operation.traits.once else [fixture.call(operation)]
+    further: tuple[str, ...] = ("createBeneficiary",)
+    match ctx.operation.traits.creates:
+        case "account":
+            further = "createBeneficiary", "createVirtualAccount", "createWallet"
+        case "beneficiary":
+            further = "createPayoutDestination", "updateBeneficiary", "disableBeneficiary"
+        case "" if ctx.operation.traits.disables:
+            # A server may refuse changes of a disabled beneficiary, but not another one.
+            further = "createBeneficiary", "createPayoutDestination", "updateBeneficiary"
+        case "payout_destination":
+            calls.append(fixture.call(operation, {**fixture.body(operation), "is_default": True}))
+            further = "updateBeneficiary", "disableBeneficiary"
+        case "payout":
+            further = "updateBeneficiary", "disableBeneficiary"
+        case "wallet":
+            calls += [fixture.call(operation, body) for body in ctx.run.samples.wallets()[1:]]
+            further = ("createVirtualAccount",)
+    bodies = {"updateBeneficiary": {"note": f"changed {word}", "first_name": f"Grace {word}"}}
+    calls += [fixture.call(name, bodies.get(name)) for name in further]
+    return [ctx.send(request, f"a change around the original: {request.operation}") for request in calls]
 
 
 # ---------------------------------------------------------------------- what is left open
 
 
-@check("idempotency.equivalent-body", "idempotency.conflict")
-def test_equivalent_body(ctx: CheckContext) -> None:
-    """Records whether the same JSON with other white space or member order is a replay or a conflict. Behind
-    3000 spaces, another text, or the text under another name, is a conflict; so is no body."""
-    rule = "idempotency.equivalent-body"
-    try:
-        original = IdempotentRequest(ctx, spaced=True)
-    except Inconclusive:
-        original = IdempotentRequest(ctx)
-    document = original.call.document
-    spaced = json.dumps(document, ensure_ascii=False, indent=1).encode()
-    forms = {"the same JSON with other white space": spaced}
-    if len(document) > 1:
-        forms["the same JSON with another key order"] = to_json(dict(reversed(document.items())))
-    for what, body in forms.items():
-        answer = ctx.send(original.call.but(body=body), what)
-        ctx.record(rule, what, answer, original.relation(answer))
-    for what, different in unlike_bodies(document, ctx.operation.traits.free_text):
-        answer = ctx.send(original.call.but(body=padded(to_json(different))), what)
-        ctx.refused("idempotency.conflict", what, answer)
-    what = "a used key, but no body"
-    ctx.refused("idempotency.conflict", what, ctx.send(original.call.but(body=None), what))
-
-
-@check("idempotency.other-path", "idempotency.replay")
+@check("idempotency.other-path", REPLAY)
 def test_other_path(ctx: CheckContext) -> None:
     """Records what the same key and body do on another path; a replay on the first one is unaffected."""
-    rule = "idempotency.other-path"
-    original = IdempotentRequest(ctx)
+    original, what = IdempotentRequest(ctx), "the same key and body on another path"
     elsewhere = ctx.account(fresh=True).call(ctx.operation.id)
-    answer = ctx.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
-    ctx.record(rule, "the same key and body on another path", answer, original.relation(answer))
-    if "idempotency.replay" in ctx.rules:
-        original.replay("idempotency.replay", "the same key and body again, after another path had them")
+    answer = ctx.send(original.call.but(target=elsewhere.target), what)
+    ctx.record("idempotency.other-path", what, answer, choice=original.relation(answer))
+    if REPLAY in ctx.rules:
+        original.replay(REPLAY, "the same key and body again, after another path had them")
 
 
-@check("idempotency.after-refusal", "idempotency.replay", "fields.required")
+@check("idempotency.after-refusal", REPLAY, "fields.required")
 def test_after_refusal(ctx: CheckContext) -> None:
     """Records whether a refused request consumes its key: refused twice, the key is sent again with a valid
     body, padded to some 3 kB. If that is accepted, a replay returns the same response, also with a key in
     upper case."""
     rule, usual = "idempotency.after-refusal", place(ctx).call(ctx.operation.id)
-    ctx.not_exercised("idempotency.replay", "no request was accepted whose key had been refused before")
+    ctx.not_exercised(REPLAY, "no request was accepted whose key had been refused before")
+    question = "the key of a refused request with a valid body"
     # A server may take keys in lower case only.
     for key in (with_letters().upper(), new_key()):
         valid = usual.but(body=padded(usual.body or b""), idempotency_key=key)
@@ -262,15 +169,133 @@ def test_after_refusal(ctx: CheckContext) -> None:
             return
         what = "the same request without its required fields and key again"
         ctx.refused("fields.required", what, ctx.send(refused.call, what))
-        answer = ctx.send(valid, "the key of a refused request with a valid body")
+        answer = ctx.send(valid, question)
         if answer.error_code != INVALID:
             break
-    ctx.record(
-        rule,
-        "the key of a refused request with a valid body",
-        answer,
-        "accepted" if answer.succeeded else answer.described(),
-    )
-    what = "a request again whose key had been refused before"
+    ctx.record(rule, question, answer)
     if answer.succeeded:
-        ctx.same("idempotency.replay", what, answer, ctx.send(valid, what))
+        what = "a request again whose key had been refused before"
+        ctx.same(REPLAY, what, answer, ctx.send(valid, what))
+
+
+# ---------------------------------------------------------------------- other organizations
+
+
+@check(ISOLATION, REPLAY)
+def test_key_of_another_organization(ctx: CheckContext) -> None:
+    """Another organization's request with a used key and its body is treated as new: it creates a resource of
+    its own, or is refused as with a fresh key; repeated, it gets that answer again. Sent to the first
+    organization's path, it is refused and shows nothing of the original response; the first organization's
+    replay is unaffected.
+
+    A payout names its beneficiary, so the other organization's body differs."""
+    if ctx.target.secondary is None:
+        ctx.not_exercised(REPLAY, "no second organization is configured, whose keys to use again")
+        return
+    original, fixture = IdempotentRequest(ctx), own_place(ctx, owner="secondary")
+    own = _own_call(ctx, fixture, original)
+    answer = ctx.send(own, "another organization's key, in the own account", "secondary")
+    _judge_new(ctx, fixture, original, own, answer)
+    if answer.succeeded:
+        what = "another organization's key and body again"
+        ctx.same(REPLAY, what, answer, ctx.send(own, what, "secondary"))
+    else:
+        ctx.not_exercised(REPLAY, f"another organization's request was answered {answer.described()}")
+    # A key with which the other organization created nothing: else its own response may be replayed.
+    _judge_first_path(ctx, _another(ctx))
+    _judge_still_there(ctx, original)
+
+
+def _own_call(ctx: CheckContext, fixture: Account, original: IdempotentRequest) -> Call:
+    """The original's key and body in the other organization's fixture."""
+    own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
+    if ctx.operation.traits.draws_on_funds:
+        payee = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
+        return own.with_json({**original.call.document, **payee})
+    return own.but(body=original.call.body)
+
+
+def _judge_new(
+    ctx: CheckContext, fixture: Account, original: IdempotentRequest, own: Call, answer: Exchange
+) -> None:
+    what = "another organization's request with the same key"
+    if not ctx.usable(ISOLATION, answer):
+        return
+    got = f"{answer.status} with its id" if answer.get("id") == original.id else ""
+    nothing = f"{what}: nothing of the first organization's resource"
+    ctx.expect(ISOLATION, nothing, got, answer, original.exchange)
+    if not answer.succeeded:
+        fresh = ctx.send(
+            renewed(own), "the same request of the other organization with a fresh key", "secondary"
+        )
+        _judge_as_fresh(ctx, what, answer, fresh, original.exchange)
+        return
+    expected = f"{what}: a resource of its own"
+    if ctx.operation.traits.disables:
+        ctx.equal(ISOLATION, expected, answer.get("id"), fixture.beneficiary_id, answer, original.exchange)
+    else:
+        parents = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
+        path = original.call.target.split("/")
+        theirs = any(isinstance(each, str) and each in path for each in parents)
+        got = "a resource of the first's" if theirs else ""
+        ctx.expect(ISOLATION, expected, got, answer, original.exchange)
+
+
+def _judge_as_fresh(
+    ctx: CheckContext, what: str, answer: Exchange, fresh: Exchange, *others: Exchange
+) -> None:
+    """Judges that a refusal is that of the same request with a fresh key."""
+    unlike = not answer.succeeded and (fresh.succeeded or (fresh.refused and _kind(answer) != _kind(fresh)))
+    expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
+    ctx.expect(ISOLATION, expected, answer.described() if unlike else "", answer, fresh, *others)
+
+
+def _kind(answer: Exchange) -> tuple[object, object, object]:
+    # The other 4xx statuses are open (section 7) and may differ from one refusal to the next.
+    fixed = answer.status if answer.status in (401, 403, 404) or not answer.error_type else None
+    return fixed, answer.error_type, answer.error_code
+
+
+def _another(ctx: CheckContext) -> IdempotentRequest:
+    """An accepted request whose key the other organization sent to the same path first; judges that it is
+    answered as with a fresh key."""
+    fixture, what = own_place(ctx), "a key that another organization sent to the same path before"
+    request = fixture.call(ctx.operation.id)
+    ctx.send(request, "another organization's request, before the first one's", "secondary")
+    answer = ctx.send(request, what)
+    if answer.succeeded:
+        return IdempotentRequest(ctx, fixture, exchange=answer)
+    if ctx.usable(ISOLATION, answer):
+        fresh = ctx.send(renewed(request), "the same request with a fresh key")
+        if fresh.succeeded:
+            # A lagging replica may not have known the path yet.
+            answer = ctx.send(request, f"{what}, once more")
+        _judge_as_fresh(ctx, what, answer, fresh)
+    return IdempotentRequest(ctx)
+
+
+def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
+    """Judges the original request repeated by the other organization, to the first one's path."""
+    what = "another organization's repetition of the very request"
+    answer = ctx.send(original.call, what, "secondary")
+    if ctx.usable(ISOLATION, answer):
+        ctx.refused(ISOLATION, what, answer)
+        repeated = original.id.encode() in answer.response_body
+        if original.id in original.call.target:
+            repeated = answer.get("id") == original.id
+        nothing = f"{what}: nothing of the original response"
+        ctx.expect(ISOLATION, nothing, "parts of it" if repeated else "", answer, original.exchange)
+
+
+def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
+    """Judges that the first organization's replay is unaffected, if replays work at all."""
+    what = "the first organization's key and body, after the other organization used them"
+    answer = ctx.send(original.call, what)
+    if not ctx.usable(ISOLATION, answer):
+        return
+    if not original.repeated_in(answer):
+        alone = IdempotentRequest(ctx)
+        if not alone.repeated_in(ctx.send(alone.call, "a key that no other organization used, again")):
+            ctx.unclear(ISOLATION, "no used key brings the original response", answer, cause=REPLAY)
+            return
+    ctx.same(ISOLATION, what, original.exchange, answer)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.checks.auth_probes import AuthProbes, earliest
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
-from conformance.checks.idempotent_requests import CONFLICT, INVALID, IdempotentRequest, place, with_letters
+from conformance.checks.idempotent_requests import (
+    CONFLICT,
+    INVALID,
+    IdempotentRequest,
+    own_place,
+    place,
+    with_letters,
+)
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.rules import RULES
 from conformance.contract.signing import NAME_CASES
@@ -15,15 +23,12 @@ from conformance.wire.forms import decimal, new_key, other_digit
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import Account, call
 from conformance.world.case import Case
+from conformance.world.samples import other_end
 
 RULE = "idempotency.key-accepted"
 
 
-@check(
-    "idempotency.key-required",
-    "idempotency.payout-key-required",
-    UNTOUCHED,
-)
+@check("idempotency.key-required", "idempotency.payout-key-required", UNTOUCHED)
 def test_missing_key(ctx: CheckContext) -> None:
     """A POST without Idempotency-Key is refused and has no effect; with a key it is accepted."""
     fixture = place(ctx)
@@ -32,7 +37,7 @@ def test_missing_key(ctx: CheckContext) -> None:
     headers = (("X-Idempotency-Key", new_key()), ("X-Request-Id", new_key()))
     rule, name = "idempotency.key-required", "a POST without Idempotency-Key"
     case = at.case(rule, name, key=None, headers=headers, body=valid.body)
-    (answer,) = at.batch(at.steps([case]), [at])
+    (answer,) = at.batch([case], [at])
     if "idempotency.payout-key-required" in ctx.rules:
         ctx.refused("idempotency.payout-key-required", name, answer)
     if answer.refused:
@@ -65,7 +70,7 @@ def test_invalid_key(ctx: CheckContext) -> None:
     request is accepted."""
     fixture = place(ctx)
     at, valid = Engine(ctx, lambda: fixture), fixture.call(ctx.operation.id)
-    at.batch(at.steps(invalid_keys(at, valid.body)), [at], what="requests with an invalid Idempotency-Key")
+    at.batch(invalid_keys(at, valid.body), [at], what="requests with an invalid Idempotency-Key")
     ctx.accept(valid, "the same request with a UUID as key")
 
 
@@ -105,7 +110,7 @@ def test_key_forms(ctx: CheckContext) -> None:
     }
     for what, key in forms.items():
         answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
-        ctx.record("idempotency.key-forms", what, answer, _outcome(answer))
+        ctx.record("idempotency.key-forms", what, answer)
 
 
 @check("idempotency.key-case")
@@ -115,8 +120,8 @@ def test_key_in_the_other_case(ctx: CheckContext) -> None:
     first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
     answer = ctx.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
     same = answer.succeeded and answer.get("id") == first.get("id")
-    seen = "the same key" if same else "another key" if answer.succeeded else ""
-    ctx.record(rule, "a used key in upper case", answer, seen)
+    choice = "the same key" if same else "another key" if answer.succeeded else ""
+    ctx.record(rule, "a used key in upper case", answer, choice=choice)
 
 
 @check("idempotency.key-elsewhere")
@@ -124,13 +129,9 @@ def test_key_on_get_and_patch(ctx: CheckContext) -> None:
     """Records whether an Idempotency-Key on GET or PATCH is accepted, once and repeated."""
     rule = "idempotency.key-elsewhere"
     key = new_key()
-    for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
-        answer = ctx.send(ctx.valid().but(idempotency_key=key), f"{what} on {ctx.operation.method}")
-        ctx.record(rule, f"{what} on {ctx.operation.method}", answer, _outcome(answer))
-
-
-def _outcome(answer: Exchange) -> str:
-    return "accepted" if answer.succeeded else answer.described()
+    for which in ("an Idempotency-Key", "the same Idempotency-Key again"):
+        what = f"{which} on {ctx.operation.method}"
+        ctx.record(rule, what, ctx.send(ctx.valid().but(idempotency_key=key), what))
 
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
@@ -156,3 +157,46 @@ def _another(ctx: CheckContext, fixture: Account) -> Call:
         return fixture.call(operation)
     index = min(1, len(ctx.run.samples.wallet_pairs) - 1)
     return call(operation, fixture.ids(operation), ctx.run.samples.wallet(index))
+
+
+# ---------------------------------------------------------------------- many keys later
+
+
+#: Later keys after which the first must still be remembered: the specification sets no limit.
+MANY_KEYS = 21
+
+
+@check("idempotency.replay", "idempotency.conflict", last=True)
+def test_keys_stay_used(ctx: CheckContext) -> None:
+    """The first valid request of the run to the operation, replayed at the end, after 21 other keys or more,
+    returns the original response; its key with another body is refused."""
+    rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
+    what = "the first request again, with its key, many requests later"
+    if not first.succeeded:
+        ctx.not_exercised(rule, f"the first request was answered {first.described()}")
+        return
+    _use_keys(ctx, first)
+    ctx.same(rule, what, first, ctx.send(first.call, what))
+    what = "the key of the first request with another body, many requests later"
+    if "idempotency.conflict" in ctx.rules:
+        text = ctx.operation.traits.free_text
+        # Of the same length, which may be the maximum.
+        other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
+        ctx.refused("idempotency.conflict", what, ctx.send(other, what), 0, *CONFLICT)
+
+
+def _use_keys(ctx: CheckContext, since: Exchange) -> None:
+    """Sends valid requests until MANY_KEYS other keys were accepted since; a full run needs none."""
+    answers = [
+        exchange
+        for exchange in ctx.run.accepted
+        if exchange.number > since.number
+        and exchange.operation == since.operation
+        and exchange.organization == since.organization
+    ]
+    used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
+    for _ in range(MANY_KEYS - len(used)):
+        # A wallet's pair is unique in its account.
+        place = ctx.account(fresh=True) if ctx.operation.traits.once else own_place(ctx)
+        if not ctx.send(place.call(ctx.operation.id), "a valid request with one key more").succeeded:
+            break

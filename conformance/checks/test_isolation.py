@@ -8,21 +8,14 @@ from collections.abc import Iterator
 from conformance.checks.check import CheckContext, check
 from conformance.checks.filtered_list import FAR_PAST
 from conformance.checks.list_judging import item_fields, stocked
-from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.checks.members import furnish
 from conformance.judge.isolation import NOTHING_OF_OTHERS
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Parameters, query
-from conformance.world.account import Account
 from conformance.world.samples import marker
 
 RULE = "tenancy.isolation"
-
-
-#: Kind of resource -> the operation that creates it, where that moves no money.
-_CREATES = {
-    traits.creates: name for name, traits in TRAITS.items() if traits.creates and not traits.moves_money
-}
 
 
 @check(RULE)
@@ -33,18 +26,10 @@ def test_odd_queries_stay_within_the_path(ctx: CheckContext) -> None:
     for owner, purpose in (("primary", "sibling tenant"), ("secondary", "tenant")):
         if owner == "primary" or ctx.target.secondary is not None:
             with contextlib.suppress(Inconclusive):
-                _furnish(ctx, ctx.run.account(purpose, owner))
+                furnish(ctx.run.account(purpose, owner), ctx.operation)
     _judge(ctx, ctx.accept(_valid(ctx), "a valid request"), "a valid request")
     for what, parameters in _queries(ctx):
         _judge(ctx, ctx.send(_valid(ctx).with_query(parameters), what), what)
-
-
-def _furnish(ctx: CheckContext, fixture: Account) -> None:
-    """Creates an account with a resource of the kind that the operation shows."""
-    operation = ctx.operation
-    kind = TRAITS[ADDS_TO[operation.id]].creates if operation.is_list else operation.resource
-    if kind in _CREATES and kind != fixture.account.get("object"):
-        fixture.create(_CREATES[kind])
 
 
 def _valid(ctx: CheckContext) -> Call:

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from conformance.checks.check import CheckContext, check
-from conformance.checks.members import judge_members
+from conformance.checks.members import judge_members, no_balance, showing
 from conformance.checks.races import MOST_SPOILT
-from conformance.checks.showing import no_balance, showing
 from conformance.contract.new_resources import stated
 from conformance.contract.operations import request_problems
 from conformance.contract.traits import ADDS_TO, TRAITS
@@ -77,7 +76,7 @@ def test_reads_after_a_while(ctx: CheckContext) -> None:
         if ctx.accepted(rule, what, answer):
             created = document(create_answer)
             judge_members(
-                ctx, rule, answer, created, what, but=_OTHERS_MOVE, otherwise=truth, shown_by=create_answer
+                ctx, rule, answer, created, what, but=_OTHERS_MOVE, otherwise=truth, shown_by=[create_answer]
             )
 
 
@@ -108,7 +107,7 @@ def test_updates_after_a_while(ctx: CheckContext) -> None:
     what = "one of several reads, long after a PATCH"
     for answer in _looks(ctx, Call("getBeneficiary", "GET", changed.call.path), what):
         if ctx.accepted(rule, what, answer):
-            judge_members(ctx, rule, answer, document(changed), what, but=_OTHERS_MOVE, shown_by=changed)
+            judge_members(ctx, rule, answer, document(changed), what, but=_OTHERS_MOVE, shown_by=[changed])
 
 
 def _changed(ctx: CheckContext) -> Exchange | None:

@@ -6,10 +6,10 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from conformance.checks.auth_probes import AuthProbes, earliest, lengthened, replayed
+from conformance.checks.auth_probes import AuthProbes, defects, earliest, lengthened, replayed
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
-from conformance.judge.oracle import FOREIGN, UNKNOWN
+from conformance.judge.oracle import UNKNOWN
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.forms import other_digit
 from conformance.wire.messages import Auth, Call, Exchange
@@ -21,9 +21,6 @@ RULE = "auth.nonce-replay"
 #: Age of an old timestamp that is still accepted, in seconds. A server that expires the nonce 300 seconds
 #: after the timestamp, not after its use, forgets it FORGOTTEN seconds after the request.
 AGE, FORGOTTEN = 295, 7
-
-
-# ---------------------------------------------------------------------- used once
 
 
 @check(RULE, "auth.nonce-replay-idempotent")
@@ -48,17 +45,17 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     if (astray := _astray(engine)) is not None:
         probes.nonce_replay(RULE, astray, engine.call(engine.case("", "")).signed(timestamp_offset=-2), what)
     _shared_nonces(ctx, probes)
-    identical = first.call.signed(timestamp=first.timestamp)
-    probes.nonce_replay(
-        repeated if ctx.operation.is_post else RULE, first, identical, "the very same request again"
+    rule, identical = (
+        repeated if ctx.operation.is_post else RULE,
+        first.call.signed(timestamp=first.timestamp),
     )
+    probes.nonce_replay(rule, first, identical, "the very same request again")
     what = "a nonce that the second organization used before"
     if ctx.operation.is_list and (second := probes.second) is not probes:
         # Lists only, as they create nothing.
-        used = probes.passed(second.send(second.fixture.call(probes.operation), f"{what}, now new"))
-        probes.nonce_replay(
-            RULE, used, second.fixture.call(probes.operation).signed(timestamp_offset=-2), what
-        )
+        valid = second.fixture.call(probes.operation)
+        used = probes.passed(second.send(valid, f"{what}, now new"))
+        probes.nonce_replay(RULE, used, valid.signed(timestamp_offset=-2), what)
 
 
 def _astray(at: Engine) -> Exchange | None:
@@ -150,16 +147,14 @@ def test_nonces_outlive_timestamps(ctx: CheckContext) -> None:
 def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     """Correctly signed requests that are refused later or take another code path, with their names."""
     operation = probes.ctx.operation
-    if operation.request_schema is not None:
-        yield "with malformed JSON", probes.usual().but(body=b'{"')
-        yield "with a body that is not an object", probes.usual().but(body=b"[]")
-        if operation.required_fields:
-            yield "without its required fields", probes.usual().but(body=b"{}")
-        elif operation.traits.subset_of:
-            yield "that changes nothing", probes.usual().but(body=b"{}")
-            yield "with a number for a text", probes.usual().but(body=b'{"first_name":1}')
+    for what, changes in defects(probes):
+        yield what, probes.call(probes.case("", what, **changes))
+    if operation.required_fields:
+        yield "without its required fields", probes.usual().but(body=b"{}")
+    elif operation.traits.subset_of:
+        yield "that changes nothing", probes.usual().but(body=b"{}")
+        yield "with a number for a text", probes.usual().but(body=b'{"first_name":1}')
     if operation.is_post:
-        yield "with an idempotency key that is not a UUID", probes.usual().but(idempotency_key="no-uuid")
         first = probes.send(probes.usual(), "a valid request, whose key comes again")
         if first.succeeded:
             yield "that repeats another with its key", first.call
@@ -174,32 +169,22 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             yield f"for an unknown {member}", unknown
         with contextlib.suppress(Inconclusive):
             yield "from a new account, without funds", probes.ctx.run.account(fresh=True).call(operation.id)
-    top, *children = parameters(operation.id)
-    for child in children:
-        yield f"for an unknown {child}", probes.usual({child: UNKNOWN})
-    if probes.ctx.target.secondary is not None:
-        with contextlib.suppress(Inconclusive):
-            yield f"for another organization's {top}", probes.usual({top: FOREIGN})
     if operation.is_list:
-        yield "for page 0 of size x", probes.usual().with_query("page=0&size=x")
         yield "for a page past the last", probes.usual().with_query("page=90000&size=100")
 
 
 def _resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
     """Nonces that differ from a used one in the last or the first character."""
-    for which, nonce in (
-        ("its last", other_digit(used, -1)),
-        ("its first", other_digit(used, 0)),
-    ):
-        name = f"a valid request whose nonce differs from a used one in {which} character"
-        yield at.case("auth.accepts-valid", name, auth=Auth(nonce=nonce))
+    for which, position in (("last", -1), ("first", 0)):
+        name = f"a valid request whose nonce differs from a used one in its {which} character"
+        yield at.case("auth.accepts-valid", name, auth=Auth(nonce=other_digit(used, position)))
 
 
 @check("auth.accepts-valid")
 def test_resembling_nonces(ctx: CheckContext) -> None:
     """A nonce that differs from a used one in its last or its first character is accepted."""
     probes = AuthProbes(ctx)
-    probes.sound.run(_resembling_nonces, probes.recent.nonce or "")
+    probes.sound.batch(_resembling_nonces(probes.sound, probes.recent.nonce or ""))
 
 
 @check(RULE)

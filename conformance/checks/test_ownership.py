@@ -9,8 +9,9 @@ from typing import Any
 from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import CheckContext, check
 from conformance.checks.members import judge_members
+from conformance.contract.fields import request_fields
 from conformance.contract.new_resources import PARENTS, initial_state
-from conformance.contract.traits import TRAITS
+from conformance.contract.operations import response_schema
 from conformance.judge import outcomes
 from conformance.judge.comparison import (
     MOVING,
@@ -24,9 +25,9 @@ from conformance.judge.comparison import (
     shown,
 )
 from conformance.wire.messages import MISSING, Exchange
-from conformance.world.account import Account, call, identifier
+from conformance.world.account import Account, call, identifier, unknown_like
 from conformance.world.creations import created_in
-from conformance.world.samples import Body, digits, marker
+from conformance.world.samples import Body, marker
 
 #: Rule of what is sent on create.
 RULE = "create.server-owned"
@@ -36,77 +37,58 @@ _PAST = "2001-02-03T04:05:06Z"
 _AMOUNT = "987654.32"
 
 
-def _money(currency: str) -> dict[str, str]:
-    amounts = dict.fromkeys(("available_balance", "total_balance"), _AMOUNT)
-    return {
-        "currency": currency,
-        "currency_type": "fiat",
-        "pending_payout": "0.00",
-        "pending_payin": "0.00",
-        **amounts,
-        "updated_at": _PAST,
-    }
+#: Objects in members of created resources, in documented form.
+_OBJECTS: Mapping[str, Any] = {
+    "balances": [
+        {
+            "currency": "USD",
+            "currency_type": "fiat",
+            **dict.fromkeys(("available_balance", "total_balance"), _AMOUNT),
+            **dict.fromkeys(("pending_payout", "pending_payin"), "0.00"),
+            "updated_at": _PAST,
+        }
+    ],
+    "payout_destinations": [
+        {
+            "id": "dest_conformance",
+            "object": "payout_destination",
+            "country": "US",
+            "payout_method": "ach",
+            "type": "bank_account",
+            "currency": "USD",
+            "status": "active",
+            "is_default": False,
+            "created": _PAST,
+            "label": None,
+            "network": None,
+            "account_number_last4": "0123",
+        }
+    ],
+    "bank_details": {"bank_name": "Bank of Conformance", "account_number": "9876501234"},
+    "addresses": [{"address": "0x0123456789", "tag": None}],
+}
 
 
-def owned_fields(operation: str, parent: str) -> dict[str, Any]:
+def owned_fields(operation: str, identifier: str, parent: str) -> dict[str, Any]:
     """Server-owned members of a created resource, in documented form, with values that a server would not
-    assign; `parent` is another parent than the path's."""
-    word = marker()
-    prefix = {
-        "createBeneficiary": "bene",
-        "createPayoutDestination": "dest",
-        "createPayout": "po",
-        "createAccount": "acc",
-        "createVirtualAccount": "va",
-        "createWallet": "wal",
-        "createPayin": "pin",
-    }[operation]
-    parents = {PARENTS[operation]: parent}
-    stamps = {"created": _PAST, "updated": _PAST}
-    common = {"id": f"{prefix}_{word}", "object": "resource", **stamps, **parents}
-    match TRAITS[operation].creates:
-        case "account":
-            return {**common, "status": "suspended", "balances": [_money("USD")]}
-        case "beneficiary":
-            destination = {
-                "id": f"dest_{word}",
-                "object": "payout_destination",
-                "country": "US",
-                "payout_method": "ach",
-                "type": "bank_account",
-                "currency": "USD",
-                "status": "active",
-                "is_default": False,
-                "created": _PAST,
-                "label": None,
-                "network": None,
-                "account_number_last4": digits(4),
-            }
-            return {**common, "status": "inactive", "verified": True, "payout_destinations": [destination]}
-        case "payout_destination":
-            return {
-                **common,
-                "status": "disabled",
-                "account_number_last4": word[:4],
-                "clabe_last4": word[:4],
-                "iban_masked": f"DE**{word}",
-                "wallet_address_masked": f"0x**{word}",
-            }
-        case "payout":
-            stated = dict.fromkeys(("provider", "provider_reference_id", "failed_reason"), word)
-            instants = dict.fromkeys(("initiated_at", "submitted_at", "completed_at", "failed_at"), _PAST)
-            return {**common, **stated, **instants, "status": "completed", "amount_in_usd": _AMOUNT}
-        case "virtual_account":
-            return {
-                **common,
-                "status": "suspended",
-                "reference": word,
-                "provider_reference_id": word,
-                "bank_details": {"bank_name": f"Bank {word}", "account_number": digits(10)},
-            }
-        case "wallet":
-            return {**common, "status": "suspended", "addresses": [{"address": f"0x{word}", "tag": None}]}
-    return {**common, "status": "completed"}
+    assign: ids like that of a resource and another parent than the path's."""
+    sent, word = {field.name for field in request_fields(operation)}, marker()
+    # A server may let its clients choose a method.
+    schemas = response_schema(operation)["properties"].items()
+    values = {name: _unassigned(each, word) for name, each in schemas if name not in {*sent, "payout_method"}}
+    objects = {name: value for name, value in _OBJECTS.items() if name in values}
+    return values | objects | {"id": unknown_like(identifier), PARENTS[operation]: parent}
+
+
+def _unassigned(schema: Mapping[str, Any], word: str) -> Any:
+    """A value of a form that no server gives a new resource."""
+    if "enum" in schema:
+        return schema["enum"][-1] if len(schema["enum"]) > 1 else "completed"
+    if schema.get("type") == "boolean":
+        return True
+    if "date-time" in (each.get("format") for each in (schema, *schema.get("anyOf", ()))):
+        return _PAST
+    return _AMOUNT if schema.get("x-rule") == "format.money" else word[: schema.get("maxLength")]
 
 
 @dataclass(frozen=True)
@@ -125,7 +107,7 @@ def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
     fixture = created_in(ctx.run, ctx.operation.id)
     created = ctx.accept(fixture.call(ctx.operation.id), "the same without server-owned fields")
     usual = created, _look(ctx, fixture, created)
-    owned = owned_fields(ctx.operation.id, _other_parent(ctx))
+    owned = owned_fields(ctx.operation.id, identifier(created), _other_parent(ctx))
     answer = _create(ctx, owned, *usual, "all server-owned fields")
     if answer.refused and not answer.throttled:
         for name, value in owned.items():
@@ -134,14 +116,11 @@ def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
 
 def _other_parent(ctx: CheckContext) -> str:
     """Returns the id of another existing parent of the same kind."""
-    run = ctx.run
-    match PARENTS[ctx.operation.id]:
-        case "customer_id":
-            if ctx.target.primary.other_customer_id is None:
-                return f"cus_{marker()}"
-            return run.account(owner="cousin").customer_id
-        case "beneficiary_id":
-            return identifier(created_in(run, "createBeneficiary").create("createBeneficiary"))
+    run, parent = ctx.run, PARENTS[ctx.operation.id]
+    if parent == "customer_id":
+        return ctx.target.primary.other_customer_id or f"cus_{marker()}"
+    if parent == "beneficiary_id":
+        return identifier(created_in(run, "createBeneficiary").create("createBeneficiary"))
     path = created_in(run, ctx.operation.id).account_id
     others = run.account().account_id, created_in(run, "createBeneficiary").account_id
     return next(other for other in others if other != path)
@@ -164,24 +143,20 @@ def _create(
         if name in expected and alike(operation, name, usual.get(name), expected[name]):
             ctx.member(RULE, what, answer, name, expected[name])
         elif not alike(operation, name, usual.get(name), value):
-            judge_ignored(ctx, RULE, answer, name, value, what)
+            _judge_ignored(ctx, RULE, answer, name, value, what)
     if (look := _look(ctx, fixture, answer)) is not None:
-        _judge_look(ctx, look, then, answer, what)
-    if TRAITS[operation].creates == "account":
+        _judge_look(ctx, look, then, answer, owned, what)
+    if ctx.operation.traits.creates == "account":
         ids = fixture.ids("getAccountBalances") | {"account_id": identifier(answer)}
         balances = ctx.shown(call("getAccountBalances", ids), f"the balances of {what}")
-        invented = [
-            each
-            for each in objects(balances.get("balances"))
-            if same_amount(each.get("available_balance"), _AMOUNT)
-        ]
-        got = show(invented) if invented else ""
-        sentence = f"{what}: no balance of the client's own"
-        ctx.expect(RULE, sentence, outcomes.unusable(balances) or got, balances, answer)
+        amounts = [each.get("available_balance") for each in objects(balances.get("balances"))]
+        got = _AMOUNT if any(same_amount(amount, _AMOUNT) for amount in amounts) else ""
+        expectation = f"{what}: no balance of the client's own"
+        ctx.expect(RULE, expectation, outcomes.unusable(balances) or got, balances, answer)
     return answer
 
 
-def judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
+def _judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
     """Judges that a member does not have the value that the client sent."""
     got = answer.get(name)
     obeyed = alike(ctx.operation.id, name, got, value)
@@ -209,7 +184,9 @@ def _look(ctx: CheckContext, fixture: Account, created: Exchange) -> Look | None
     return Look(answer, next(items, {}))
 
 
-def _judge_look(ctx: CheckContext, look: Look, usual: Look | None, created: Exchange, what: str) -> None:
+def _judge_look(
+    ctx: CheckContext, look: Look, usual: Look | None, created: Exchange, owned: Mapping[str, Any], what: str
+) -> None:
     """Judges the initial state in a later read, as the answer to the create may hide what was stored; of an
     element of a list, its status."""
     answer, where = look.answer, f"{what}, looked at again"
@@ -226,7 +203,7 @@ def _judge_look(ctx: CheckContext, look: Look, usual: Look | None, created: Exch
     for name in ["status"] if listed else sorted(state):
         value, expected, known = look.resource.get(name), state[name], before.get(name, MISSING)
         good = any(alike(answer.operation or "", name, value, each) for each in (expected, known))
-        if name in MOVING and not good and not _obeyed(ctx, name, value):
+        if name in MOVING and not good and not (name in owned and _obeyed(ctx, name, value, owned[name])):
             # A job may have moved it.
             continue
         if listed:
@@ -242,26 +219,24 @@ _TIMES = 2
 
 def _comes_of(name: str, value: Any, make: Callable[[Body], Any]) -> bool:
     """True if what is made with the value shows it each time, and what is made without it never does."""
-    for _ in range(_TIMES):
-        for sent, shows in (({name: value}, True), ({}, False)):
-            made = make(sent)
-            if made is None or same(made, value) is not shows:
-                return False
+    for sent, shows in (({name: value}, True), ({}, False)) * _TIMES:
+        result = make(sent)
+        if result is None or same(result, value) is not shows:
+            return False
     return True
 
 
-def _obeyed(ctx: CheckContext, name: str, value: Any) -> bool:
+def _obeyed(ctx: CheckContext, name: str, value: Any, sent: Any) -> bool:
     """True if a value is the one that was sent, and new resources show that whenever it is sent."""
-    sent_value = owned_fields(ctx.operation.id, "").get(name)
 
-    def make(sent: Body) -> Any:
+    def make(fields: Body) -> Any:
         fixture = created_in(ctx.run, ctx.operation.id)
-        request = fixture.call(ctx.operation.id, {**fixture.body(ctx.operation.id), **sent})
-        created = ctx.send(request, f"one more, {'with' if sent else 'without'} {name}")
+        request = fixture.call(ctx.operation.id, {**fixture.body(ctx.operation.id), **fields})
+        created = ctx.send(request, f"one more, {'with' if fields else 'without'} {name}")
         look = _look(ctx, fixture, created) if created.succeeded else None
         return look.resource.get(name) if look is not None else None
 
-    return same(value, sent_value) and _comes_of(name, sent_value, make)
+    return same(value, sent) and _comes_of(name, sent, make)
 
 
 @check("beneficiary.update-server-owned")
@@ -275,8 +250,8 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
         """Waits until an answer shows the destination (eventual consistency): else the PATCH would seem to
         have added or removed it."""
 
-        def shows(seen: Exchange) -> bool:
-            return not seen.succeeded or there in (identifiers(seen.get("payout_destinations")) or ())
+        def shows(answer: Exchange) -> bool:
+            return not answer.succeeded or there in (identifiers(answer.get("payout_destinations")) or ())
 
         return ctx.eventually(send, shows, operation)
 
@@ -285,11 +260,9 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
     without = once_shown(
         "updateBeneficiary", lambda: ctx.accept(plain, "a PATCH without server-owned fields")
     )
-    owned = {
-        **owned_fields("createBeneficiary", ctx.run.account("created").account_id),
-        "status": "disabled",
-        "payout_destinations": [],
-    }
+    parent = ctx.run.account("created").account_id
+    owned = owned_fields("createBeneficiary", fixture.beneficiary_id, parent)
+    owned |= {"status": "disabled", "payout_destinations": []}
 
     def patch(fields: Mapping[str, Any], what: str) -> Exchange:
         body = {**fixture.body("updateBeneficiary"), **fields}
@@ -301,15 +274,17 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
             ctx.expect(rule, *outcomes.refused_or_ignored(what, answer))
         after = once_shown("getBeneficiary", lambda: ctx.send(reading, f"the beneficiary after {what}"))
         # Compare answers of the same operation: a defect in both is not caused by these fields.
-        for later, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
+        for later, earlier, where in (
+            (answer, without, f"{what}, in the answer"),
+            (after, before, f"{what}, in a later read"),
+        ):
             if later.succeeded:
                 stays = {name: earlier.get(name) for name in fields if name not in MOVING}
-                judge_members(ctx, rule, later, stays, f"{what}, {where}")
-                for name in ("status", "verified"):
-                    if name in fields:
-                        _judge_obeyed(ctx, rule, later, earlier, name, fields[name], f"{what}, {where}")
+                judge_members(ctx, rule, later, stays, where)
+                for name in (name for name in ("status", "verified") if name in fields):
+                    _judge_obeyed(ctx, rule, later, earlier, name, fields[name], where)
                 if "updated" in fields:
-                    judge_ignored(ctx, rule, later, "updated", _PAST, f"{what}, {where}")
+                    _judge_ignored(ctx, rule, later, "updated", _PAST, where)
         return answer
 
     if patch(owned, "a PATCH with all server-owned fields").refused:
@@ -318,7 +293,7 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
 
 
 def _judge_obeyed(
-    ctx: CheckContext, rule: str, seen: Exchange, earlier: Exchange, name: str, value: Any, what: str
+    ctx: CheckContext, rule: str, later: Exchange, earlier: Exchange, name: str, value: Any, what: str
 ) -> None:
     """Judges that a PATCH did not set a member that background jobs may change: a violation must be
     reproducible on other beneficiaries, and never occur without the field."""
@@ -327,8 +302,8 @@ def _judge_obeyed(
     def make(sent: Body) -> Any:
         person = Beneficiary(ctx, fixture)
         answer = person.patch({**fixture.body("updateBeneficiary"), **sent}, "one more PATCH")
-        then = person.read("the beneficiary after it") if seen.method == "GET" else answer
+        then = person.read("the beneficiary after it") if later.method == "GET" else answer
         return then.get(name) if answer.succeeded else None
 
-    if same(seen.get(name), earlier.get(name)) or _comes_of(name, value, make):
-        ctx.member(rule, what, seen, name, earlier.get(name))
+    if same(later.get(name), earlier.get(name)) or _comes_of(name, value, make):
+        ctx.member(rule, what, later, name, earlier.get(name))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 
+from conformance.checks.beneficiaries import Defaults
 from conformance.checks.check import CheckContext, check
-from conformance.checks.defaults import Defaults
 from conformance.checks.engine import Engine
 from conformance.checks.near_ids import IN_TURN, TRIMMED, near
 from conformance.checks.private_data import LEAK, between_organizations

@@ -55,9 +55,8 @@ def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     payout = fixture.call("createPayout")
     ids = {"account_id": payer.account_id, "beneficiary_id": identifier(fixture.beneficiary)}
     disabled = ctx.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
-    answer = ctx.send(payout, "a payout to a disabled beneficiary")
-    choice = "accepted" if answer.succeeded else answer.described()
-    ctx.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", choice, disabled, answer)
+    answer = ctx.send(payout, what := "a payout to a disabled beneficiary")
+    ctx.record("payout.disabled-beneficiary", what, answer, disabled)
 
 
 @check("read.equals-create", "list.complete", operations=("getBeneficiary", "listPayoutDestinations"))
@@ -93,7 +92,7 @@ def test_payout_leaves_the_payee(ctx: CheckContext) -> None:
     created, but = document(person), (*MOVING, "payout_destinations")
     answer = look_for(ctx, looking, f"the beneficiary, {what}", created, but=but)
     if ctx.accepted(rule, f"read {what}", answer):
-        judge_members(ctx, rule, answer, created, f"read {what}", but=but, shown_by=person)
+        judge_members(ctx, rule, answer, created, f"read {what}", but=but, shown_by=[person])
 
 
 def _abroad(body: Body) -> Body:

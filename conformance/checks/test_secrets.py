@@ -4,13 +4,12 @@ destination."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from conformance.checks.check import CheckContext, check
+from conformance.checks.private_data import numbers_of
 from conformance.contract.fields import request_fields
-from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
+from conformance.contract.traits import ADDS_TO, traits_of
 from conformance.judge.invariants import secret_in, telling_secrets
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Call, Exchange
@@ -19,9 +18,11 @@ from conformance.world.account import Account, renewed, unknown_like
 from conformance.world.bodies import bodies
 from conformance.world.cache import Key
 
+CREATE = "createPayoutDestination"
+
 #: Operations whose answers concern destinations or their beneficiaries.
 _NEAR = (
-    "createPayoutDestination",
+    CREATE,
     "listPayoutDestinations",
     "getBeneficiary",
     "updateBeneficiary",
@@ -29,18 +30,10 @@ _NEAR = (
     "createPayout",
 )
 
-
 #: A fixture, and the creates of its destinations.
 Vault = tuple[Account, list[Exchange]]
 
 _VAULT = Key[Vault]("an account with secrets in it")
-
-
-def _numbers(created: Iterable[Exchange]) -> list[tuple[str, str]]:
-    """Field and value of each number that no answer may show in full."""
-    sent = [(name, each.call.document.get(name)) for each in created for name in HIDDEN_FIELDS]
-    # A number below 8 characters may occur by chance.
-    return [(name, squeezed(value)) for name, value in sent if isinstance(value, str) and len(value) >= 8]
 
 
 def new_vault(ctx: CheckContext) -> Vault:
@@ -48,25 +41,17 @@ def new_vault(ctx: CheckContext) -> Vault:
     refuses the sample."""
     run, fixture = ctx.run, ctx.run.account(fresh=True)
     created = [fixture.destination]
-    wallet = run.samples.wallet_destinations()[0]
-    beside = {
-        **fixture.bank_account(),
-        "iban": samples.iban(),
-        "wallet_address": wallet["wallet_address"],
-    }
+    wallet, bank = run.samples.wallet_destinations()[0], fixture.bank_account()
     # A server may mask only the numbers of the destination's type, or only addresses of one network.
     numbered = {**wallet, "iban": samples.iban()}
     other = {**numbered, "network": "solana_devnet", "wallet_address": samples.solana_address()}
-    card = {**fixture.bank_account(), "type": "card", "account_number": samples.digits(16)}
-    operation = "createPayoutDestination"
-    rows = [bodies(fixture, operation, name) for name in ("an IBAN", "wallet")]
+    card = {**bank, "type": "card", "account_number": samples.digits(16)}
+    beside = {**bank, "iban": samples.iban(), "wallet_address": wallet["wallet_address"]}
+    rows = [bodies(fixture, CREATE, name) for name in ("an IBAN", "wallet")]
     for tries in (*rows, [other, numbered], [card], [beside]):
-        for body in tries:
-            attempt = fixture.call(operation, body)
-            answer = ctx.send(attempt, "a destination whose number must stay hidden")
-            if answer.succeeded:
-                created.append(answer)
-                break
+        calls = [fixture.call(CREATE, body) for body in tries]
+        answers = ctx.until_accepted(calls, "a destination whose number must stay hidden")
+        created += [answer for answer in answers if answer.succeeded]
     return fixture, created
 
 
@@ -76,51 +61,45 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     and with all sorts of defects, with the numbers in the bodies: no answer has a full number or a signing
     secret."""
     fixture, created = _vault(ctx)
-    numbers = _numbers(created)
+    numbers = numbers_of(created)
     if not numbers and not telling_secrets(ctx.target):
         raise Inconclusive(
             "the signing secrets are so short that they may stand in any text by chance",
             "Give the organizations secrets of 16 characters or more.",
         )
-    for exchange in [
-        *(created if ctx.operation.traits.creates == "payout_destination" else ()),
-        *_answers(ctx, fixture, created),
-    ]:
+    creates = created if ctx.operation.id == CREATE else []
+    for exchange in (*creates, *_answers(ctx, fixture, created)):
         what = f"{exchange.purpose}: an answer without secrets"
         ctx.expect("secrets.hidden", what, secret_in(exchange, ctx.target, numbers), exchange)
 
 
 def _vault(ctx: CheckContext) -> Vault:
-    operation = ctx.operation.id
-    if TRAITS[operation].draws_on_funds:
+    if ctx.operation.traits.draws_on_funds:
         fixture = ctx.run.account("payouts")
         return fixture, [fixture.destination]
-    if TRAITS[operation].disables:
+    if ctx.operation.traits.disables:
         return new_vault(ctx)
     with contextlib.suppress(Inconclusive):
         return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx))
     fixture = ctx.run.account()
-    return fixture, [fixture.destination] if operation in _NEAR else []
+    return fixture, [fixture.destination] if ctx.operation.id in _NEAR else []
 
 
 def _answers(ctx: CheckContext, fixture: Account, created: Sequence[Exchange]) -> Iterator[Exchange]:
-    operation = ctx.operation.id
-    if TRAITS[operation].creates == "payout_destination":
-        valid = created[-1].call
-        for creation in created:
-            kind = f"a {creation.call.document.get('type')} destination"
-            yield ctx.send(creation.call, f"the key of {kind} again")
-            if creation.call is not valid and creation.call.document.get("type") != "card":
-                for what, defective in _wrong_fields(ctx, creation.call):
-                    yield ctx.send(defective, f"{kind} with {what}")
-    else:
-        valid = fixture.call(operation)
+    operation, creates = ctx.operation.id, ctx.operation.id == CREATE
+    valid = created[-1].call if creates else fixture.call(operation)
+    for each in created if creates else ():
+        kind = each.call.document.get("type")
+        yield ctx.send(each.call, f"the key of a {kind} destination again")
+        if each.call is not valid and kind != "card":
+            for what, defective in _wrong_fields(ctx, each.call):
+                yield ctx.send(defective, f"a {kind} destination with {what}")
+    if not creates:
         yield ctx.send(valid, "a valid request")
     for what, defective in _defects(ctx, valid):
         yield ctx.send(defective, what)
-    if created and TRAITS[operation].creates == "payout_destination":
-        what = "a nonce that was used before"
-        yield ctx.send(valid.signed(nonce=created[-1].nonce), what)
+    if creates:
+        yield ctx.send(valid.signed(nonce=created[-1].nonce), "a nonce that was used before")
         if ctx.target.secondary is not None:
             yield ctx.send(renewed(valid), "another organization's request", "secondary")
     if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
@@ -130,51 +109,37 @@ def _answers(ctx: CheckContext, fixture: Account, created: Sequence[Exchange]) -
 
 def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     """Requests with one defect each, whose error messages may quote the request."""
-    operation = ctx.operation
+    operation, (_, _, _, parent, _, *children) = ctx.operation, valid.path.split("/")
+
+    def for_unknown(known: str) -> Call:
+        return renewed(valid).but(target=valid.target.replace(known, unknown_like(known), 1))
+
     yield "a wrong signature", valid.signed(signature_form="other middle digit")
-    parent = valid.path.split("/")[3]
-    yield (
-        "an unknown parent",
-        renewed(valid).but(target=valid.target.replace(parent, unknown_like(parent), 1)),
-    )
+    yield "an unknown parent", for_unknown(parent)
     if operation.id not in _NEAR:
         return
     yield "a header left out", valid.signed(omit=("X-Signature",))
     yield "a timestamp of an hour ago", valid.signed(timestamp_offset=-3600)
-    if operation.is_post:
-        yield "a key that is not a UUID", valid.but(idempotency_key="not-a-uuid")
-    if operation.traits.creates == "payout_destination":
+    if operation.id == CREATE:
         yield "an unknown API key", valid.signed(api_key=unknown_like(ctx.target.primary.api_key))
         yield "an empty nonce", valid.signed(empty=("X-Nonce",))
         yield "no key", valid.but(idempotency_key=None)
-        child = valid.path.split("/")[5]
-        yield (
-            "an unknown child",
-            renewed(valid).but(target=valid.target.replace(child, unknown_like(child), 1)),
-        )
-    if operation.is_post and valid.body:
-        yield (
-            "the same key with another body",
-            valid.with_field("label" if "label" in valid.document else "note", samples.marker()),
-        )
+        yield "an unknown child", for_unknown(children[0])
+    if operation.is_post:
+        yield "a key that is not a UUID", valid.but(idempotency_key="not-a-uuid")
+        if valid.body:
+            text = "label" if "label" in valid.document else "note"
+            yield "the same key with another body", valid.with_field(text, samples.marker())
         yield "the key again", valid
     if valid.body:
         yield "a body cut short", renewed(valid).but(body=valid.body[:-1])
         yield "a body in an array", renewed(valid).with_json([valid.document])
         yield from _wrong_fields(ctx, valid)
-    elif operation.is_post:
-        yield "the key again", valid
 
 
 def _wrong_fields(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     """The request with one invalid field, or without a required one."""
-    wrong: dict[str, Any] = {
-        "country": "USA",
-        "currency": "US",
-        "note": 7,
-        "label": ["x"],
-        "account_type": "",
-    }
+    wrong = {"country": "USA", "currency": "US", "note": 7, "label": ["x"], "account_type": ""}
     for name, value in wrong.items():
         if name in valid.document:
             yield f"a wrong {name}", renewed(valid).with_field(name, value)

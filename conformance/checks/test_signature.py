@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import CheckContext, check
-from conformance.checks.engine import Engine
-from conformance.checks.tables import table
+from conformance.checks.engine import Engine, table
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.signing_mistakes import BEFORE_BODY, SEPARATORS
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
@@ -80,9 +79,10 @@ def test_signatures_of_another_making(ctx: CheckContext) -> None:
     """Signatures with other secrets, digests and orders of parts, and correct ones altered, are refused; one
     with a random secret comes from the second organization."""
     probes = AuthProbes(ctx)
-    probes.run(_made_otherwise)
+    probes.batch(_made_otherwise(probes))
     name, auth = "a signature made with a random secret", Auth(secret=secrets.token_hex(20))
-    probes.second.run(lambda at: [at.case("auth.signature", name, auth=auth)])
+    second = probes.second
+    second.batch([second.case("auth.signature", name, auth=auth)])
 
 
 def _made_otherwise(at: Engine) -> Iterator[Case]:
@@ -134,7 +134,7 @@ def _paths(at: Engine) -> Iterator[Case]:
 def test_path_is_signed(ctx: CheckContext) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources or decoded: refused."""
     engine = AuthProbes(ctx)
-    engine.run(_paths)
+    engine.batch(_paths(engine))
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
     last, decoded = parameters(engine.operation)[-1], Auth(signed_target=engine.target())
     case = engine.case(rule, name, whose={last: ENCODED}, auth=decoded)
@@ -194,18 +194,18 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     engine = probes
     try:
         probes.passed(valid)
-        engine.run(_queries, first, second)
+        engine.batch(_queries(engine, first, second))
     except Inconclusive:
         # A server that does not sign the query refuses the valid request and accepts others.
         for case in _queries(engine, first, second):
             answer = engine.send(engine.call(case), case.name)
             if not ctx.usable(rule, answer) or answer.refused_authentication:
-                told = f"{name} was answered {valid.described()}"
-                ctx.unclear(rule, told, valid, cause="auth.query-as-sent")
+                reason = f"{name} was answered {valid.described()}"
+                ctx.unclear(rule, reason, valid, cause="auth.query-as-sent")
             else:
                 engine.judge(case, answer)
     unsent = Auth(signed_target=f"{engine.target()}?{sent}")
-    engine.run(lambda at: [at.case(rule, "a request signed for a query that is not sent", auth=unsent)])
+    engine.batch([engine.case(rule, "a request signed for a query that is not sent", auth=unsent)])
 
 
 #: Valid queries that parsing and serializing would change.
@@ -253,11 +253,11 @@ def _lettered_nonce() -> str:
 def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
     """Requests signed for another timestamp or nonce, without it, or for the nonce in upper case: refused."""
     probes = AuthProbes(ctx)
-    probes.run(_timestamps_and_nonces)
+    probes.batch(_timestamps_and_nonces(probes))
     first = probes.passed(ctx.send(probes.valid(), "a valid request, which comes again with another nonce"))
     name = "an accepted request again, with another nonce but its signature"
     again = Auth(timestamp=first.timestamp, signed_nonce=first.nonce)
-    probes.sound.run(lambda at: [at.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
+    probes.sound.batch([probes.sound.case("auth.signed-nonce", name, body=first.call.body, auth=again)])
 
 
 @table("auth.no-separators", at=AuthProbes)

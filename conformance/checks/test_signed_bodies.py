@@ -8,8 +8,7 @@ from typing import Any
 
 from conformance.checks.auth_probes import AuthProbes, sound
 from conformance.checks.check import CheckContext, check
-from conformance.checks.engine import Engine
-from conformance.checks.tables import table
+from conformance.checks.engine import Engine, table
 from conformance.contract.traits import TRAITS
 from conformance.wire.messages import Auth, Exchange, to_json
 from conformance.world.case import Case
@@ -135,7 +134,7 @@ def test_body_as_sent(ctx: CheckContext) -> None:
     """Bodies with white space, in another order, with non-ASCII letters or escapes, and a long one, signed as
     sent, pass authentication."""
     engine = sound(ctx)
-    engine.run(_bodies_as_sent)
+    engine.batch(_bodies_as_sent(engine))
     case = _spaced_body(engine, _LONG)
     answer = engine.send(engine.call(case), case.name)
     if answer.status == 413:
@@ -190,4 +189,5 @@ def test_chunked_body(ctx: CheckContext) -> None:
     """A chunked body, signed over its bytes, is accepted; signed as empty or over a byte more, refused."""
     what = "a valid body sent in chunks"
     _judge_accepted(ctx, "http.chunked-body", what, headers=_CHUNKED)
-    _Chunks(ctx).run(_in_chunks)
+    chunks = _Chunks(ctx)
+    chunks.batch(_in_chunks(chunks))

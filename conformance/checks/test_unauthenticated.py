@@ -1,28 +1,28 @@
-"""Requests that fail authentication are refused before anything else and have no effect; used keys are
-remembered."""
+"""Requests that fail authentication (section 5): refused before anything else, without an effect, in whatever
+spelling."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import base64
+import itertools
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conformance.checks.auth_probes import AuthProbes, earliest
+from conformance.checks.auth_probes import AuthProbes, defects
 from conformance.checks.check import CheckContext, check
 from conformance.checks.engine import Engine
-from conformance.checks.idempotent_requests import CONFLICT, own_place
 from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
-from conformance.judge.oracle import FOREIGN, UNKNOWN
-from conformance.judge.verdicts import Inconclusive
-from conformance.wire.messages import Auth, Exchange
+from conformance.contract.fields import documented
+from conformance.contract.operations import OPERATIONS
+from conformance.judge.oracle import UNKNOWN
+from conformance.judge.outcomes import Got, Unclear, unusable
+from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import parameters, renewed, unknown_like
 from conformance.world.case import Case
-from conformance.world.samples import other_end
 
-#: Later keys after which the first must still be remembered: the specification sets no limit.
-MANY_KEYS = 21
-
+FIRST, SPELLINGS = "auth.comes-first", "auth.other-spellings"
 
 #: Name, authentication and rule of a request that fails authentication.
 _Form = tuple[str, Auth, str]
@@ -38,51 +38,32 @@ def _replayed(used: Exchange) -> _Form:
 def _case(at: Engine, form: _Form, what: str, **changes: Any) -> Case:
     how, auth, rule = form
     control = at.case(rule, f"a request {how}", auth=auth)
-    return at.case("auth.comes-first", f"a request {how} {what}", auth=auth, control=control, **changes)
+    return at.case(FIRST, f"a request {how} {what}", auth=auth, control=control, **changes)
 
 
 def _otherwise_wrong(at: Engine, used: Exchange) -> Iterator[Case]:
     """Requests with unknown or foreign ids, wrong bodies, queries or Idempotency-Keys that also fail
     authentication; some reuse the nonce of `used`."""
-    replayed = _replayed(used)
-    places = [("an unknown top-level resource", {parameters(at.operation)[0]: UNKNOWN})]
-    places += [(f"an unknown {child}", {child: UNKNOWN}) for child in parameters(at.operation)[1:]]
-    if at.ctx.target.secondary is not None:
-        place = {parameters(at.operation)[0]: FOREIGN}
-        with contextlib.suppress(Inconclusive):
-            at.target(place)
-            places.append(("another organization's top-level resource", place))
-    for what, whose in places:
-        for form in (_WRONG, replayed):
-            yield _case(at, form, f"to {what}", whose=whose)
-    changes: list[tuple[str, dict[str, Any], tuple[_Form, ...]]] = []
+    top = parameters(at.operation)[0]
+    for what, changes in ((f"for an unknown {top}", {"whose": {top: UNKNOWN}}), *defects(at)):
+        for form in (_WRONG, _replayed(used)):
+            yield _case(at, form, what, **changes)
     if at.ctx.operation.request_schema is not None:
-        changes.append(("with malformed JSON", {"body": b'{"'}, (_WRONG,)))
-        changes.append(("with an empty object", {"body": b"{}"}, (_BARE,)))
-        changes.append(("with an empty array", {"body": b"[]"}, (replayed,)))
-    if at.ctx.operation.query_parameters:
-        changes.append(("for page 0 of size x", {"query": "page=0&size=x"}, (_WRONG,)))
+        yield _case(at, _BARE, "with an empty object", body=b"{}")
     if at.ctx.operation.is_post:
-        what = "with an idempotency key that is not a UUID"
-        changes.append(("without an idempotency key", {"key": None}, (_BARE,)))
-        changes.append((what, {"key": "no-uuid"}, (_WRONG, replayed)))
-    for what, changed, forms in changes:
-        for form in forms:
-            yield _case(at, form, what, **changed)
+        yield _case(at, _BARE, "without an idempotency key", key=None)
 
 
 def _used_keys(at: Engine, used: Exchange) -> Iterator[Case]:
     """Requests with a used Idempotency-Key, in the same place, that fail authentication."""
-    call = used.call
+    key, body = used.call.idempotency_key, used.call.body
     for form in (_WRONG, _BARE, _replayed(used)):
-        what = "with a used idempotency key and its body"
-        yield _case(at, form, what, key=call.idempotency_key, body=call.body)
-    body = b"{}" if call.body is None else call.body + b" "
-    what = "with a used idempotency key and another body"
-    yield _case(at, _WRONG, what, key=call.idempotency_key, body=body)
+        yield _case(at, form, "with a used idempotency key and its body", key=key, body=body)
+    other = b"{}" if body is None else body + b" "
+    yield _case(at, _WRONG, "with a used idempotency key and another body", key=key, body=other)
 
 
-@check("auth.comes-first")
+@check(FIRST)
 def test_authentication_comes_first(ctx: CheckContext) -> None:
     """Requests that fail authentication and have another defect as well (unknown or foreign ids, bodies,
     queries, invalid or used idempotency keys) are answered with an authentication error."""
@@ -90,73 +71,104 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
     fixture = ctx.account(fresh=ctx.operation.traits.once)
     first = fixture.call(ctx.operation.id)
     used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
-    elsewhere, there = probes, Engine(ctx, lambda: fixture)
-    for engine in (elsewhere, there):
+    there = Engine(ctx, lambda: fixture)
+    for engine in (probes, there):
         engine.nonces.add(used.nonce or "")
         engine.keys.add(first.idempotency_key or "")
-    elsewhere.run(_otherwise_wrong, used)
+    probes.batch(_otherwise_wrong(probes, used))
     if ctx.operation.is_post:
-        there.run(_used_keys, used)
+        there.batch(_used_keys(there, used))
 
 
 @check("refusal.changes-nothing")
 def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     """Valid requests that fail authentication in several ways have no effect."""
     probes = AuthProbes(ctx)
-    one_off = ctx.operation.traits.once
-    fixture = ctx.account(fresh=True) if one_off else probes.fixture
-    forms = (
-        ("with a wrong signature", Auth(signature_form="other middle digit")),
-        ("without X-Signature", Auth(omit=(signing.SIGNATURE,))),
-        ("with an unknown API key", Auth(api_key=unknown_like(ctx.target.primary.api_key))),
-        ("with a timestamp an hour old", Auth(timestamp_offset=-3600)),
-        ("with a used nonce", Auth(nonce=probes.recent.nonce)),
-    )
+    fixture = ctx.account(fresh=True) if ctx.operation.traits.once else probes.fixture
+    forms = {
+        "with a wrong signature": Auth(signature_form="other middle digit"),
+        "without X-Signature": Auth(omit=(signing.SIGNATURE,)),
+        "with an unknown API key": Auth(api_key=unknown_like(ctx.target.primary.api_key)),
+        "with a timestamp an hour old": Auth(timestamp_offset=-3600),
+        "with a used nonce": Auth(nonce=probes.recent.nonce),
+    }
 
     def attempt() -> list[Exchange]:
         # One amount for all, by which a debit is recognized.
         valid = fixture.call(probes.operation)
         return [
             ctx.send(renewed(valid).but(auth=auth), f"a request {how}, to see whether it has an effect")
-            for how, auth in forms
+            for how, auth in forms.items()
         ]
 
     effects = SideEffects(ctx, fixture).start()
-    answers = attempt()
-    effects.judge_refused("requests that fail authentication", answers, attempt)
+    effects.judge_refused("requests that fail authentication", attempt(), attempt)
 
 
-@check("idempotency.replay", "idempotency.conflict", last=True)
-def test_keys_stay_used(ctx: CheckContext) -> None:
-    """The first valid request of the run to the operation, replayed at the end, after 21 other keys or more,
-    returns the original response; its key with another body is refused."""
-    rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
-    what = "the first request again, with its key, many requests later"
-    if not first.succeeded:
-        ctx.not_exercised(rule, f"the first request was answered {first.described()}")
-        return
-    _use_keys(ctx, first)
-    ctx.same(rule, what, first, ctx.send(first.call, what))
-    what = "the key of the first request with another body, many requests later"
-    if "idempotency.conflict" in ctx.rules:
-        text = ctx.operation.traits.free_text
-        # Of the same length, which may be the maximum.
-        other = first.call.with_field(text, other_end(first.call.document.get(text) or ""))
-        ctx.refused("idempotency.conflict", what, ctx.send(other, what), 0, *CONFLICT)
+# ---------------------------------------------------------------------- spellings
 
 
-def _use_keys(ctx: CheckContext, since: Exchange) -> None:
-    """Sends valid requests until MANY_KEYS other keys were accepted since; a full run needs none."""
-    answers = [
-        exchange
-        for exchange in ctx.run.accepted
-        if exchange.number > since.number
-        and exchange.operation == since.operation
-        and exchange.organization == since.organization
-    ]
-    used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
-    for _ in range(MANY_KEYS - len(used)):
-        # A wallet's pair is unique in its account.
-        place = ctx.account(fresh=True) if ctx.operation.traits.once else own_place(ctx)
-        if not ctx.send(place.call(ctx.operation.id), "a valid request with one key more").succeeded:
-            break
+def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
+    """Alternative spellings of a path, with their names."""
+    yield "with a slash after the path", f"{target}/"
+    yield "with a doubled slash in the path", "//".join(target.rsplit("/", 1))
+    yield "with a doubled slash before the path", f"/{target}"
+    if list(OPERATIONS).index(ctx.operation.id) % 2:
+        yield "with a dot in the path", "/./".join(target.rsplit("/", 1))
+    literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
+    pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
+    yield "with its path in upper case", re.sub(pattern, lambda match: match[0].upper(), target)
+    escaped = f"/%{ord(literals[-1][0]):02x}{literals[-1][1:]}"
+    yield "with a letter of the path escaped", escaped.join(target.rsplit(f"/{literals[-1]}", 1))
+    yield "with a format behind the path", f"{target}.json"
+    yield "with a parameter behind the path", f"{target};x=1"
+
+
+@check(SPELLINGS)
+def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
+    """Requests that fail authentication, with an added slash, dot, extension, parameter or percent-encoding,
+    in upper case, with path or method in a header, with the API key in the query and as user name, with HEAD
+    for GET, and with OPTIONS for POST and PATCH, show no resource."""
+    probes, members, key = AuthProbes(ctx), documented(ctx.operation.id), ctx.target.primary.api_key
+    usual = probes.usual
+    own = usual().target
+    calls = {what: usual().but(target=target) for what, target in _spelled(ctx, own)}
+    elsewhere = tuple((name, own) for name in ("X-Original-URL", "X-Rewrite-URL"))
+    calls["with its path in a header"] = usual().but(target="/v1", headers=elsewhere)
+    if ctx.operation.request_schema is not None:
+        calls["OPTIONS as its method"] = usual().but(method="OPTIONS")
+    # Alternate: whether a path is guarded does not depend on the defect.
+    for (what, call), (how, auth, _) in zip(calls.items(), itertools.cycle((_WRONG, _BARE)), strict=False):
+        _judge_spelt(probes, f"a request {how} and {what}", call.but(auth=auth), members)
+    user = base64.b64encode(f"{key}:".encode()).decode()
+    headers = (("Authorization", f"Basic {user}"), ("X-HTTP-Method-Override", ctx.operation.method))
+    call = usual().but(target=f"{own}?api_key={key}", headers=headers, auth=_BARE[1])
+    what = "with its method in a header, its API key in the query and as a user's name"
+    _judge_spelt(probes, f"a request {_BARE[0]} and {what}", call, members)
+    if ctx.operation.method == "GET":
+        _judge_head(ctx, probes)
+
+
+def _judge_spelt(probes: AuthProbes, what: str, call: Call, members: Sequence[str]) -> None:
+    """Judges that an answer has no resource, that is, two of its documented members."""
+    answer = probes.send(call.but(operation=None), what)
+    names = [name for name in members if name in answer.document] if isinstance(answer.document, dict) else []
+    shown = f"{answer.status} with {', '.join(names[:3])}" if answer.succeeded and len(names) > 1 else ""
+    got = unusable(answer, documented=False) or shown
+    probes.ctx.expect(SPELLINGS, f"{what}: no resource shown", got, answer)
+
+
+def _judge_head(ctx: CheckContext, probes: AuthProbes) -> None:
+    """Judges that the status of HEAD does not reveal whether a resource exists."""
+    what, auth = "a HEAD request with a wrong signature", _WRONG[1]
+    head = probes.usual().but(method="HEAD", auth=auth, operation=None)
+    known = ctx.send(head, what)
+    nowhere = probes.usual(dict.fromkeys(ctx.operation.path_parameters, UNKNOWN))
+    unknown = ctx.send(head.but(target=nowhere.target), f"{what} for an unknown id")
+    reveals = known.succeeded > unknown.succeeded
+    got: Got = f"{known.status}, and {unknown.status} for an unknown id" if reveals else ""
+    if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
+        got = Unclear(f"{known.purpose} was answered {known.described()}")
+    for answer in (unknown, known):
+        got = unusable(answer, documented=False) or got
+    ctx.expect(SPELLINGS, f"{what}: no word of what is there", got, known, unknown)

@@ -64,12 +64,7 @@ class Watch:
     path parameters of the resource that is read, where they are not the fixture's."""
 
     def __init__(
-        self,
-        run: Run,
-        send: Send,
-        fixture: Account,
-        operation: str,
-        ids: Mapping[str, str] | None = None,
+        self, run: Run, send: Send, fixture: Account, operation: str, ids: Mapping[str, str] | None = None
     ) -> None:
         self.run = run
         self.send = send

@@ -313,7 +313,7 @@ def keeps_what_fits(
     """Of the elements with these ids, which a list shows unfiltered, pages show those that pass their query
     and no others; with `only_leaves_out`, missing ones are not judged."""
     pages = [page_of(exchange) for exchange in exchanges]
-    elements = [item for item in objects(unfiltered.get("items")) if item.get("id") in ids]
+    elements = [item for item in objects(unfiltered.get("items")) if str(item.get("id")) in ids]
     if None in pages:
         return what, _no_page(exchanges[pages.index(None)]), *exchanges
     if not elements:

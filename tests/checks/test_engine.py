@@ -34,7 +34,7 @@ def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() ->
     sent = len(ctx.exchanges)
     case = engine.case("auth.signature", "a valid request", auth=Auth())
     with pytest.raises(InternalError, match=r"auth\.signature, but the oracle says"):
-        engine.perform(case)
+        engine.batch([case])
     assert len(ctx.exchanges) == sent
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.checks import plan
 from conformance.checks.check import run_check
-from conformance.checks.showing import FUNDED
+from conformance.checks.members import FUNDED
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.cells import Cell

@@ -1,21 +1,24 @@
-"""A list under filters: what each filter keeps is computed from what the unfiltered list shows."""
+"""A list under filters: what each filter keeps is computed from what the unfiltered list shows, so that the
+resolution in which a server stores or shows timestamps does not matter."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from conformance.checks.check import CheckContext
-from conformance.checks.list_judging import active, judge_totals, stocked, usable_page
+from conformance.checks.list_judging import active, judge_by_query, stocked, usable_page
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.judge import outcomes, paging
 from conformance.judge.comparison import objects
 from conformance.judge.outcomes import Judgement
-from conformance.judge.queries import keeps
+from conformance.judge.queries import keeps, rules_of
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
+    DEFAULT_SIZE,
     MAX_SIZE,
     Page,
     Parameters,
@@ -23,6 +26,8 @@ from conformance.wire.pages import (
     query,
     status_filter,
 )
+
+COMBINE = "list.filters-combine"
 
 #: The first is 0 in Unix time, which conditions may take for a missing date.
 FAR_PAST, FAR_FUTURE = "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"
@@ -56,7 +61,7 @@ class Filtered:
         exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         self.unfiltered = exchange
         # list.walk judges duplicates.
-        shown = {
+        usable = {
             str(item["id"]): item
             for item in objects(exchange.get("items"))
             if isinstance(item.get("id"), str)
@@ -65,8 +70,8 @@ class Filtered:
             and parse(item.get("created")) is not None
         }
         # Without any, those of the last read stay.
-        self.elements = list(shown.values()) or self.elements
-        return set(shown)
+        self.elements = list(usable.values()) or self.elements
+        return set(usable)
 
     @property
     def in_time(self) -> list[Item]:
@@ -77,46 +82,79 @@ class Filtered:
         """Returns the ids of the elements that match all filters."""
         return {str(item["id"]) for item in self.elements if keeps(filters, item)}
 
-    def send(self, filters: Parameters, what: str) -> Exchange:
-        """Requests all elements that match filters, which follow page and size in the query."""
-        return self.ctx.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
+    def send(self, filters: Parameters, what: str, behind: Parameters | None = None) -> Exchange:
+        """Requests all elements that match filters, which follow page and size in the query, or precede the
+        parameters `behind`."""
+        parameters = [*query(1, MAX_SIZE), *filters] if behind is None else [*filters, *behind]
+        return self.ctx.send(self.call.with_query(parameters), what)
 
-    def probe(self, rule: str, filters: Parameters, what: str) -> Page | None:
-        """Judges that filters keep exactly the matching elements."""
-        page = self.judge(rule, self.send(filters, what), self.kept(filters), what)
-        self.counted(page, what)
-        return page
-
-    def counted(self, page: Page | None, what: str, whole: Page | None = None) -> None:
-        """Judges that the total of a page is the number of elements on it, or on `whole`; the largest page
-        may not show all."""
-        shown = whole or page
-        if page is not None and shown is not None and len(shown.items) < MAX_SIZE:
-            judge_totals(self.ctx, "list.filters-combine", [page], len(set(shown.ids)), what)
-
-    def judge(
-        self, rule: str, exchange: Exchange, expected: Collection[str], what: str, *, part: bool = False
-    ) -> Page | None:
-        """Judges that an answer shows the expected elements, or a later one, as reads may lag and statuses
-        change; returns the judged page. `part`: it need not show all of them. list.complete judges others."""
-        of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
-        sentence = f"{what}: none but {of}" if part and expected else f"{what}: {of}"
+    def probe(
+        self,
+        rule: str,
+        filters: Parameters,
+        what: str,
+        behind: Parameters | None = None,
+        *,
+        refusable: bool = False,
+    ) -> None:
+        """Judges that filters keep exactly the matching elements, and count them; a server may refuse what is
+        `refusable`. list.complete judges unknown elements."""
+        ctx, exchange = self.ctx, self.send(filters, what, behind)
+        if refusable and exchange.refused:
+            ctx.unclear(rule, f"{what}, was refused", exchange)
+            return
+        numbers = dict(query(1, MAX_SIZE) if behind is None else behind)
+        # A page that need not show all of them.
+        part = numbers.get("page", "1") != "1" or len(self.kept(filters)) > int(
+            numbers.get("size", DEFAULT_SIZE)
+        )
 
         def fitting(answer: Exchange) -> Judgement:
+            number = len(self.kept(filters))
+            of = f"the {number} of {len(self.ids)} elements" if number else "none of the elements"
+            sentence = f"{what}: none but {of}" if part and number else f"{what}: {of}"
             return paging.keeps_what_fits(sentence, self.unfiltered, [answer], self.ids, only_leaves_out=part)
 
-        exchange = self.looked(exchange, lambda answer: outcomes.good(fitting(answer)))
-        found = usable_page(self.ctx, rule, exchange, what)
-        if found is None:
-            return None
-        self.ctx.expect(rule, *fitting(exchange))
-        if "list.complete" in self.ctx.rules:
-            self.ctx.expect("list.complete", *self.stock.only_own(what, [exchange]))
-        return found
+        def total(answer: Exchange) -> int | None:
+            """The elements that an answer must count; None where it cannot be told."""
+            page, everything = page_of(answer), page_of(self.unfiltered)
+            if page is None or everything is None or COMBINE not in ctx.rules:
+                return None
+            if part:
+                return len(self.kept(filters)) if everything.total == len(self.ids) else None
+            return len(set(page.ids)) if len(page.items) < MAX_SIZE else None
+
+        exchange = self.looked(
+            exchange,
+            lambda answer: outcomes.good(fitting(answer)) and total(answer) in (None, answer.get("total")),
+        )
+        if (page := usable_page(ctx, rule, exchange, what)) is None:
+            return
+        ctx.expect(rule, *fitting(exchange))
+        if "list.complete" in ctx.rules:
+            ctx.expect("list.complete", *self.stock.only_own(what, [exchange]))
+        if (count := total(exchange)) is not None:
+            ctx.expect(COMBINE, *paging.number_is(what, page, "total", count))
+        judge_by_query(ctx, exchange)
+
+    def alone(self, rule: str, filters: Parameters, what: str) -> Page | None:
+        """The page of a filter by itself; None, and noted, if it does not show exactly the matching
+        elements."""
+        good = functools.partial(self.shows, filters)
+        exchange = self.looked(self.send(filters, what), good)
+        if good(exchange):
+            return page_of(exchange)
+        self.ctx.unclear(rule, f"{what}: it does not work", exchange, cause=rules_of(filters)[0])
+        return None
+
+    def shows(self, filters: Parameters, answer: Exchange) -> bool:
+        """True if an answer shows exactly the matching elements."""
+        page = page_of(answer)
+        return page is not None and set(page.ids) & self.ids == self.kept(filters)
 
     def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
-        """Repeats a request, after reading the list anew, until its answer is good or no page; returns that
-        or the last answer."""
+        """Repeats a request, after reading the list anew, until its answer is good or no page, as reads may
+        lag and statuses change; returns that or the last answer."""
         answers = itertools.chain([exchange], self._again(exchange))
         return self.ctx.eventually(
             lambda: next(answers), lambda answer: page_of(answer) is None or good(answer)
@@ -127,21 +165,12 @@ class Filtered:
             self.read()
             yield self.ctx.send(exchange.call, exchange.purpose)
 
-    def shows(self, exchange: Exchange, filters: Parameters) -> Exchange:
-        """Repeats a request until it shows exactly the matching elements; returns that or the last answer."""
-
-        def good(answer: Exchange) -> bool:
-            page = page_of(answer)
-            return page is not None and set(page.ids) & self.ids == self.kept(filters)
-
-        return self.looked(exchange, good)
-
     def filters(self) -> dict[str, Parameters]:
         """Returns filters to combine, by name; of each kind one matches some elements, others all or none."""
         early, late, currency = self._distinctive()
         operation, style = self.ctx.operation.id, self.ctx.target.array_style
         unused = "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
-        found = {
+        filters = {
             "start_date": [("start_date", early)],
             "start_date in the past": [("start_date", FAR_PAST)],
             "end_date": [("end_date", late)],
@@ -150,8 +179,8 @@ class Filtered:
             "status that nothing has": status_filter(operation, style, unused),
         }
         if "currency" in self.ctx.operation.query_parameters:
-            found["currency"] = [("currency", currency)]
-        return found
+            filters["currency"] = [("currency", currency)]
+        return filters
 
     def _distinctive(self) -> tuple[str, str, str]:
         """Chooses the start date, end date and currency whose matches differ most from one another and from
@@ -168,12 +197,12 @@ class Filtered:
         return max(((*period, currency) for period in periods for currency in currencies), key=score)
 
 
-def _difference(*kept: set[str]) -> int:
+def _difference(*matches: set[str]) -> int:
     """Scores sets of matches: 3 for each ordered pair whose first is no subset of its second, 1 for each pair
     that overlaps, and 1 if all do. {1, 2}, {2, 3} and {1, 3} score 21."""
-    apart = sum(not left <= other for left, other in itertools.permutations(kept, 2))
-    shared = sum(bool(left & other) for left, other in itertools.combinations(kept, 2))
-    return 3 * apart + shared + bool(set.intersection(*kept))
+    apart = sum(not left <= other for left, other in itertools.permutations(matches, 2))
+    shared = sum(bool(left & other) for left, other in itertools.combinations(matches, 2))
+    return 3 * apart + shared + bool(set.intersection(*matches))
 
 
 def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
@@ -183,20 +212,20 @@ def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
     middle, last = len(distinct) // 2, len(distinct) - 1
     places = {"first": 0, "second": 1, "middle": middle, "last but one": last - 1, "last": last}
     chosen = {index: name for name, index in reversed(places.items()) if 0 <= index <= last}
-    found = [(f"at the created of the {chosen[index]} element", distinct[index]) for index in sorted(chosen)]
+    named = [(f"at the created of the {chosen[index]} element", distinct[index]) for index in sorted(chosen)]
     for index in sorted({middle} & chosen.keys()):
         second = whole_second(distinct[index]) or distinct[index]
         if second != distinct[index]:
-            found.append((f"at the whole second of the {chosen[index]} element", second))
+            named.append((f"at the whole second of the {chosen[index]} element", second))
         # A server that reads whole seconds as whole minutes takes it for one before the elements.
-        found.append(("at the last second of a minute", f"{second[:17]}59{second[19:]}"))
+        named.append(("at the last second of a minute", f"{second[:17]}59{second[19:]}"))
     # The one with the most digits, as one in ten lacks the last, a zero: a date just after it is nearest.
     finest = max(range(len(distinct)), key=lambda index: (digits(distinct[index]), -abs(index - middle)))
     later = just_after(distinct[finest]) or distinct[finest]
     # Another element's may have been rounded up to it.
     if parse(later) not in by_date:
         # First, as it depends least on the distances between elements.
-        found.insert(0, ("just after the created of an element", later))
+        named.insert(0, ("just after the created of an element", later))
     if distinct:
-        found.append(("at the midnight before the first element", f"{distinct[0][:10]}T00:00:00Z"))
-    return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]
+        named.append(("at the midnight before the first element", f"{distinct[0][:10]}T00:00:00Z"))
+    return [*named, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

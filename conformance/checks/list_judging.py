@@ -102,10 +102,11 @@ def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool
 
 
 def judge_by_query(ctx: CheckContext, exchange: Exchange, *rules: str) -> None:
-    """Judges a page by those of these rules that follow from its query alone."""
+    """Judges a page by those of these rules, or of all that the check cites, that follow from its query
+    alone."""
     style = ctx.target.array_style
     for rule, judgement in paging.demanded(ctx.operation.id, exchange, style):
-        if rule in rules:
+        if rule in (rules or ctx.rules):
             ctx.expect(rule, *judgement)
 
 

@@ -1,35 +1,32 @@
-"""Filters of the lists in an account (sections 4.3, 4.5 and 4.6).
-
-The elements to expect are computed from what the unfiltered list shows, so the resolution in which a server
-stores or shows timestamps does not matter.
-"""
+"""Filters of the lists in an account (sections 4.3, 4.5 and 4.6)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import CheckContext, check
-from conformance.checks.filter_combinations import (
-    COMBINE,
-    WALKED_SIZE,
-    combine,
-    later_page,
-    no_period,
-    past_the_last,
-    walk_through,
-    working_filters,
+from conformance.checks.filtered_list import COMBINE, FAR_FUTURE, FAR_PAST, Filtered, dates
+from conformance.checks.list_judging import (
+    compared,
+    item_fields,
+    judge_by_query,
+    judge_totals,
+    judge_whole,
 )
-from conformance.checks.filtered_list import FAR_FUTURE, FAR_PAST, Filtered, dates
-from conformance.checks.list_judging import item_fields
 from conformance.contract.timestamps import with_offset
 from conformance.contract.traits import ADDS_TO, TRAITS
+from conformance.judge.paging import keeps_what_fits
 from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import (
     MAX_SIZE,
     Parameters,
+    Walk,
     page_of,
+    pages_of,
     query,
     status_filter,
     walk,
@@ -45,6 +42,9 @@ _NAMED_STATUSES = {
 
 #: One filter of each kind, in the order in which they are combined.
 _KINDS = ("currency", "status", "start_date", "end_date")
+
+#: Maximum page size of walks through filtered lists.
+_WALKED_SIZE = 3
 
 
 # ---------------------------------------------------------------------- dates
@@ -72,25 +72,24 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
     chosen = lists.in_time[len(lists.elements) // 2]["created"]
     for name in ("start_date", "end_date"):
         in_utc = [(name, chosen)]
-        expected = lists.kept(in_utc)
-        plain = lists.shows(lists.send(in_utc, f"{name} in UTC, to compare with"), in_utc)
-        if (page := page_of(plain)) is None or set(page.ids) & lists.ids != expected:
-            ctx.unclear(rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}")
+        page = lists.alone(rule, in_utc, f"{name} in UTC, to compare with")
+        if page is None:
             continue
         for minutes in (120, -210):
             text = with_offset(chosen, minutes)
             what = f"{name} with the offset {text[-6:]}"
-            sentence = f"{what}: the {len(expected)} elements of that instant in UTC, or a refusal"
-            exchange = lists.shows(lists.send([(name, text)], what), in_utc)
+            sentence = f"{what}: the {len(lists.kept(in_utc))} elements of that instant in UTC, or a refusal"
+            exchange = lists.looked(lists.send([(name, text)], what), functools.partial(lists.shows, in_utc))
             if exchange.refused:
                 ctx.expect(rule, sentence, "", exchange)
             elif (answer := page_of(exchange)) is None:
                 reason = f"{what} was answered {exchange.described()}"
                 ctx.unclear(rule, reason, exchange, cause="list.envelope")
             else:
-                got = set(answer.ids) & lists.ids
-                alike = got == set(page.ids) & lists.ids
-                ctx.expect(rule, sentence, "" if alike else f"{len(got)} elements", exchange, plain)
+                shows = set(answer.ids) & lists.ids
+                alike = shows == set(page.ids) & lists.ids
+                got = "" if alike else f"{len(shows)} elements"
+                ctx.expect(rule, sentence, got, exchange, page.exchange)
 
 
 def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
@@ -106,19 +105,11 @@ def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
 def test_status_filter(ctx: CheckContext) -> None:
     """Filters by each status: exactly the elements with that status come back, or none."""
     lists = Filtered(ctx)
-    name = "status" if "status" in ctx.operation.query_parameters else "statuses"
     for status in _statuses(ctx):
-        what = f"{name} {status}"
-        parameters = _status(ctx, status)
-        exchange = lists.send(parameters, what)
-        if exchange.refused and status not in _NAMED_STATUSES[ctx.operation.id]:
-            ctx.unclear(
-                "list.status-filter",
-                f"{what} was refused, which may be as the server does not know it",
-                exchange,
-            )
-        else:
-            lists.judge("list.status-filter", exchange, lists.kept(parameters), what)
+        # A server may not know the others.
+        refusable = status not in _NAMED_STATUSES[ctx.operation.id]
+        filters = _status(ctx, status)
+        lists.probe("list.status-filter", filters, f"{filters[0][0]} {status}", refusable=refusable)
 
 
 def _status(ctx: CheckContext, *values: str) -> Parameters:
@@ -127,8 +118,8 @@ def _status(ctx: CheckContext, *values: str) -> Parameters:
 
 def _statuses(ctx: CheckContext) -> list[str]:
     """The statuses of the listed resource (section 3), first those that the query names."""
-    shown = item_fields(ctx.operation.id)["status"].get("enum", ())
-    return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *shown]))
+    documented = item_fields(ctx.operation.id)["status"].get("enum", ())
+    return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *documented]))
 
 
 @check("list.currency-filter", "list.filters-combine", "list.complete")
@@ -137,25 +128,18 @@ def test_currency_filter(ctx: CheckContext) -> None:
     lists = Filtered(ctx)
     for currency in sorted({str(item.get("currency", "")) for item in lists.elements}):
         lists.probe("list.currency-filter", [("currency", currency)], f"currency {currency}")
-    refused = []
     for currency in _absent_currencies(ctx.operation.id, lists.elements):
+        # A server may refuse currencies that it does not support.
         what = f"currency {currency}, which nothing has"
-        exchange = lists.send([("currency", currency)], what)
-        if exchange.refused:
-            # A server may refuse currencies that it does not support.
-            refused.append((what, exchange))
-        else:
-            lists.counted(lists.judge("list.currency-filter", exchange, [], what), what)
-    for what, exchange in refused:
-        ctx.unclear("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
+        lists.probe("list.currency-filter", [("currency", currency)], what, refusable=True)
     code = str(lists.elements[0].get("currency", ""))
     for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
         # A malformed currency may be refused, ignored or match nothing; a partial match is a LIKE query.
         what = f"currency {wildcard}, which is not a code"
         if not (exchange := lists.send([("currency", wildcard)], what)).refused:
             expected = f"{what}: no elements, all elements, or a refusal"
-            found = page_of(exchange)
-            some = found is not None and found.ids and not set(found.ids) >= lists.ids
+            page = page_of(exchange)
+            some = page is not None and page.ids and not set(page.ids) >= lists.ids
             got = "some of the elements" if some else ""
             ctx.expect("list.currency-filter", expected, got, exchange)
 
@@ -184,49 +168,99 @@ def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> li
 def test_filters_combine(ctx: CheckContext) -> None:
     """Combines filters that each keep other elements, and walks the result: the elements that pass all."""
     lists = Filtered(ctx)
-    valid = working_filters(ctx, lists)
-    names = list(valid)
-    for index, first in enumerate(names):
-        for second in names[index + 1 :]:
-            neutral = all(lists.kept(valid[name]) == lists.ids for name in (first, second))
-            if rules_of(valid[first]) != rules_of(valid[second]) and not neutral:
-                # The last status that the lists know, which not every server knows.
-                last = (first, second) == ("end_date in the future", "status that nothing has")
-                both = valid[first] + (_status(ctx, _statuses(ctx)[-1]) if last else valid[second])
-                combine(ctx, lists, both, f"{first} and {second}", refusable=last)
+    valid = {
+        name: filters
+        for name, filters in lists.filters().items()
+        if lists.alone(COMBINE, filters, f"{name} alone")
+    }
+    for what, filters, behind, refusable in _combinations(ctx, lists, valid):
+        lists.probe(COMBINE, filters, what, behind, refusable=refusable)
+    plain = walk(ctx.send, lists.call, size=_WALKED_SIZE)
+    if plain.broken or plain.repeated or plain.total != len(plain.ids):
+        reason = "the list cannot be paged through even without filters"
+        ctx.unclear(COMBINE, reason, *plain.exchanges[:2], cause="list.walk")
+        return
+    second = "currency" if "currency" in valid else "end_date"
+    for names in (("start_date",), (second,), ("start_date", "end_date"), ("status", "end_date"), _KINDS):
+        filters = [pair for name in names for pair in valid.get(name, [])]
+        if filters and (names == _KINDS or valid.keys() >= set(names)):
+            _judge_walk(ctx, lists, filters)
+
+
+def _combinations(
+    ctx: CheckContext, lists: Filtered, valid: Mapping[str, Parameters]
+) -> Iterator[tuple[str, Parameters, Parameters | None, bool]]:
+    """Yields what is sent, its filters, the parameters behind them (none: page and size before them), and
+    whether a server may refuse it."""
+    unused, late = "status that nothing has", "end_date in the future"
+    for name, filters in valid.items():
+        if lists.kept(filters) != lists.ids:
+            yield f"{name} without page and size", filters, [], False
+    for first, second in itertools.combinations(valid, 2):
+        neutral = all(lists.kept(valid[name]) == lists.ids for name in (first, second))
+        if rules_of(valid[first]) != rules_of(valid[second]) and not neutral:
+            # The last status that the lists know, which not every server knows.
+            last = (first, second) == (late, unused)
+            other = _status(ctx, _statuses(ctx)[-1]) if last else valid[second]
+            yield f"{first} and {second}", valid[first] + other, None, last
     everything = [pair for name in _KINDS for pair in valid.get(name, [])]
     if len(everything) > 2:
-        combine(ctx, lists, everything, "all filters together")
-        combine(ctx, lists, everything[::-1], "all filters together, in reverse order", query(size=MAX_SIZE))
-    if (unused := "status that nothing has") in valid and {"start_date", "end_date"} <= valid.keys():
-        both = [*valid[unused], *valid.get("currency", []), *valid["start_date"], *valid["end_date"]]
-        combine(ctx, lists, both, f"{unused}, with all other filters", query(1, MAX_SIZE))
-    if unused in valid:
-        later_page(ctx, lists, valid[unused], f"{unused}, page 3")
-    walked = [
-        ("start_date",),
-        ("currency",) if "currency" in valid else ("end_date",),
-        ("start_date", "end_date"),
-        ("status", "end_date"),
-    ]
+        yield "all filters together", everything, None, False
+        what = "all filters together, in reverse order"
+        yield what, everything[::-1], query(size=MAX_SIZE), False
     if {"start_date", "end_date"} <= valid.keys():
-        no_period(ctx, lists)
-    plain = walk(ctx.send, lists.call, size=WALKED_SIZE)
-    if plain.broken or plain.repeated or plain.total != len(plain.ids):
-        ctx.unclear(
-            COMBINE,
-            "the list cannot be paged through even without filters",
-            *plain.exchanges[:2],
-            cause="list.walk",
-        )
+        period = [*valid["start_date"], *valid["end_date"]]
+        if unused in valid:
+            filters = [*valid[unused], *valid.get("currency", []), *period]
+            yield f"{unused}, with all other filters", filters, query(1, MAX_SIZE), False
+        created = [item["created"] for item in lists.in_time]
+        middle = lists.elements[len(lists.elements) // 2]["created"]
+        for what, start, end in (
+            ("start_date and end_date at the same instant", middle, middle),
+            ("an end_date before the start_date", created[-1], created[0]),
+        ):
+            # A server may refuse it as no period.
+            yield what, [("start_date", start), ("end_date", end)], None, True
+        yield "the page past the last between two dates", period, query(3, len(lists.ids)), True
+    if unused in valid:
+        yield f"{unused}, page 3", valid[unused], query(3, 1), True
+
+
+def _judge_walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None:
+    """Judges a walk through a filtered list: each matching element once on full pages."""
+    size = max(1, min(_WALKED_SIZE, (len(lists.kept(filters)) - 1) // 2))
+    named = " and ".join(dict.fromkeys(name for name, _ in filters))
+    what = f"pages of size {size} filtered by {named}"
+
+    def good(done: Walk) -> bool:
+        # Totals differ where a status changes during the walk.
+        shows, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
+        if done.broken or len(totals) != 1 or shows == lists.kept(filters):
+            return bool(done.broken) or len(totals) == 1
+        lists.read()
+        return shows == lists.kept(filters)
+
+    done = ctx.eventually(lambda: walk(ctx.send, lists.call, size=size, filters=filters), good)
+    matching = lists.kept(filters)
+    if not matching or not judge_whole(ctx, COMBINE, done, matching, what):
         return
-    for filters in [
-        *([pair for name in names for pair in valid[name]] for names in walked if valid.keys() >= set(names)),
-        everything,
-    ]:
-        done = walk_through(ctx, lists, filters) if filters else None
-        if done is not None and rules_of(filters) == ["list.start-date", "list.end-date"]:
-            past_the_last(ctx, done, filters)
+    sentence = f"{what}: none but the {len(matching)} elements that fit"
+    fitting = keeps_what_fits(
+        sentence, lists.unfiltered, done.page_exchanges, lists.ids, only_leaves_out=True
+    )
+    ctx.expect(COMBINE, *fitting)
+    compared(ctx, done.items, lists.stock.created, done.page_exchanges)
+    known = len(set(done.ids)) == len(matching)
+    if known:
+        judge_totals(ctx, COMBINE, done.pages, len(matching), what)
+    # Only the number of pages without filters is surely a defect of the filter.
+    right, unfiltered = pages_of(len(matching), size), pages_of(len(lists.ids), size)
+    for page in done.pages:
+        judge_by_query(ctx, page.exchange)
+        if known and page.pages is not None and right != unfiltered:
+            own = page.size and pages_of(page.total or 0, page.size) == unfiltered
+            got = "those of all elements" if page.pages == unfiltered and not own else ""
+            ctx.expect(COMBINE, f"{what}: pages {right}, those of the matching elements", got, page.exchange)
 
 
 # ---------------------------------------------------------------------- what is not fixed
@@ -239,12 +273,8 @@ def test_several_statuses(ctx: CheckContext) -> None:
     style = ctx.target.array_style
     for values in (("active", "inactive"), ("inactive", "active")):
         exchange = lists.send(_status(ctx, *values), f"statuses {' and '.join(values)}")
-        ctx.observe(
-            "list.several-statuses",
-            f"statuses {', '.join(values)} ({style})",
-            _effect(lists, exchange),
-            exchange,
-        )
+        question = f"statuses {', '.join(values)} ({style})"
+        ctx.observe("list.several-statuses", question, _effect(lists, exchange), exchange)
 
 
 @check("list.odd-filters")
@@ -272,10 +302,9 @@ def test_odd_filters(ctx: CheckContext) -> None:
 
 def _effect(lists: Filtered, exchange: Exchange) -> str:
     """Describes the effect of a filter in words that are the same in every run."""
-    found = page_of(exchange)
-    if found is None:
+    page = page_of(exchange)
+    if page is None:
         return f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
-    shown = set(found.ids)
-    if not shown:
+    if not page.ids:
         return "no elements"
-    return "all elements" if shown >= lists.ids else "some of the elements"
+    return "all elements" if set(page.ids) >= lists.ids else "some of the elements"

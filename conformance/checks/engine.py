@@ -149,9 +149,10 @@ class Engine:
         """Returns a path parameter: the own id, one derived from it, raw text, or another owner's."""
         if whose in self._others:
             return quoted(getattr(self._others[whose](), name))
-        for word in (RAW, NEAR):
-            if whose.startswith(word):
-                return quoted(whose.removeprefix(word))
+        if whose.startswith(RAW):
+            return whose.removeprefix(RAW)
+        if whose.startswith(NEAR):
+            return quoted(whose.removeprefix(NEAR))
         if whose == UNKNOWN:
             return unknown_like(own)
         if whose in (ENCODED, ENCODED_LOWER):
@@ -179,7 +180,7 @@ class Engine:
         cases: Iterable[Case | Step],
         watch: Sequence[Engine] | None = None,
         leaks: Mapping[str, PrivateData] = MappingProxyType({}),
-        what: str = "refused requests",
+        what: str = "",
     ) -> list[Exchange]:
         """Sends cases, from their own places if they are steps, and judges their answers; then that those
         which were refused changed nothing in the places of `watch`, `watched` unless given, and show nothing
@@ -210,7 +211,7 @@ class Engine:
         for effects in watching if refused else ():
             sent = [answer for _, answer in refused]
             again = functools.partial(self._again, refused)
-            effects.judge(UNTOUCHED, f"{len(sent)} {what}", sent, again)
+            effects.judge(UNTOUCHED, what or f"{len(sent)} refused requests", sent, again)
         if refused and watching:
             self.settle([answer for _, answer in refused])
         for step, answer in pending:

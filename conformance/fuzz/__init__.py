@@ -3,9 +3,9 @@
 Each test is in parts that lanes and processes share. Hypothesis and schemathesis are imported within
 functions: that takes 0.3 s, which other runs need not spend.
 
-    test_fuzz       single requests of one operation: from generation (schemathesis) and odd_requests (the
-                    corpora), to the resources of fixtures, judged by generated_requests
-    test_sequences  requests along the links of openapi.yaml: schemathesis's state machine, in sequences
+    generated_requests  single requests of one operation: from generation (schemathesis) and odd_requests
+                        (the corpora), to the resources of fixtures
+    sequences           requests along the links of openapi.yaml: schemathesis's state machine
 
 Each judges into Examples, beside Hypothesis's settings.
 """
@@ -20,5 +20,4 @@ from conformance import checks
 def load_tests() -> None:
     """Imports the checks and the generated tests, which register themselves."""
     checks.load_checks()
-    for name in ("test_fuzz", "test_sequences"):
-        importlib.import_module(f"{__name__}.{name}")
+    importlib.import_module(f"{__name__}.test_fuzz")

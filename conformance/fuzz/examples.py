@@ -21,12 +21,14 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.errors import Flaky
 from msgspec.structs import replace
 
+from conformance.checks.check import CheckContext
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.cells import Cell
 from conformance.judge.invariants import Invariants
-from conformance.judge.outcomes import Got
-from conformance.judge.verdicts import Inconclusive
+from conformance.judge.outcomes import Got, Unclear
+from conformance.judge.verdicts import Inconclusive, NotApplicable
 from conformance.wire.messages import Exchange
 from conformance.world.run import Run
 
@@ -53,21 +55,21 @@ class Stop(BaseException):
     """Ends a run of Hypothesis at once, for its cause if it has one: Hypothesis would shrink an Exception."""
 
 
-class Examples:
-    """The judgements of the examples of one part, and its end: `seconds` after the start (None: no limit).
+class Examples(CheckContext):
+    """The judgements of the examples of one part, on an operation unless they name another; it ends `seconds`
+    after the start (None: no limit). `exchanges` are those of the running example.
 
     Of several violations of a rule, the last one counts: Hypothesis runs the smallest example last."""
 
-    def __init__(self, run: Run, check: str, seconds: float | None = None) -> None:
-        self.run = run
-        self.check = check
-        self.cells: dict[Key, Cell] = {}
+    def __init__(self, run: Run, operation: str, check: str, seconds: float | None = None) -> None:
+        super().__init__(run, OPERATIONS[operation], (), check)
+        self.rules = dict(RULES)
+        self.judged: dict[Key, Cell] = {}
         #: Answers to generated requests by operation and status.
         self.statuses: Counter[tuple[str, int | None]] = Counter()
         self._end = None if seconds is None else time.monotonic() + seconds
         #: Rule and operation -> exchanges of the last example that broke it.
-        self._failed: dict[Key, list[Exchange]] = {}
-        self._example: list[Exchange] = []
+        self._failed: dict[Key, list[int]] = {}
 
     # ------------------------------------------------------------------ the running example
 
@@ -75,7 +77,7 @@ class Examples:
         """Starts an example. Raises Stop when time is up."""
         if self._end is not None and time.monotonic() > self._end and self.statuses:
             raise Stop
-        self._example = []
+        self.exchanges = []
 
     @contextlib.contextmanager
     def performing(self) -> Iterator[None]:
@@ -91,46 +93,50 @@ class Examples:
         finally:
             _TURN.acquire()
 
-    def keep(self, *exchanges: Exchange) -> None:
-        """Adds exchanges to the running example."""
-        self._example += exchanges
-
     def count(self, exchange: Exchange) -> None:
         """Counts the answer to a generated request."""
         self.statuses[exchange.operation or "", exchange.status] += 1
 
     # ------------------------------------------------------------------ judging
 
-    def expect(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> None:
-        """Judges exchanges. Raises Broken for a violation."""
-        if isinstance(got, str) and operation in RULES[rule].operations:
-            self._expect((rule, operation), expected, got, *exchanges)
+    def expect(self, rule: str, expected: str, got: Got, *exchanges: Exchange, cause: str = "") -> bool:
+        """Judges exchanges by a rule on the operation; what is unclear shows nothing. Raises Broken for a
+        violation."""
+        return self.judge(rule, self.operation.id, expected, got, *exchanges)
 
-    def inspect(self, *exchanges: Exchange) -> None:
-        """Judges exchanges by the rules of every response. Raises Broken for a violation."""
-        for exchange in exchanges:
-            # Of its own: the run's has judged the exchange already, among all others.
-            judged = Invariants(self.run.target)
-            judged.inspect(exchange)
-            for key in sorted(judged.broken):
-                violation = judged.tallies[key].violations[0]
-                self._expect(key, violation.expected, violation.got, exchange)
+    def unclear(self, *what: Any, **more: Any) -> None:
+        """Nothing: other examples judge the rule."""
 
-    def _expect(self, key: Key, expected: str, got: str, *exchanges: Exchange) -> None:
-        cell = self.cells.setdefault(key, Cell(*key))
+    not_exercised = unclear
+
+    def judge(self, rule: str, operation: str, expected: str, got: Got, *exchanges: Exchange) -> bool:
+        """Judges exchanges by a rule on an operation, as `expect` does."""
+        if isinstance(got, Unclear) or operation not in RULES[rule].operations:
+            return False
+        cell = self.judged.setdefault((rule, operation), Cell(rule, operation))
         if got:
             cell.violations.clear()
-            self._failed[key] = self._example
+            self._failed[rule, operation] = self.exchanges
         if not cell.expect(expected, got, *exchanges):
-            raise broken(*key)(cell.violations[0].sentence)
+            raise broken(rule, operation)(cell.violations[0].sentence)
+        return True
 
-    def concluded(self) -> list[Cell]:
+    def inspect(self, exchange: Exchange) -> None:
+        """Judges an exchange by the rules of every response. Raises Broken for a violation."""
+        # Of its own: the run's has judged the exchange already, among all others.
+        judged = Invariants(self.run.target)
+        judged.inspect(exchange)
+        for key in sorted(judged.broken):
+            violation = judged.tallies[key].violations[0]
+            self.judge(*key, violation.expected, violation.got, exchange)
+
+    def concluded(self, stop: Inconclusive | NotApplicable | None = None) -> list[Cell]:
         """The conclusion on each rule and operation that was judged."""
-        return [self._concluded(cell) for cell in self.cells.values()]
+        return [self._concluded(cell) for cell in self.judged.values()]
 
     def _concluded(self, cell: Cell) -> Cell:
         if cell.violations:
-            (violation,), example = cell.violations, self._failed[cell.key]
+            (violation,), example = cell.violations, [self.run.record[at] for at in self._failed[cell.key]]
             paths = [exchange.call.path for exchange in example if exchange.number in violation.exchanges]
             related = [exchange.number for exchange in example if _is_related(exchange, paths)]
             evidence = tuple(dict.fromkeys([*violation.exchanges, *related]))

@@ -7,14 +7,12 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from conformance.checks.watch import NotSeen, Round, Watch
 from conformance.contract.fields import UNIQUE
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
-from conformance.judge.oracle import ENCODED, FOREIGN, OWN, RAW, SIBLING, UNKNOWN, ValidBody
-from conformance.judge.oracle.requests import Path
+from conformance.judge.oracle import FOREIGN, OWN, SIBLING, UNKNOWN, ValidBody
 from conformance.judge.verdicts import Inconclusive, NotApplicable
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import Exchange
 from conformance.world.account import Account, purpose_of, unknown_like
 from conformance.world.cache import Key
 from conformance.world.known_lists import KnownList
@@ -60,8 +58,6 @@ class OperationFixtures:
         self._own: Account | None = None
         #: The last answer that shows the current beneficiary, if known.
         self.known: Exchange | None = None
-        #: Snapshot that a refusal must not change; None if it is outdated.
-        self._watch: Watch | None = None
 
     @property
     def fixture(self) -> Account:
@@ -89,16 +85,10 @@ class OperationFixtures:
     def learn(self, exchange: Exchange) -> None:
         """Stores an answer that shows the current beneficiary."""
         self.known = exchange if isinstance(exchange.document, dict) else None
-        self.forget_snapshot()
-
-    def forget_snapshot(self) -> None:
-        """Discards the snapshot, as a request was accepted."""
-        self._watch = None
 
     def renew(self) -> None:
         """Discards the fixture: the next request gets a new one."""
         self._own, self.known = None, None
-        self.forget_snapshot()
 
     @functools.cached_property
     def sibling(self) -> Account:
@@ -117,6 +107,10 @@ class OperationFixtures:
         except (Inconclusive, NotApplicable):
             return None
         return fixture
+
+    def owned_by(self, whose: str) -> Account:
+        """Returns the account of another owner, the caller's sibling where there is no other organization."""
+        return (self.foreign if whose == FOREIGN else None) or self.sibling
 
     @functools.cached_property
     def valid(self) -> ValidBody | None:
@@ -164,47 +158,9 @@ class OperationFixtures:
         if whose == OWN:
             beneficiary_id, destination_id, _ = self.fixture.payee
             return beneficiary_id if member == "beneficiary_id" else destination_id
-        return self._id(member.removeprefix("payout_"), whose)
-
-    def ids(self, path: Path) -> dict[str, str]:
-        """The path parameters for owners of resources."""
-        return {name: self._id(name, kind) for name, kind in path}
-
-    def _id(self, name: str, kind: str) -> str:
-        if kind.startswith(RAW):
-            return kind.removeprefix(RAW)
-        if kind in (FOREIGN, SIBLING):
-            other = self.foreign if kind == FOREIGN else None
-            return str(getattr(other or self.sibling, name))
-        own = str(getattr(self.fixture, name))
-        if kind == UNKNOWN:
-            return unknown_like(own)
-        return f"{own[:-1]}%{ord(own[-1]):02X}" if kind == ENCODED else own
-
-    # ------------------------------------------------------------------ side effects of refusals
-
-    def before(self) -> list[Exchange]:
-        """Takes the snapshot that a refusal must not change, unless there is one; returns the exchanges."""
-        traits = TRAITS[self.operation]
-        if self._watch is not None or traits.shared or not (traits.listed_by or traits.changes):
-            return []
-        fixture = self.fixture
-
-        def look(request: Call, purpose: str) -> Exchange:
-            return self.run.send(fixture.client, request, purpose)
-
-        self._watch = Watch(self.run, look, fixture, self.operation)
-        self._watch.start()
-        return list(self._watch.before.looks) if self._watch.before is not None else []
-
-    def after(self, refusal: Exchange) -> Round | None:
-        """A refusal between two snapshots, and its effect; None where that cannot be observed."""
-        if self._watch is None:
-            return None
-        try:
-            return self._watch.round([refusal])
-        except NotSeen:
-            return None
+        place = self.fixture if whose == UNKNOWN else self.owned_by(whose)
+        identifier = str(getattr(place, member.removeprefix("payout_")))
+        return unknown_like(identifier) if whose == UNKNOWN else identifier
 
 
 def pairs_are_free(run: Run) -> bool:

@@ -9,27 +9,29 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from conformance.checks.side_effects import UNTOUCHED
+from conformance.checks.engine import Engine, Step
+from conformance.checks.members import judge_members
+from conformance.checks.side_effects import SideEffects
 from conformance.contract import json_text
 from conformance.contract.fields import UNIQUE, documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.examples import Examples, seed_of, settings_of
+from conformance.fuzz.examples import Broken, Examples, seed_of, settings_of
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free, payee_of
 from conformance.fuzz.generation import generated
 from conformance.fuzz.odd_requests import odd_requests
-from conformance.judge import outcomes, paging
+from conformance.judge import paging
 from conformance.judge.cells import Cell
-from conformance.judge.comparison import MOVING, same, same_amount, show, shows, was_changed
+from conformance.judge.comparison import MOVING, same, show, was_changed
 from conformance.judge.field_values import plain_amount
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
-from conformance.judge.oracle import OWN, RAW, BodyVerdict, ExpectedAnswer, Known, ValidBody, expect
+from conformance.judge.oracle import FOREIGN, OWN, RAW, SIBLING, BodyVerdict, ExpectedAnswer, ValidBody
 from conformance.judge.oracle.keys import accepted_by
 from conformance.judge.verdicts import Inconclusive
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Call, Exchange
-from conformance.world.case import FRESH, Case, call_of
+from conformance.world.case import FRESH, Case
 from conformance.world.run import SAMPLE_REMEDIES, Run
 
 KEY_ACCEPTED = "idempotency.key-accepted"
@@ -38,156 +40,147 @@ KEY_ACCEPTED = "idempotency.key-accepted"
 LONGEST = 200
 
 
-class Fuzzer:
-    """Sends cases of one operation and judges their answers."""
+class Fuzzer(Engine):
+    """Sends cases of one operation, and judges their answers by all that the oracle says of them."""
 
-    def __init__(self, run: Run, operation: str, examples: Examples) -> None:
-        self.run = run
-        self.operation = operation
+    def __init__(self, examples: Examples) -> None:
         self.examples = examples
-        self.fixtures = OperationFixtures(run, operation)
+        self.fixtures = OperationFixtures(examples.run, examples.operation.id)
+        others = {SIBLING: lambda: self.fixtures.sibling, FOREIGN: lambda: self.fixtures.owned_by(FOREIGN)}
+        super().__init__(examples, lambda: self.fixtures.fixture, others=others)
+        self._effects: SideEffects | None = None
 
-    def perform(self, case: Case) -> None:
-        """Sends a case and judges its answer and, if it must be refused, its side effects. Raises Broken."""
-        call, expected, what = self._request(case)
-        refusable = expected.refusals and Known(case.path).own_path
-        if refusable:
-            self.examples.keep(*self.fixtures.before())
-        exchange = self._send(call, what, sound=expected.accepted is not None)
-        if exchange is None:
-            return
-        if not exchange.throttled and exchange.status is not None and exchange.status < 500:
-            self._judge(expected, exchange, what)
-            if refusable and exchange.refused:
-                self._judge_unchanged(exchange, what)
-        else:
-            self.fixtures.renew()
-        if not (expected.refusals and exchange.succeeded):
-            # A body that was accepted by mistake may break rules of the answer: one fault, one failure.
-            self.examples.inspect(exchange)
+    def perform(self, case: Case) -> Exchange:
+        """Sends a case with new unique values, and judges its answer and, if it must be refused, its side
+        effects. Raises Broken."""
+        self._drawn, body = self.fixtures.renewed(case.body)
+        case = replace(case, payee=payee_of(case.body), body=body)
+        call = self.call(case)
+        case = replace(case, name=described(case, call, self._drawn), front_end=is_odd(call.target))
+        self._expected = self.expected(case, call)
+        try:
+            refused = f"a refusal of {case.name}"
+            (answer,) = self.batch(
+                [Step(self, case, call)], [self] if self._watched(case) else (), what=refused
+            )
+        except Broken:
+            self.renew()
+            raise
+        return answer
 
-    def _request(self, case: Case) -> tuple[Call, ExpectedAnswer, str]:
-        """The call of a case with new unique values, its expected answer and its description."""
-        valid, body = self.fixtures.renewed(case.body)
-        call = call_of(case, self.fixtures.ids(case.path), body)
-        expected = expect(call, self.run.target, Known(case.path, payee_of(case.body), valid))
-        document = expected.body.document
-        if valid is not None and document is not None and not _unique(valid, document):
+    def expected(self, case: Case, call: Call) -> ExpectedAnswer:
+        """Returns what the oracle demands of the answer to a case; of one with unique values that may be in
+        use, no acceptance."""
+        expected, valid = super().expected(case, call), self._drawn
+        if valid is not None and not _unique(valid, expected.body.document or {}):
             expected.accepted = None
-        return call, expected, described(case, call, valid)
+        return expected
 
-    def _send(self, call: Call, what: str, *, sound: bool) -> Exchange | None:
-        """Sends a call; None if a front end or router may not find the operation of its odd target."""
-        client = self.fixtures.fixture.client
-        odd = is_odd(call.target)
+    def _watched(self, case: Case) -> bool:
+        """True if a refusal of a case must change nothing that only the examples change."""
+        own, traits = all(owner == OWN for _, owner in case.path), TRAITS[self.operation]
+        seen_by_reads = not traits.shared and (traits.listed_by or traits.changes)
+        return bool(self._expected.refusals and own and seen_by_reads)
+
+    def snapshot(self) -> SideEffects:
+        """Returns the last snapshot while nothing was accepted since, else takes one."""
+        if self._effects is None:
+            self._effects = super().snapshot()
+        return self._effects
+
+    def renew(self) -> None:
+        """Discards the fixture and its snapshot."""
+        self.fixtures.renew()
+        self._effects = None
+
+    def deliver(self, case: Case, call: Call) -> Exchange:
+        """Sends a case; without its operation where a front end or router may not find that."""
+        sound = self._expected.accepted is not None and not case.front_end
         # Repeated with another key where what it names may be too new.
-        send = self.run.shown if sound and not odd else self.run.send
-        exchange = send(client, call.but(operation=None) if odd else call, f"a generated request, {what}")
-        self.examples.keep(exchange)
-        if not odd:
-            self.examples.count(exchange)
-            return exchange
-        if not exchange.refused and exchange.method != "GET":
-            # It may have changed any resource.
-            self.fixtures.renew()
-        also = (501,) if TRAITS[self.operation].under_development else ()
-        answered = outcomes.answered(what, exchange, also=also)
-        self.examples.expect("http.no-server-error", self.operation, *answered)
-        return None
+        send = self.ctx.shown if sound else self.ctx.send
+        sent = call.but(operation=None) if case.front_end else call
+        answer = send(sent, f"a generated request, {case.name}")
+        if not case.front_end:
+            self.examples.count(answer)
+        return answer
 
     # ------------------------------------------------------------------ judging
 
-    def _judge(self, expected: ExpectedAnswer, exchange: Exchange, what: str) -> None:
-        judge, operation = self.examples.expect, self.operation
-        if exchange.succeeded:
-            self._update_fixtures(expected)
-        if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
-            passes = expected.passes[0]
-            judge(passes.rule, operation, *replace(passes, what=what).judge(exchange))
-        if (reason := expected.refusal) is not None:
-            judge(reason.rule, operation, *reason.judge(exchange))
-        elif expected.accepted is not None and not self._may_refuse(exchange):
-            key = exchange.call.idempotency_key or ""
-            rule = expected.accepted.rule
-            if exchange.error_code == "invalid_idempotency_key" and accepted_by(key) == KEY_ACCEPTED:
-                rule = KEY_ACCEPTED
-            judge(rule, operation, *replace(expected.accepted, what=what).judge(exchange))
-        if exchange.succeeded and not expected.refusals:
-            self._judge_accepted(expected.body, exchange)
+    def conclude(self, case: Case, answer: Exchange) -> None:
+        """Judges the answer to a case by all that the oracle says, and by the rules of every response."""
+        expected = self._expected
+        if case.front_end:
+            if not answer.refused and answer.method != "GET":
+                # It may have changed any resource.
+                self.renew()
+            answered = replace(expected.answered, what=case.name)
+            self.ctx.expect(answered.rule, *answered.judge(answer))
+            return
+        if answer.throttled or answer.status is None or answer.status >= 500:
+            self.renew()
+        else:
+            self._judge_answer(case, answer)
+        if not (expected.refusals and answer.succeeded):
+            # A body that was accepted by mistake may break rules of the answer: one fault, one failure.
+            self.examples.inspect(answer)
 
-    def _may_refuse(self, exchange: Exchange) -> bool:
+    def _judge_answer(self, case: Case, answer: Exchange) -> None:
+        ctx, expected = self.ctx, self._expected
+        if answer.succeeded:
+            self._effects = None
+            if TRAITS[self.operation].once or (expected.refusals and answer.method != "GET"):
+                self.renew()
+        if expected.passes and not (expected.refusals and answer.error_type != "authentication_error"):
+            passes = expected.passes[0]
+            ctx.expect(passes.rule, *replace(passes, what=case.name).judge(answer))
+        if (reason := expected.refusal) is not None:
+            ctx.expect(reason.rule, *reason.judge(answer))
+        elif expected.accepted is not None and not self._may_refuse(answer):
+            key = answer.call.idempotency_key or ""
+            rule = expected.accepted.rule
+            if answer.error_code == "invalid_idempotency_key" and accepted_by(key) == KEY_ACCEPTED:
+                rule = KEY_ACCEPTED
+            ctx.expect(rule, *replace(expected.accepted, what=case.name).judge(answer))
+        if answer.succeeded and not expected.refusals:
+            self._judge_accepted(case.name, expected.body, answer)
+
+    def _may_refuse(self, answer: Exchange) -> bool:
         """True if a refusal may have another reason: a pair is taken, or the account has reached a quota,
         which refuses the valid request as well."""
-        if TRAITS[self.operation].unique_pair and not pairs_are_free(self.run):
+        if TRAITS[self.operation].unique_pair and not pairs_are_free(self.ctx.run):
             return True
-        if not exchange.refused or not TRAITS[self.operation].creates:
+        if not answer.refused or not TRAITS[self.operation].creates:
             return False
-        fixture = self.fixtures.fixture
-        again = self.run.send(fixture.client, fixture.call(self.operation), "is the valid request accepted?")
-        self.examples.keep(again)
-        self.fixtures.renew()
+        again = self.ctx.send(self.fixture.call(self.operation), "is the valid request accepted?")
+        self.renew()
         return again.refused
 
-    def _update_fixtures(self, expected: ExpectedAnswer) -> None:
-        """Discards the snapshot after an accepted request, and the fixture where that is used up."""
-        self.fixtures.forget_snapshot()
-        if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
-            self.fixtures.renew()
-
-    def _judge_unchanged(self, refusal: Exchange, what: str) -> None:
-        turn = self.fixtures.after(refusal)
-        if turn is None:
-            return
-        self.examples.keep(*turn.after.looks)
-        # A doubtful effect may be that of others.
-        got = "" if turn.effect.doubtful else turn.effect.text
-        if got:
-            self.fixtures.renew()
-        expected, proof = f"no effect of a refusal of {what}", (turn.after.looks[-1], refusal)
-        self.examples.expect(UNTOUCHED, self.operation, expected, got, *proof, turn.before.looks[-1])
-        self.examples.inspect(*turn.after.looks)
-
-    # ------------------------------------------------------------------ answers to accepted requests
-
-    def _judge_accepted(self, verdict: BodyVerdict, exchange: Exchange) -> None:
+    def _judge_accepted(self, what: str, verdict: BodyVerdict, answer: Exchange) -> None:
+        ctx, traits, sent = self.ctx, TRAITS[self.operation], verdict.document
         if OPERATIONS[self.operation].is_list:
-            style = self.run.target.array_style
-            for rule, judgement in paging.demanded(self.operation, exchange, style):
-                self.examples.expect(rule, self.operation, *judgement)
-        elif TRAITS[self.operation].subset_of:
-            self._judge_update(verdict, exchange)
-        elif verdict.document is not None:
-            self._judge_initial(verdict.document, exchange)
-            for name, value in verdict.document.items() if verdict.plain else ():
-                if name in documented(self.operation) and name not in (*HIDDEN_FIELDS, "amount"):
-                    echo = outcomes.equal(name, exchange.get(name), value, exchange, alike=shows)
-                    self.examples.expect("create.echo", self.operation, *echo)
+            for rule, judgement in paging.demanded(self.operation, answer, ctx.target.array_style):
+                ctx.expect(rule, *judgement)
+        elif traits.subset_of:
+            self._judge_update(what, verdict, answer)
+        elif sent is not None:
+            initial = {} if was_changed(answer) else traits.initial
+            judge_members(ctx, "create.server-owned", answer, initial, what, but=initial.keys() - sent.keys())
+            judge_members(ctx, "create.initial-state", answer, initial, what, but=sent)
+            if plain_amount(sent.get("amount")):
+                ctx.member("create.amount-exact", what, answer, "amount", sent["amount"])
+            if verdict.plain:
+                judge_members(ctx, "create.echo", answer, sent, what, but=(*HIDDEN_FIELDS, "amount"))
 
-    def _judge_initial(self, sent: dict[str, Any], exchange: Exchange) -> None:
-        """Judges that a created resource has its initial state and the exact amount."""
-        initial = {} if was_changed(exchange) else TRAITS[self.operation].initial
-        for name, value in initial.items():
-            rule = "create.server-owned" if name in sent else "create.initial-state"
-            initially = outcomes.equal(name, exchange.get(name), value, exchange)
-            self.examples.expect(rule, self.operation, *initially)
-        if plain_amount(amount := sent.get("amount")):
-            exact = outcomes.equal("amount", exchange.get("amount"), amount, exchange, alike=same_amount)
-            self.examples.expect("create.amount-exact", self.operation, *exact)
-
-    def _judge_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
-        before, sent = self.fixtures.known, verdict.document
-        self.fixtures.learn(exchange)
-        if before is None or not isinstance(exchange.document, dict) or sent is None:
+    def _judge_update(self, what: str, verdict: BodyVerdict, answer: Exchange) -> None:
+        before, sent, rule = self.fixtures.known, verdict.document, "beneficiary.update"
+        self.fixtures.learn(answer)
+        if before is None or sent is None:
             return
-        for name in documented(self.operation):
-            if name in sent:
-                if verdict.plain:
-                    value, what = exchange.get(name), f"after the update: {name}"
-                    changed = outcomes.equal(what, value, sent[name], exchange, alike=shows)
-                    self.examples.expect("beneficiary.update", self.operation, *changed)
-            elif name not in MOVING:
-                stays = outcomes.member("as before the update", exchange, name, before.get(name))
-                self.examples.expect("beneficiary.update", self.operation, *stays, before)
+        if verdict.plain:
+            judge_members(self.ctx, rule, answer, sent, what)
+        state = {name: before.get(name) for name in documented(self.operation)}
+        told = f"as before {what}"
+        judge_members(self.ctx, rule, answer, state, told, but=MOVING | sent.keys(), shown_by=before)
 
 
 def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:
@@ -248,8 +241,8 @@ def fuzz(run: Run, operation: str, settings: FuzzSettings, check: str) -> list[C
     Raises Inconclusive when the server refuses to create the fixtures.
     """
     part = f"fuzz {operation}"
-    examples = Examples(run, check, settings.share())
-    fuzzer = Fuzzer(run, operation, examples)
+    examples = Examples(run, operation, check, settings.share())
+    fuzzer = Fuzzer(examples)
     valid, foreign = fuzzer.fixtures.valid, fuzzer.fixtures.foreign is not None
     with examples.recording():
         cases = st.one_of(*odd_requests(operation, valid, foreign=foreign), *generated(operation, valid))

@@ -30,6 +30,7 @@ from conformance.judge.oracle import OWN, UNKNOWN, ExpectedAnswer, Known, expect
 from conformance.judge.verdicts import Inconclusive
 from conformance.target.applicability import absent
 from conformance.wire.messages import Exchange
+from conformance.world.account import unknown_like
 from conformance.world.case import call_of
 from conformance.world.run import Run
 
@@ -40,9 +41,9 @@ STEPS, SHARE = 16, 0.2
 NOBODY = "nobody"
 
 
-def usable(run: Run) -> dict[str, OperationFixtures]:
+def sendable(run: Run) -> dict[str, OperationFixtures]:
     """The operations that the server has valid requests for, with their fixtures."""
-    found = {}
+    usable = {}
     for operation in OPERATIONS:
         if absent(RULES["http.success-json"], operation, run.target):
             continue
@@ -51,8 +52,8 @@ def usable(run: Run) -> dict[str, OperationFixtures]:
             fixtures.valid  # noqa: B018 - made now, not within an example
         except Inconclusive:
             continue
-        found[operation] = fixtures
-    return found
+        usable[operation] = fixtures
+    return usable
 
 
 def paths(operations: dict[str, OperationFixtures]) -> dict[str, Any]:
@@ -95,8 +96,10 @@ class Sequence:
         fixtures, case = self._operations[operation], case_of(operation, generated)
         symbols = {name: str(symbol) for name, symbol in (generated.path_parameters or {}).items()}
         path = tuple((name, self._owner(symbols.get(name, ""))) for name, _ in case.path)
-        unknown = tuple((name, owner) for name, owner in path if owner == UNKNOWN)
-        ids = {name: self._ids.get(symbol, "") for name, symbol in symbols.items()} | fixtures.ids(unknown)
+        ids = {
+            name: self._ids.get(symbol) or unknown_like(str(getattr(fixtures.fixture, name)))
+            for name, symbol in symbols.items()
+        }
         ids["customer_id"] = self.run.target.primary.customer_id
         valid, body, payee = fixtures.valid, self._with_ids(case.body), OWN
         if not TRAITS[operation].draws_on_funds:
@@ -105,9 +108,9 @@ class Sequence:
             payee = UNKNOWN
         call = call_of(case, ids, body)
         expected = expect(call, self.run.target, Known(path, payee, valid))
-        send = self.run.shown if call.method == "GET" and not expected.refusals else self.run.send
-        exchange = send(self.run.client(), call, f"a step of a sequence, {operation}")
-        self.examples.keep(exchange)
+        reads = call.method == "GET" and not expected.refusals
+        send = self.examples.shown if reads else self.examples.send
+        exchange = send(call, f"a step of a sequence, {operation}")
         self.examples.count(exchange)
         self._judge(expected, exchange)
         return exchange, self._symbolic(exchange)
@@ -124,12 +127,12 @@ class Sequence:
     def _judge(self, expected: ExpectedAnswer, exchange: Exchange) -> None:
         operation = str(exchange.operation)
         for reason in (*expected.passes[:1], *([expected.refusal] if expected.refusal else [])):
-            self.examples.expect(reason.rule, operation, *reason.judge(exchange))
+            self.examples.judge(reason.rule, operation, *reason.judge(exchange))
         if not expected.refusals and exchange.method == "GET":
             # A write may be refused for what came before it: a disabled beneficiary, a pair, a quota.
             rule = expected.accepted.rule if expected.accepted is not None else "read.equals-create"
-            found = outcomes.accepted("what an earlier step created", exchange)
-            self.examples.expect(rule, operation, *found)
+            accepted = outcomes.accepted("what an earlier step created", exchange)
+            self.examples.judge(rule, operation, *accepted)
         self.examples.inspect(exchange)
 
     def _symbolic(self, exchange: Exchange) -> Any:
@@ -150,7 +153,8 @@ class Sequence:
 def explore(run: Run, part: str, settings: FuzzSettings, check: str) -> list[Cell]:
     """Runs sequences and returns a cell for each judged rule."""
     name = f"sequences {part}"
-    examples, operations = Examples(run, check, settings.share()), usable(run)
+    examples = Examples(run, "createAccount", check, settings.share())
+    operations = sendable(run)
     with examples.recording():
         machine: Any = load(name, paths(operations)).as_state_machine()
 

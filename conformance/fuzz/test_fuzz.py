@@ -1,6 +1,7 @@
-"""Schema fuzzing: generated requests of every operation, valid and mutated ones (sections 4, 5, 7 and 8).
+"""Generated requests of every operation, valid and mutated ones (sections 4, 5, 7 and 8), and sequences of
+requests along the links of openapi.yaml (sections 2 to 4 and 8).
 
-The function imports what it calls: collecting tests must not load Hypothesis.
+The functions import what they call: collecting tests must not load Hypothesis.
 """
 
 from __future__ import annotations
@@ -15,5 +16,11 @@ from conformance.world.run import Run
 def test_schema_fuzzing(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
     with LOADING:
         from conformance.fuzz.generated_requests import fuzz
-
     return fuzz(run, part, settings, name)
+
+
+@exploration({"accounts": ("http.success-json", "createAccount")})
+def test_sequences(run: Run, part: str, settings: FuzzSettings, name: str) -> list[Cell]:
+    with LOADING:
+        from conformance.fuzz.sequences import explore
+    return explore(run, part, settings, name)

@@ -36,7 +36,7 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
 
 
 def fuzzer(run: Run, operation: str) -> Fuzzer:
-    return Fuzzer(run, operation, Examples(run, "test"))
+    return Fuzzer(Examples(run, operation, "test"))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -162,7 +162,7 @@ def test_changes_through_an_odd_target_are_not_expected() -> None:
     one.perform(plain)
     one.perform(replace(plain, query="x={}", body=b'{"email": "eve@example.com"}'))
     one.perform(replace(plain, body=b'{"title": "Mr"}'))
-    assert list(one.run.record.values())[-1].succeeded
+    assert list(one.ctx.run.record.values())[-1].succeeded
 
 
 # ---------------------------------------------------------------------- what is not judged

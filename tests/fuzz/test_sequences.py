@@ -12,7 +12,7 @@ from hypothesis.internal import charmap
 from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.fuzz.test_sequences import test_sequences as sequences
+from conformance.fuzz.test_fuzz import test_sequences as sequences
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal

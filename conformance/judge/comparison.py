@@ -219,11 +219,6 @@ def shows(got: Any, sent: Any) -> bool:
     return same(got, sent)
 
 
-def same_ids(got: Any, expected: Any) -> bool:
-    """True if an array of resources has exactly these ids."""
-    return identifiers(got) == sorted(expected)
-
-
 def show(value: Any) -> str:
     """Formats a value for a sentence, as JSON of at most 200 characters."""
     return as_json(value, 200)

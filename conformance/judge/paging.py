@@ -7,12 +7,11 @@ elements. wire/pages reads lists, judge/queries parses queries.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from conformance._text import count
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.judge import comparison, queries
+from conformance.judge import queries
 from conformance.judge.comparison import objects, show
 from conformance.judge.outcomes import Got, Judgement, Unclear
 from conformance.judge.queries import Query, passes, tells
@@ -328,25 +327,3 @@ def keeps_what_fits(
     got = [f"{wrong} that it should leave out"] if wrong else []
     got += [f"{missing} of them missing"] if missing else []
     return what, " and ".join(got), *[unfiltered, *exchanges]
-
-
-def no_other_labelled(
-    what: str, exchanges: Sequence[Exchange], label: str, known: Collection[str]
-) -> Judgement:
-    """The pages show only known elements with a label."""
-    items = [item for page in exchanges for item in objects(page.get("items"))]
-    others = [item for item in items if item.get("label") == label and item.get("id") not in known]
-    return what, f"an element labelled {show(label)}" if others else "", *exchanges
-
-
-def element_shows(
-    exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
-) -> Judgement:
-    """The pages show a member of an element with a value, compared as in an answer of `operation`."""
-    expected = f"{name} {show(value)}"
-    for page in exchanges:
-        for item in objects(page.get("items")):
-            shows = item.get("id") == identifier and name in item
-            if shows and not comparison.alike(operation, name, item[name], value):
-                return expected, show(item[name]), page
-    return expected, "", *exchanges

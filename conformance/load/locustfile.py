@@ -163,7 +163,7 @@ class Payer(ConformanceUser):
 
     fixed_count = 1
     tasks = checks_of(
-        {"payout.*": 3, "idempotency.*": 4, "create.*": 2, "balances.*": 1, "auth.nonce-*": 1}, money=True
+        {"payout.race": 6, "payout.*": 1, "idempotency.*": 3, "create.*": 1, "balances.*": 1}, money=True
     )
 
 

@@ -302,7 +302,7 @@ class Client:
 
     def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
         """Sends all calls simultaneously, each in its own thread; returns their exchanges in order."""
-        return [exchange for [exchange] in race([[(self, call, purpose)] for call in calls])]
+        return race([(self, call, purpose) for call in calls])
 
     def watch(self, exchanges: Sequence[Exchange]) -> None:
         """Shows exchanges to the watchers, which are not thread-safe."""
@@ -341,44 +341,37 @@ _RACERS = ThreadPoolExecutor(1024, RACERS)
 Racer = tuple[Client, Call, str]
 
 
-def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
-    """Runs scripts simultaneously, each in its own thread that sends its requests in sequence; returns the
-    exchanges of each.
+def race(racers: Sequence[Racer]) -> list[Exchange]:
+    """Sends requests simultaneously, each in its own thread; returns their exchanges in order.
 
     The budget that all clients share admits the whole race before it begins, so that no request waits for the
     rate limiter. Each request has a new connection: kept-alive ones may all lead to one process of the
-    server. The first request of each script is written once all have connected. Lost requests are sent once
-    more.
+    server. None is written before all have connected. Lost requests are sent once more.
     """
-    number = sum(map(len, scripts))
-    turn = scripts[0][0][0].budget.take(number)
-    prepared = [
-        [(client, client.prepare(call, purpose)) for client, call, purpose in script] for script in scripts
-    ]
-    for client, request in (pair for script in prepared for pair in script):
+    turn = racers[0][0].budget.take(len(racers))
+    prepared = [(client, client.prepare(call, purpose)) for client, call, purpose in racers]
+    barrier = threading.Barrier(len(racers))
+    for client, request in prepared:
         client.admit(request, turn)
         request.request.extensions[FRESH] = True
-    barrier = threading.Barrier(len(scripts))
 
-    def deliver(script: Sequence[tuple[Client, Prepared]]) -> list[list[Exchange]]:
-        gate = script[0][1].gate = Gate(barrier)
+    def deliver(racer: tuple[Client, Prepared]) -> list[Exchange]:
+        client, request = racer
+        gate = request.gate = Gate(barrier)
         try:
-            return [client.deliver(request) for client, request in script]
+            return client.deliver(request)
         finally:
             gate.leave()
 
     delivered = list(_RACERS.map(deliver, prepared))
-    sent = [
-        (client, exchanges)
-        for script, results in zip(prepared, delivered, strict=True)
-        for (client, _), exchanges in zip(script, results, strict=True)
-    ]
-    first = min(exchange.number for _, exchanges in sent for exchange in exchanges)
-    for client, exchanges in sorted(sent, key=lambda pair: pair[1][-1].begun):
+    first = min(exchange.number for exchanges in delivered for exchange in exchanges)
+    for (client, _), exchanges in sorted(
+        zip(prepared, delivered, strict=True), key=lambda pair: pair[1][-1].begun
+    ):
         for exchange in exchanges:
             exchange.raced = first
         client.watch(exchanges)
-    return [[exchanges[-1] for exchanges in results] for results in delivered]
+    return [exchanges[-1] for exchanges in delivered]
 
 
 def simultaneous(exchanges: Iterable[Exchange]) -> int:

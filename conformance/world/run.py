@@ -236,7 +236,7 @@ class Run:
         self.answering()
         self._rest((call, client.organization.name) for client, call, _ in racers)
         with self._paying([call for _, call, _ in racers]):
-            exchanges = [exchange for [exchange] in race([[racer] for racer in racers])]
+            exchanges = race(racers)
         self.sent_all(exchanges)
         return exchanges
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from conformance._text import count, printable
+from conformance.contract.traits import traits_of
 from conformance.judge.cells import Cell, Violation
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.ledger import Ledger
@@ -46,7 +48,8 @@ class LoadController:
         self._listed: dict[str, None] = {}
         #: Violations that the terminal has shown, by rule and operation.
         self._announced: set[tuple[str, str]] = set()
-        self._created = 0
+        #: Number of created resources, and of payouts among them.
+        self._created = self._payouts = 0
 
     # ------------------------------------------------------------------ merging
 
@@ -81,6 +84,7 @@ class LoadController:
             with (self.folder / "created.jsonl").open("ab" if self._created else "wb") as file:
                 file.writelines(msgspec.json.encode(created) + b"\n" for created in new.values())
         first, self._created = self._created, self._created + len(new)
+        self._payouts += sum(traits_of(one.operation).draws_on_funds for one in new.values())
         return list(new.values())[: max(0, LISTED - first)]
 
     def _compare(self, created: Created) -> None:
@@ -112,7 +116,10 @@ class LoadController:
             folder=self.folder,
             label=self.settings.label,
         )
-        self.document = build(self.ledger, self.target, info)
+        document = build(self.ledger, self.target, info)
+        # Of many not all are listed.
+        run = replace(document.run, created=self._created, payouts=self._payouts)
+        self.document = replace(document, run=run)
         status = finish(self.document, self.folder)
         for reason, times in self.unable.most_common(3):
             print(printable(f"conformance: {count(times, 'check')} could not judge: {reason}"))

@@ -12,6 +12,7 @@ from conformance.checks.check import CHECKS
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.ledger import CreatedRecord, Ledger
 from conformance.judge.verdicts import Verdict
+from conformance.load import coordinator
 from conformance.load.coordinator import LoadController
 from conformance.load.process import Created, LoadProcess, Report
 from conformance.load.settings import VARIABLE, Settings
@@ -58,14 +59,19 @@ def test_an_id_that_two_sessions_were_given_is_a_violation(
         assert {*cell.exchanges} == {*numbers} == {*controller.ledger.exchanges}
 
 
-def test_what_was_created_is_listed_once(target: Target, tmp_path: Path) -> None:
+def test_what_was_created_is_listed_once_and_counted(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "LISTED", 1)
     controller = LoadController(Settings(target, str(tmp_path)))
     created = [CreatedRecord("primary", "createAccount", f"acc_{number}", "/v1") for number in (1, 1, 2)]
     for records in (created, created[1:]):
         controller.take(msgspec.msgpack.encode(Report(Ledger(created=records))), "one")
     lines = (tmp_path / "created.jsonl").read_text().splitlines()
     listed = [record.id for record in controller.ledger.created]
-    assert listed == [msgspec.json.decode(line)["id"] for line in lines] == ["acc_1", "acc_2"]
+    assert listed == ["acc_1"] and [msgspec.json.decode(line)["id"] for line in lines] == ["acc_1", "acc_2"]
+    controller.finish("", 1)
+    assert controller.document is not None and controller.document.run.created == 2
 
 
 def test_the_last_report_has_what_was_judged_and_created_and_ends_the_requests() -> None:

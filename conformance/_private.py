@@ -34,13 +34,6 @@ def disable_assertion_rewriting(pluginmanager: Any, package: str) -> None:
     getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", set()).discard(package)
 
 
-def set_cache_folder(config: Any, folder: object) -> None:
-    """Makes pytest write its cache into a folder, unless its settings name one; before its configuration."""
-    with contextlib.suppress(AttributeError, KeyError, ValueError):
-        if config.getini("cache_dir") == ".pytest_cache":
-            config._inicache["cache_dir"] = str(folder)
-
-
 def option_names(parser: Any) -> frozenset[str]:
     """The names of all options of pytest's parser; none where its groups are unknown."""
     groups = [*getattr(parser, "_groups", ()), getattr(parser, "_anonymous", None)]

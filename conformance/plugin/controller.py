@@ -4,8 +4,11 @@ results."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,15 +27,14 @@ from conformance.diagnosis.examine import at_once, latency, preflight, rate_limi
 from conformance.judge.cells import Cell
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Inconclusive
-from conformance.plugin.embedded_server import EmbeddedServer, named_target
-from conformance.plugin.lanes import suggested
-from conformance.plugin.options import Options
-from conformance.plugin.worker import Job
+from conformance.plugin.options import EMBEDDED, Options
+from conformance.plugin.selection import Job
 from conformance.report.building import build as build_document
 from conformance.report.document import Document
 from conformance.report.known_failures import KnownFailures, write_known
 from conformance.report.verdict import RunInfo
-from conformance.target.file import NO_FILES, Target, Tls, build
+from conformance.target.environment import given
+from conformance.target.file import NO_FILES, Target, Tls, build, load
 from conformance.wire.budget import Budget
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import Transport
@@ -41,11 +43,26 @@ from conformance.world.samples import run_label
 #: Seconds between attempts to reach a server that is starting, and the timeout of an attempt.
 PAUSE, TRY = 0.2, 2.0
 
+#: Timeout for the embedded server to start, in seconds.
+PATIENCE = 30.0
+
+#: Processor time of a request in seconds; at a lower latency more lanes do not help.
+OWN_TIME = 0.003
+
+#: Minimum and maximum number of lanes on a user's server. Even with low latency several help under eventual
+#: consistency, where a lane mostly waits for writes to show.
+FEWEST, MOST = 4, 32
+
 #: Requests a second; the run adopts a rate limit below this.
 SLOW = 50
 
 #: Seconds that the slowest of as many requests at once as there are lanes may take.
 CALM = 3.0
+
+
+def suggested(latency: float) -> int:
+    """The number of lanes at a latency in seconds."""
+    return max(FEWEST, min(MOST, round(latency / OWN_TIME)))
 
 
 def share(target: Target, started: float, processes: int = 1) -> Budget:
@@ -266,6 +283,56 @@ class Controller:
         if path := self.options.write_known_failures:
             write_known(self.ledger, path, known=self.known)
             self.written = f"Known failures were written to {path}; give each entry its reason."
+
+
+# --------------------------------------------------------------------------- the server
+
+
+def named_target(options: Options, environment: Mapping[str, str]) -> Target | None:
+    """The target that options and environment name; None for the embedded server. Raises InputError."""
+    file, base_url = options.target, options.base_url
+    if file == EMBEDDED or not (file or base_url or given(environment)):
+        return None
+    return load(Path(file) if file else None, environment, base_url)
+
+
+class EmbeddedServer:
+    """The reference server in a child process, which also ends when this process does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._state = folder / "embedded.json"
+        self._log = folder / "embedded.log"
+        module = "conformance.reference.serving.embedded"
+        paths = filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, str(self._state), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            )
+
+    def tables(self) -> dict[str, Any]:
+        """The tables of the server's target file, once it accepts requests. Raises InputError."""
+        end = time.monotonic() + PATIENCE
+        while not self._state.exists():
+            if self._process.poll() is not None or time.monotonic() > end:
+                tail = self._log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+                raise InputError(
+                    f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
+                )
+            time.sleep(0.01)
+        tables: dict[str, Any] = json.loads(self._state.read_text("utf-8"))
+        return tables
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:

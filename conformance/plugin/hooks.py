@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance._files import TEST_FOLDERS, InputError
-from conformance._private import determine_root_again, option_names, set_cache_folder
+from conformance._private import determine_root_again, option_names
 from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
     from conformance.plugin.controller import Controller
-    from conformance.plugin.runner import Runner
+    from conformance.plugin.lanes import Runner
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 _RUNNER: pytest.StashKey[Runner] = pytest.StashKey()
 #: Names of options registered by other plugins.
 _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
-
-#: The environment variable for hypothesis's storage folder.
-_STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
 class Checks(pytest.Module):
@@ -45,16 +42,15 @@ class Checks(pytest.Module):
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     config = pluginmanager.get_plugin("pytestconfig")
-    if config is None or not options.concerned(config):
-        options.register(parser, short=config is None)
-        if config is not None:
-            options.explain_target(parser, config)
-        return
-    if options.autoload(config):
-        # Other plugins first, so that they get contested short names in any order of installation.
-        pluginmanager.load_setuptools_entrypoints("pytest11")
-    config.stash[_TAKEN] = option_names(parser)
-    options.register(parser, short=True, taken=config.stash[_TAKEN])
+    taken: Collection[str] = ()
+    if config is not None and options.concerned(config):
+        if options.autoload(config):
+            # Other plugins first, so that they get contested short names in any order of installation.
+            pluginmanager.load_setuptools_entrypoints("pytest11")
+        taken = config.stash[_TAKEN] = option_names(parser)
+    elif config is not None:
+        taken = options.SHORT
+    options.register(parser, taken)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -62,16 +58,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if any(getattr(known, name, None) for name in options.FILES):
         determine_root_again(early_config)
-    if folder := selection.alone(early_config):
-        # The caches of pytest and hypothesis go into the report folder, not beside the user's files.
-        set_cache_folder(early_config, folder / ".pytest_cache")
-        if _STORAGE not in os.environ:
-            os.environ[_STORAGE] = str(folder / ".hypothesis")
-            early_config.add_cleanup(_forget_storage)
-
-
-def _forget_storage() -> None:
-    os.environ.pop(_STORAGE, None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -103,8 +89,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     tell("conformance: starting")
     from conformance.plugin.controller import Controller
-    from conformance.plugin.controlling import ControllerHooks
-    from conformance.plugin.interruption import Interruption
+    from conformance.plugin.session import ControllerHooks, Interruption
 
     try:
         controller = config.stash[_CONTROLLER] = Controller(given, os.environ, tell)
@@ -123,7 +108,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _runner(config: pytest.Config) -> Runner:
     """The tests of this process, made at its first one."""
     if _RUNNER not in config.stash:
-        from conformance.plugin.runner import Runner
+        from conformance.plugin.lanes import Runner
 
         if hasattr(config, "workerinput"):
             data = config.workerinput["conformance"]
@@ -176,13 +161,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     given = config.stash[_OPTIONS]
-    left = [item for item in items if not selection.selected(item, given)]
-    gone = set(left)
-    items[:] = sorted((item for item in items if item not in gone), key=selection.standing)
+    jobs = {item: selection.job(item) for item in items}
+    left = [item for item, job in jobs.items() if job is not None and not job.selected(given)]
+    for item in left:
+        del jobs[item]
     if left:
         config.hook.pytest_deselected(items=left)
-    for item in items:
-        item.user_properties += selection.properties(item)
+    # Tests of other projects come first.
+    items[:] = sorted(jobs, key=lambda item: job.standing if (job := jobs[item]) else ())
+    for item, job in jobs.items():
+        item.user_properties += job.properties if job else []
 
 
 # --------------------------------------------------------------------------- tests
@@ -202,7 +190,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if call.when == "call" and selection.ours(item) is not None:
+    if call.when == "call" and selection.job(item) is not None:
         _runner(item.config).complete(item, report, call.excinfo.value if call.excinfo else None)
     return report
 
@@ -223,6 +211,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         # It has nothing to print, and would import Hypothesis to find that out.
         config.pluginmanager.unregister(hypothesis)
     if hasattr(config, "workeroutput") and _RUNNER in config.stash:
-        from conformance.plugin.runner import LEDGER
+        from conformance.plugin.lanes import LEDGER
 
         config.workeroutput[LEDGER] = config.stash[_RUNNER].stop().to_json()

@@ -23,18 +23,19 @@ EMBEDDED = "embedded"
 #: Generated cases per part in a deep run.
 DEEP_EXAMPLES = 250
 
+#: The short names of the options.
+SHORT = frozenset(f"--{name}" for name in OPTIONS)
+
 #: Attributes of options whose values pytest takes for paths to tests before they are registered.
 FILES = tuple(f"conformance_{attribute(name)}" for name, option in OPTIONS.items() if option.path)
 
 
-def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ()) -> None:
-    """Registers the options: always `--conformance-target` and so on; `--target` and so on if `short` and not
-    taken by another plugin."""
+def register(parser: pytest.Parser, taken: Collection[str]) -> None:
+    """Registers the options: always `--conformance-target` and so on; `--target` and so on unless taken by
+    another plugin."""
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
     for name, option in OPTIONS.items():
-        names = [f"--conformance-{name}"]
-        if short and f"--{name}" not in taken:
-            names.append(f"--{name}")
+        short = [] if f"--{name}" in taken else [f"--{name}"]
         settings: dict[str, Any] = {
             "help": _help(option),
             "default": option.initial,
@@ -43,7 +44,7 @@ def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ())
         }
         settings |= {"choices": option.choices} if option.choices else {}
         settings |= {"action": "append"} if option.repeats else {}
-        group.addoption(*names, dest=f"conformance_{attribute(name)}", **settings)
+        group.addoption(f"--conformance-{name}", *short, dest=f"conformance_{attribute(name)}", **settings)
 
 
 def _help(option: Option) -> str:
@@ -66,14 +67,6 @@ def autoload(config: pytest.Config) -> bool:
     """True if pytest loads installed plugins automatically."""
     no_autoload = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     return not no_autoload and "--disable-plugin-autoload" not in _words(config)
-
-
-def explain_target(parser: pytest.Parser, config: pytest.Config) -> None:
-    """Adds a hint to pytest's error on an unknown `--target` in a run that does not select the suite."""
-    if "--target" in _names(config):
-        parser.extra_info["conformance suite"] = (
-            "--target is its option only where a run selects it: pytest --pyargs conformance --target FILE"
-        )
 
 
 def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from conformance.checks.check import Check
     from conformance.fuzz.exploration import Exploration
     from conformance.plugin.options import Options
-    from conformance.plugin.worker import Job
 
 #: The rule whose violation is told of each operation that a run sends, selected or not.
 CRASH = "http.no-server-error"
@@ -75,20 +74,6 @@ def selects(argument: str, folder: Path, pyargs: bool) -> bool:
     return path in PACKAGE.parents and not _INSTALLED & set(PACKAGE.relative_to(path).parts)
 
 
-def alone(config: Any) -> Path | None:
-    """The report folder of a run that selects nothing but the installed suite; None for other runs, which
-    keep their own caches."""
-    known = config.known_args_namespace
-    folder: Path = config.invocation_params.dir
-    words = [str(word).partition("::")[0] for word in known.file_or_dir]
-    if own_checkout(folder) or not words:
-        return None
-    if not all(within(word, folder, bool(known.pyargs)) for word in words):
-        return None
-    reports: Path = known.conformance_report_dir
-    return folder / reports
-
-
 def narrowed(config: Any) -> list[str]:
     """The options that narrow the run, as on a command line; empty for a whole run."""
     option = config.option
@@ -112,28 +97,73 @@ def narrowed(config: Any) -> list[str]:
     return [printable(word)[:300] for word in words]
 
 
-def standing(item: pytest.Item) -> tuple[bool, ...]:
-    """The sort key of a test: checks come before those that judge what the run has sent, those that may crash
-    a server, generated requests, and those that wait."""
-    test = ours(item)
-    if test is None:
-        return (False,)
-    judged = test[0]
-    waits, looks_back = (getattr(judged, name, False) for name in ("waits", "last"))
-    return waits, hasattr(judged, "parts"), judged.name.startswith(HOSTILE), looks_back
+@dataclass(frozen=True)
+class Job:
+    """A test of the suite: a check with an operation, or an exploration with a part."""
+
+    judged: Check | Exploration
+    parameter: str
+
+    @property
+    def check(self) -> Check | None:
+        """The check; None for an exploration."""
+        return self.judged if hasattr(self.judged, "rules_on") else None  # type: ignore[return-value]
+
+    @property
+    def title(self) -> str:
+        """The name as in reports of errors."""
+        return f"{self.judged.name}[{self.parameter}]"
+
+    @property
+    def waits(self) -> bool:
+        """True for a check that begins before the others, which run while it waits."""
+        return self.check is not None and self.check.waits
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """The rules that it judges, with the operation; of an exploration, what stands for them."""
+        if self.check is not None:
+            return [(rule.id, self.parameter) for rule in self.check.rules_on(self.parameter)]
+        return [self.judged.stands_for[self.parameter]]  # type: ignore[union-attr]
+
+    @property
+    def standing(self) -> tuple[bool, ...]:
+        """Its place in the order of a run: checks come before those that judge what the run has sent, those
+        that may crash a server, generated requests, and those that wait."""
+        return (
+            self.waits,
+            self.check is None,
+            self.judged.name.startswith(HOSTILE),
+            self.check is not None and self.check.last,
+        )
+
+    @property
+    def properties(self) -> list[tuple[str, object]]:
+        """Those of a check in pytest's JUnit report: its operation, and for each of its rules id, level and
+        section."""
+        found: list[tuple[str, object]] = [("operation", self.parameter)] if self.check else []
+        for rule in self.check.rules_on(self.parameter) if self.check else ():
+            found += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
+        return found
+
+    def selected(self, given: Options) -> bool:
+        """True if a run with these options includes it."""
+        if given.effort is not Effort.DEEP and self.check and self.check.deep:
+            return False
+        if given.effort is Effort.QUICK and (self.judged.name, self.parameter) not in quick():
+            return False
+        return given.scope.wants(self)
 
 
-def selected(item: pytest.Item, given: Options) -> bool:
-    """True if a run with these options includes a test; tests of other projects always are."""
-    test = ours(item)
-    if test is None:
-        return True
-    judged, parameter = test
-    if given.effort is not Effort.DEEP and getattr(judged, "deep", False):
-        return False
-    if given.effort is Effort.QUICK and (judged.name, parameter) not in quick():
-        return False
-    return given.scope.wants(item.function, parameter)  # type: ignore[attr-defined]
+def job(item: pytest.Item) -> Job | None:
+    """The job of a test; None for tests of other projects."""
+    function = getattr(item, "function", None)
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if check := getattr(function, "conformance_check", None):
+        return Job(check, parameters.get("ctx", ""))
+    if exploration := getattr(function, "conformance_exploration", None):
+        return Job(exploration, parameters.get("part", ""))
+    return None
 
 
 @functools.cache
@@ -156,39 +186,6 @@ def quick() -> frozenset[tuple[str, str]]:
             chosen.add((name, turn))
             left = [each for each in left if each != turn] if TRAITS[turn].under_development else []
     return frozenset(chosen)
-
-
-def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
-    """The check or exploration of a test, with its operation or part; None for other tests."""
-    function = getattr(item, "function", None)
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if check := getattr(function, "conformance_check", None):
-        return check, parameters.get("ctx", "")
-    if exploration := getattr(function, "conformance_exploration", None):
-        return exploration, parameters.get("part", "")
-    return None
-
-
-def job(item: pytest.Item) -> Job | None:
-    """The job of a test; None for other tests."""
-    test = ours(item)
-    if test is None:
-        return None
-    from conformance.plugin.worker import Job
-
-    return Job(*test)
-
-
-def properties(item: pytest.Item) -> list[tuple[str, object]]:
-    """The properties of a check in pytest's JUnit report: its operation, and for each of its rules id, level
-    and section."""
-    test = ours(item)
-    if test is None or not hasattr(test[0], "rules_on"):
-        return []
-    found: list[tuple[str, object]] = [("operation", test[1])]
-    for rule in test[0].rules_on(test[1]):
-        found += [("rule", rule.id), ("level", str(rule.level)), ("section", ", ".join(rule.section))]
-    return found
 
 
 @dataclass(frozen=True)
@@ -242,24 +239,23 @@ class Scope:
             return True
         return broken and rule == CRASH and any(rule == CRASH for rule, _ in self.cells or ())
 
-    def wants(self, function: Any, parameter: str) -> bool:
+    def wants(self, job: Job) -> bool:
         """True if a test judges a selected cell: a check of its rule and operation; for a rule of every
-        response, each check of the operation; generated requests to the operation,
-        and, if they are asked for, those to several operations."""
+        response, each check of the operation; generated requests to the operation, and, if they are asked
+        for, those to several operations."""
         if self.cells is None:
             return True
-        check = getattr(function, "conformance_check", None)
-        if check is None:
+        operations = {operation for _, operation in self.cells}
+        if job.check is None:
             from conformance.contract.operations import OPERATIONS
 
-            operations = {operation for _, operation in self.cells}
-            of_all = self.generated and parameter not in OPERATIONS
-            return (self.generated or not self.by_rule) and (of_all or parameter in operations)
-        if any((rule.id, parameter) in self.cells for rule in check.rules_on(parameter)):
+            of_all = self.generated and job.parameter not in OPERATIONS
+            return (self.generated or not self.by_rule) and (of_all or job.parameter in operations)
+        if not self.cells.isdisjoint(job.cells):
             return True
         from conformance.judge.invariants import INVARIANTS
 
-        return any(rule in INVARIANTS and operation == parameter for rule, operation in self.cells)
+        return any(rule in INVARIANTS and operation == job.parameter for rule, operation in self.cells)
 
 
 def _of_rule(text: str) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from conformance.judge.exchanges import exchange_record
 from conformance.judge.invariants import LOST
 from conformance.judge.ledger import Ledger
 from conformance.judge.verdicts import Verdict
-from conformance.plugin.selection import Scope
+from conformance.plugin.selection import Job, Scope
 from conformance.target.file import Target
 from conformance.wire.budget import Budget
 from conformance.world.lag import Lag
@@ -34,31 +34,6 @@ CONFIRMATION_BUDGET = 30.0
 KEPT_BODY = 64 * 1024
 
 EVERYTHING = Scope()
-
-
-@dataclass(frozen=True)
-class Job:
-    """A check with an operation, or an exploration with a part."""
-
-    judged: Check | Exploration
-    parameter: str
-
-    @property
-    def waits(self) -> bool:
-        """True for a check that runs beside the others."""
-        return isinstance(self.judged, Check) and self.judged.waits
-
-    @property
-    def cells(self) -> list[tuple[str, str]]:
-        """The rules that it judges, with the operation; of an exploration, what stands for them."""
-        if isinstance(self.judged, Check):
-            return [(rule.id, self.parameter) for rule in self.judged.rules_on(self.parameter)]
-        return [self.judged.stands_for[self.parameter]]
-
-    @property
-    def title(self) -> str:
-        """The name as in reports of errors."""
-        return f"{self.judged.name}[{self.parameter}]"
 
 
 def job_of(nodeid: str) -> Job | None:

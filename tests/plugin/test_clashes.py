@@ -55,15 +55,6 @@ def test_short_names_are_left_to_others_where_a_run_does_not_select_the_suite(tm
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_short_name_without_the_suite_is_told_how_to_select_it(tmp_path: Path) -> None:
-    done = started(tmp_path, "--target", "target.toml")
-    assert done.returncode == 4
-    assert "unrecognized arguments: --target" in done.stderr
-    assert "pytest --pyargs conformance --target FILE" in done.stderr
-    done = started(tmp_path, "--no-such-option")
-    assert done.returncode == 4 and "conformance" not in done.stderr
-
-
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A folder with a plugin that defines --target itself."""

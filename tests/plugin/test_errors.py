@@ -71,7 +71,7 @@ PLACES = {
     "conformance.plugin.lanes:Lanes.stop": "the end of the run: ",
     "conformance.plugin.controller:Controller.take": TEST,
     "conformance.plugin.controller:build_document": "the verdict: ",
-    "conformance.plugin.controlling:summary": "the terminal: ",
+    "conformance.plugin.session:summary": "the terminal: ",
     "conformance.report.write:FORMATS.report.html": "report.html could not be made: ",
     "conformance.report.write:FORMATS.results.json": "results.json could not be made: ",
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.plugin.interruption import Interruption
+from conformance.plugin.session import Interruption
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def told() -> list[str]:
 @pytest.fixture(autouse=True)
 def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates a program that calls pytest.main and continues afterwards."""
-    monkeypatch.setattr("conformance.plugin.interruption._is_command", lambda: False)
+    monkeypatch.setattr("conformance.plugin.session._is_command", lambda: False)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_further_signals_do_not_stop_its_reports(interruption: Interruption, tol
 
 def test_a_command_that_is_about_to_end_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    monkeypatch.setattr("conformance.plugin.interruption._is_command", lambda: True)
+    monkeypatch.setattr("conformance.plugin.session._is_command", lambda: True)
     interruption = Interruption(lambda text: None)
     interruption.hold(interrupted=True)
     try:

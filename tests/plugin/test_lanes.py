@@ -11,8 +11,10 @@ import pytest
 
 from conformance.judge.ledger import Ledger
 from conformance.plugin import lanes
-from conformance.plugin.lanes import FEWEST, MOST, Lanes, suggested
-from conformance.plugin.worker import Job, JobOutcome
+from conformance.plugin.controller import FEWEST, MOST, suggested
+from conformance.plugin.lanes import Lanes
+from conformance.plugin.selection import Job
+from conformance.plugin.worker import JobOutcome
 
 
 class Worked:

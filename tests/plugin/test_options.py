@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,18 +16,17 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import options
-from conformance.plugin.selection import Scope
+from conformance.plugin.selection import Job, Scope
 from conformance.report import commands
 from tests.support.running import ROOT, run
+
+#: An exploration.
+FUZZING: Any = SimpleNamespace(name="test_fuzz.test_schema_fuzzing")
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
     """Returns the checks and operations that a scope selects."""
-    return {
-        (check.name, operation)
-        for check, operation in plan()
-        if scope.wants(SimpleNamespace(conformance_check=check), operation)
-    }
+    return {(check.name, operation) for check, operation in plan() if scope.wants(Job(check, operation))}
 
 
 # ---------------------------------------------------------------------- selection
@@ -74,17 +74,15 @@ def test_a_section_takes_its_parts_along() -> None:
 def test_an_operation_is_judged_by_its_own_checks_and_its_own_generated_requests() -> None:
     scope = Scope.parse(operations=["createWallet"])
     assert {operation for _, operation in selected_by(scope)} == {"createWallet"}
-    exploration = SimpleNamespace(conformance_exploration=object())
-    assert scope.wants(exploration, "createWallet")
-    assert not scope.wants(exploration, "createPayin")
-    assert not Scope.parse(["auth.*"], ["createWallet"]).wants(exploration, "createWallet")
+    assert scope.wants(Job(FUZZING, "createWallet"))
+    assert not scope.wants(Job(FUZZING, "createPayin"))
+    assert not Scope.parse(["auth.*"], ["createWallet"]).wants(Job(FUZZING, "createWallet"))
 
 
 def test_generated_requests_belong_to_a_rule_if_they_are_asked_for() -> None:
     scope = Scope.parse(["fields.*"], ["createWallet"], generated=True)
-    exploration = SimpleNamespace(conformance_exploration=object())
-    assert scope.wants(exploration, "createWallet") and scope.wants(exploration, "payouts")
-    assert not scope.wants(exploration, "createAccount")
+    assert scope.wants(Job(FUZZING, "createWallet")) and scope.wants(Job(FUZZING, "payouts"))
+    assert not scope.wants(Job(FUZZING, "createAccount"))
 
 
 def test_a_rule_of_every_response_selects_the_checks_of_its_operations() -> None:

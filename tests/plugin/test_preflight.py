@@ -17,7 +17,7 @@ from conformance.checks.check import run_check
 from conformance.diagnosis.examine import preflight, rate_limit
 from conformance.judge.verdicts import Verdict
 from conformance.plugin import controller
-from conformance.plugin.lanes import suggested
+from conformance.plugin.controller import suggested
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.in_process import InProcessTransport

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.plugin import progress
-from conformance.plugin.progress import Progress
+from conformance.plugin import session
+from conformance.plugin.session import Progress
 
 WATCHED = SimpleNamespace(isatty=True, hasmarkup=True)
 
@@ -17,8 +17,8 @@ WATCHED = SimpleNamespace(isatty=True, hasmarkup=True)
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(progress, "INTERVAL", 0.01)
-    monkeypatch.setattr(progress, "TERMINAL", tmp_path / "tty")
+    monkeypatch.setattr(session, "INTERVAL", 0.01)
+    monkeypatch.setattr(session, "TERMINAL", tmp_path / "tty")
     (tmp_path / "tty").touch()
     return tmp_path / "tty"
 

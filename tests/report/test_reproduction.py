@@ -14,7 +14,7 @@ from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
 from conformance.judge.cells import grouped
 from conformance.judge.verdicts import Verdict
-from conformance.plugin.selection import Scope
+from conformance.plugin.selection import Job, Scope
 from conformance.reference.behaviour import Behaviour
 from conformance.report.commands import reproduction
 from tests.faults.catalogue import Fault, load
@@ -54,7 +54,7 @@ def selected(command: str) -> list[tuple[Check, str]]:
         (check, operation)
         for check in load_checks().values()
         for operation in check.operations
-        if scope.wants(check.function, operation) and (given.effort == "deep" or not check.deep)
+        if scope.wants(Job(check, operation)) and (given.effort == "deep" or not check.deep)
     ]
 
 

@@ -18,16 +18,6 @@ from conformance import _private
 from tests.support.sources import PACKAGE, trees
 
 
-def test_the_cache_goes_where_it_is_sent(
-    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(pytestconfig._inicache, "cache_dir", ".pytest_cache")
-    _private.set_cache_folder(pytestconfig, Path("reports/cache"))
-    assert pytestconfig.getini("cache_dir") == str(Path("reports/cache"))
-    _private.set_cache_folder(pytestconfig, Path("another"))
-    assert pytestconfig.getini("cache_dir") == str(Path("reports/cache"))
-
-
 def test_the_root_is_chosen_again(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = pytestconfig.rootpath, pytestconfig.inipath
     monkeypatch.setattr(pytestconfig, "_rootpath", Path("/elsewhere"))

@@ -1,9 +1,18 @@
-"""The hooks of the controlling process: ledgers of tests as they come, the end of the run, the summary."""
+"""The session of the controlling process: ledgers of tests as they come, the end of the run, the summary; and
+beside pytest's progress how long the run has taken, and signals."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path, PurePath
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -11,9 +20,7 @@ import pytest
 from conformance._text import count, duration, milliseconds, printable
 from conformance.judge.ledger import Ledger
 from conformance.plugin.controller import Controller
-from conformance.plugin.interruption import Interruption
-from conformance.plugin.progress import Progress
-from conformance.plugin.runner import LEDGER, Runner
+from conformance.plugin.lanes import LEDGER, Runner
 from conformance.plugin.worker import job_of
 from conformance.report.document import Document
 from conformance.report.terminal import Line, summary
@@ -31,6 +38,14 @@ _NOTHING = (
 )
 
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+#: Seconds between updates.
+INTERVAL = 0.5
+
+#: pytest captures standard output during tests.
+TERMINAL = Path("/dev/tty")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ControllerHooks:
@@ -164,3 +179,97 @@ class ControllerHooks:
         for text, markup in [*lines, (self.controller.written, {})]:
             if text or (text, markup) in lines:
                 terminalreporter.write_line(printable(text), **markup)
+
+
+# --------------------------------------------------------------------------- progress
+
+
+class Progress:
+    """Writes `text(seconds)` to the right of the cursor, without moving it, from `begin` to `close`."""
+
+    def __init__(self, reporter: Any, text: Callable[[float], str]) -> None:
+        self._text = text
+        self._watched = getattr(reporter, "isatty", False) and getattr(reporter, "hasmarkup", False)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tick, name="conformance progress", daemon=True)
+
+    def begin(self) -> None:
+        """Starts the clock."""
+        if self._watched and os.environ.get("TERM", "dumb") != "dumb":
+            self._thread.start()
+
+    def close(self) -> None:
+        """Clears the text."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _tick(self) -> None:
+        begin = time.monotonic()
+        try:
+            with TERMINAL.open("a", encoding="utf-8") as terminal:
+                while not self._over.wait(INTERVAL):
+                    print(
+                        f"\x1b7  {self._text(time.monotonic() - begin)}\x1b[K\x1b8",
+                        end="",
+                        file=terminal,
+                        flush=True,
+                    )
+                print("\x1b7\x1b[K\x1b8", end="", file=terminal, flush=True)
+        except OSError:
+            # There is no terminal, or no longer.
+            return
+
+
+# --------------------------------------------------------------------------- signals
+
+
+class Interruption:
+    """Handles the signals of one run, in the main thread; in other threads the embedding program does.
+
+    `tell` prints a line.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._previous: dict[signal.Signals, Any] = {}
+        self._interrupted = self._told = False
+
+    def begin(self) -> None:
+        """Makes SIGTERM interrupt the run as SIGINT does."""
+        self._handle(signal.SIGTERM, signal.default_int_handler)
+
+    def hold(self, *, interrupted: bool = False) -> None:
+        """Ignores further signals while results are written, which takes seconds."""
+        self._interrupted = self._interrupted or interrupted
+        for number in _SIGNALS:
+            self._handle(number, self._notice)
+
+    def end(self) -> None:
+        """Restores the signal handlers, unless the process ends with an interrupted run."""
+        if self._interrupted and _is_command():
+            self._previous.clear()
+        while self._previous:
+            with contextlib.suppress(ValueError):
+                signal.signal(*self._previous.popitem())
+
+    def _handle(self, number: signal.Signals, handler: Callable[[int, FrameType | None], None]) -> None:
+        with contextlib.suppress(ValueError):
+            before = signal.signal(number, handler)
+            self._previous.setdefault(number, before)
+
+    def _notice(self, number: int, frame: FrameType | None) -> None:
+        # The main thread may be writing: one line, once, keeps the output readable.
+        if not self._told:
+            self._told = True
+            with contextlib.suppress(RuntimeError, OSError):
+                self._tell("conformance: reporting what was measured, a moment (SIGKILL ends it at once)")
+
+
+def _is_command() -> bool:
+    """True if this process was started as pytest or as the suite's own command."""
+    main = sys.modules["__main__"]
+    name = getattr(getattr(main, "__spec__", None), "name", "") or ""
+    started = PurePath(getattr(main, "__file__", None) or "").stem
+    commands = ("pytest", "py.test", "conformance")
+    return name.partition(".")[0] in commands or started in commands

@@ -19,7 +19,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,9 +117,9 @@ def run(options: argparse.Namespace) -> int:
         url = base_url(bound, options.host, prefix)
         text = target_text(seeded, url)
         _write_target(options.write_target, text)
-        ready = functools.partial(_announce, text, options.write_target, url)
+        _announce(text, options.write_target, url)
         if not options.judge:
-            serve(Server(store, prefix=prefix, observer=log), bound, ready)
+            serve(Server(store, prefix=prefix, observer=log), bound)
             return 0
         tables = target_tables(seeded, url)
         target = build(tables, "the sandbox")
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
         local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
         observe = functools.partial(log_judged, Redactor(target))
         sandbox = Sandbox(store, target, provocations, prefix=prefix, observe=observe, hosts=local)
-        return _judge(options, sandbox, bound, tables, ready)
+        return _judge(options, sandbox, bound, tables)
 
 
 def _checked_prefix(prefix: str) -> str:
@@ -197,17 +197,13 @@ def log_line(request: Request, operation: str, response: Response) -> str:
 
 
 def _judge(
-    options: argparse.Namespace,
-    sandbox: Sandbox,
-    bound: socket.socket,
-    tables: Mapping[str, Any],
-    ready: Callable[[], None],
+    options: argparse.Namespace, sandbox: Sandbox, bound: socket.socket, tables: Mapping[str, Any]
 ) -> int:
     """Serves until a signal or the end of the command, then writes the report; returns the exit status of the
     verdict."""
     started, status, interrupted = time.time(), 0, ""
     if options.exec is None:
-        serve(sandbox, bound, ready)
+        serve(sandbox, bound)
     else:
         with served(sandbox, at=bound):
             before = signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -27,7 +27,6 @@ from conformance.cli.main import main
 from conformance.cli.serve import log_line
 from conformance.contract import signing
 from conformance.reference.core_messages import Request, Response
-from conformance.reference.serving.listener import POLL_INTERVAL
 from conformance.target.file import Organization, load
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange
@@ -252,7 +251,8 @@ def test_embedded_ends_with_its_parent(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE) as parent:
         _wait_for(state.exists)
         address = urlsplit(json.loads(state.read_text())["base_url"])
-        time.sleep(2 * POLL_INTERVAL)
+        # Longer than uvicorn takes to look for the parent again.
+        time.sleep(1.2)
         socket.create_connection((address.hostname, address.port), timeout=20).close()
         parent.communicate(b"\n")
 

@@ -89,7 +89,8 @@ _CONTEXT.set_forkserver_preload([__name__])
 
 def _serve(path: Path, behaviour: Behaviour, bound: socket.socket, ready: object) -> None:
     with contextlib.closing(Store(path)) as store:
-        serve(Server(store, behaviour), bound, ready.release)  # type: ignore[attr-defined]
+        ready.release()  # type: ignore[attr-defined]
+        serve(Server(store, behaviour), bound)
 
 
 @contextlib.contextmanager

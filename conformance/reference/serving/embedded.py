@@ -1,7 +1,7 @@
 """`python -m conformance.reference.serving.embedded FILE PROCESS`: a server that ends with another process.
 
 Listens on a free port, keeps its state in memory, and writes the tables of its target file as JSON to FILE
-once it accepts requests.
+once it listens.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ def main(file: Path, parent: int) -> None:
     """Serves until SIGTERM, SIGINT or the end of the parent process."""
     server, seeded = new_server()
     with listen(HOST, 0) as bound:
-        tables = json.dumps(target_tables(seeded, base_url(bound, HOST)))
-
-        def ready() -> None:
-            written(file, tables, private=True)
-
-        serve(server, bound, ready, parent=parent)
+        # From now on connections wait to be accepted.
+        written(file, json.dumps(target_tables(seeded, base_url(bound, HOST))), private=True)
+        serve(server, bound, parent=parent)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,7 @@ from conformance.reference.app import Server
 from conformance.reference.core_messages import Request
 
 Message = MutableMapping[str, Any]
-
-#: Seconds between checks for the parent process.
-POLL_INTERVAL = 0.5
+Receive = Callable[[], Awaitable[Message]]
 
 _UPGRADE = re.compile(rb"\r\n(?i:upgrade):[^\r\n]*(?=\r\n)")
 
@@ -38,41 +36,29 @@ class Protocol(HttpToolsProtocol):
         super().data_received(_UPGRADE.sub(b"", data))
 
     def on_headers_complete(self) -> None:
-        self.scope["extensions"] = {"connection": {"target": self.url, "transport": self.transport}}
+        self.scope["extensions"] = {"connection": (self.url, self.transport)}
         super().on_headers_complete()
 
 
-class Application:
+def application(server: Server, threads: bool) -> Callable[..., Awaitable[None]]:
     """An ASGI application that answers with `server`.
 
     With `threads` each request is handled in its own thread, for faulty servers with race conditions; slower.
     """
 
-    def __init__(self, server: Server, *, threads: bool = False) -> None:
-        self.server = server
-        self.threads = threads
-
-    async def __call__(
-        self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            if len(body) <= self.server.behaviour.body_limit:
+    async def answer(scope: Message, receive: Receive, send: Callable[[Message], Awaitable[None]]) -> None:
+        body, message = b"", await receive()
+        while message["type"] != "http.disconnect":
+            if len(body) <= server.behaviour.body_limit:
                 body += message["body"]
-            more = message["more_body"]
-        request = Request(
-            scope["method"], scope["extensions"]["connection"]["target"], scope["headers"], body
-        )
-        if self.threads:
-            response = await asyncio.to_thread(self.server.handle, request)
+            if not message["more_body"]:
+                break
+            message = await receive()
         else:
-            response = self.server.handle(request)
+            return
+        target, transport = scope["extensions"]["connection"]
+        request = Request(scope["method"], target, scope["headers"], body)
+        response = await asyncio.to_thread(server.handle, request) if threads else server.handle(request)
         if response.delay:
             # After the body, receive() can only return a disconnect.
             with contextlib.suppress(TimeoutError):
@@ -83,31 +69,29 @@ class Application:
             await send(start)
             await send({"type": "http.response.body", "body": response.body})
         else:
-            scope["extensions"]["connection"]["transport"].abort()
+            transport.abort()
             await receive()
         if response.after is not None:
             response.after()
 
+    return answer
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 for any free one. Raises InputError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
-        # Sockets of create_server do not know that they are TCP: asyncio would delay what it sends.
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        with contextlib.ExitStack() as stack:
-            bound = stack.enter_context(socket.socket(family, kind, protocol))
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-            bound.listen(1024)
-            stack.pop_all()
-            return bound
+        bound = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:
-        cause = getattr(error, "strerror", None) or "not a host name"
+        cause = (getattr(error, "strerror", None) or "not a host name").partition(" (")[0]
         raise InputError(
             f"{host}:{port}: this address cannot be listened on ({cause}); choose another host or port, or 0 "
             "for any free port."
         ) from None
+    # Connections inherit it; asyncio sets it on sockets with a protocol only.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
 
 
 def base_url(bound: socket.socket, host: str, prefix: str = "") -> str:
@@ -118,12 +102,9 @@ def base_url(bound: socket.socket, host: str, prefix: str = "") -> str:
     return f"http://{name}:{bound.getsockname()[1]}{prefix.rstrip('/')}"
 
 
-@contextlib.contextmanager
-def served(server: Server, *, threads: bool = False, at: socket.socket | None = None) -> Iterator[str]:
-    """Serves in a thread while the context lasts, on a free port or a listening socket; yields the base
-    URL."""
-    options = uvicorn.Config(
-        Application(server, threads=threads),
+def _listener(server: Server, *, threads: bool = False, **options: Any) -> uvicorn.Server:
+    config = uvicorn.Config(
+        application(server, threads),
         http=Protocol,
         ws="none",
         lifespan="off",
@@ -133,9 +114,17 @@ def served(server: Server, *, threads: bool = False, at: socket.socket | None = 
         date_header=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=2,
+        **options,
     )
+    return uvicorn.Server(config)
+
+
+@contextlib.contextmanager
+def served(server: Server, *, threads: bool = False, at: socket.socket | None = None) -> Iterator[str]:
+    """Serves in a thread while the context lasts, on a free port or a listening socket; yields the base
+    URL."""
     with at or listen("127.0.0.1", 0) as bound:
-        listener = uvicorn.Server(options)
+        listener = _listener(server, threads=threads)
         thread = threading.Thread(target=listener.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         try:
@@ -145,24 +134,19 @@ def served(server: Server, *, threads: bool = False, at: socket.socket | None = 
             thread.join()
 
 
-def serve(
-    server: Server,
-    bound: socket.socket,
-    ready: Callable[[], None] = lambda: None,
-    *,
-    parent: int | None = None,
-) -> None:
+def serve(server: Server, bound: socket.socket, *, parent: int | None = None) -> None:
     """Serves on a listening socket until SIGINT, SIGTERM or, on POSIX, the end of its parent process, if
     given."""
-    finished = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: finished.set()) for number in numbers}
+
+    async def look_for_parent() -> None:
+        if parent is not None and os.name == "posix" and os.getppid() != parent:
+            listener.should_exit = True
+
+    listener = _listener(server, callback_notify=look_for_parent, timeout_notify=0)
+    # uvicorn raises the signal again once it has stopped.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with served(server, at=bound):
-            ready()
-            while not finished.wait(POLL_INTERVAL):
-                if parent is not None and os.name == "posix" and os.getppid() != parent:
-                    break
+        with contextlib.suppress(KeyboardInterrupt):
+            listener.run(sockets=[bound])
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -14,18 +15,13 @@ from conformance.judge.effects import Effect
 from conformance.judge.verdicts import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import MAX_SIZE
-from conformance.world.habits import GROWING_END, growing_end, prepopulated
+from conformance.world.habits import GROWING_END
 from conformance.world.known_lists import small_list
 from tests.faults.harness import LossyTransport, Outcome, catch, checks_of, run_one
 from tests.prove.selection import by_id
 from tests.support.runs import run_on
-from tests.variants.choice import compose
 from tests.variants.hurry import hurried
-from tests.variants.jobs import AccountsFurnished, AccountsFurnishedLater
-from tests.variants.lists import NewestFirst
-from tests.variants.resources import OrderOfHashes
+from tests.variants.jobs import AccountsFurnished
 from tests.variants.surroundings import crowded_customer
 
 
@@ -70,15 +66,6 @@ def test_faults_are_caught_in_furnished_accounts(name: str) -> None:
     assert catch(replace(fault, behaviour=behaviour)).shows(fault)
 
 
-@hurried()
-@pytest.mark.parametrize("furnishing", [AccountsFurnished, AccountsFurnishedLater])
-def test_furnished_accounts_are_known(furnishing: type[Behaviour]) -> None:
-    run = run_on(compose(furnishing))
-    assert prepopulated(run, "listVirtualAccounts")
-    assert prepopulated(run, "listWallets") is (furnishing is AccountsFurnished)
-    assert not prepopulated(run, "listPayoutDestinations")
-
-
 # ---------------------------------------------------------------------- crowded customer
 
 
@@ -99,37 +86,6 @@ def test_created_accounts_are_found_among_thousands(rule: str, kind: str) -> Non
     assert (rule, "createAccount") in outcome.broken
 
 
-class CustomerWithManyAccounts:
-    """A conforming server whose customer has slightly more accounts than fit on a page."""
-
-    accounts = 130
-
-    def __init__(self, *choices: type[Behaviour]) -> None:
-        self.run = run_on(compose(*choices))
-        self.fixture = self.run.account()
-        for _ in range(self.accounts):
-            self.fixture.create("createAccount")
-
-    def send(self, call: Call, purpose: str) -> Exchange:
-        return self.run.send(self.run.client(), call, purpose)
-
-
-@hurried()
-@pytest.mark.parametrize(
-    ("choices", "place"),
-    [
-        pytest.param((), "end", id="oldest-first"),
-        pytest.param((NewestFirst,), "start", id="newest-first"),
-        pytest.param((OrderOfHashes,), "", id="no-order"),
-    ],
-)
-def test_the_end_of_a_list_with_new_elements_is_found(
-    choices: tuple[type[Behaviour], ...], place: str
-) -> None:
-    customer = CustomerWithManyAccounts(*choices)
-    assert growing_end(customer.run, customer.send, customer.fixture) == place
-
-
 class OtherNamesFirst(Behaviour):
     """Lists accounts with foreign names before the suite's."""
 
@@ -142,37 +98,14 @@ class OtherNamesFirst(Behaviour):
 @hurried()
 def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     """The first element of an unordered list is no effect, even if new accounts seem to come first."""
-    customer = CustomerWithManyAccounts(OtherNamesFirst)
-    run, fixture = customer.run, customer.fixture
-    customer.send(fixture.call("createAccount", {"name": "Another"}), "an account without a mark")
+    run = run_on(OtherNamesFirst())
+    fixture = run.account()
+    send = functools.partial(run.send, run.client())
+    # Slightly more accounts than fit on a page.
+    for body in (*[None] * 130, {"name": "Another"}):
+        send(fixture.call("createAccount", body), "an account")
     run.cache.get(GROWING_END.of(fixture.customer_id), lambda: "start")
-    watch = Watch(run, customer.send, fixture, "createAccount")
+    watch = Watch(run, send, fixture, "createAccount")
     watch.start()
     fixture.create("createAccount")
     assert watch.effect([]) == Effect()
-
-
-class OthersFollow(Behaviour):
-    """Other clients create accounts immediately after each new one."""
-
-    others = 0
-
-    def create(self, ctx: Context) -> None:
-        super().create(ctx)
-        record = ctx.record or {}
-        if ctx.operation == "createAccount":
-            for number in range(self.others):
-                ctx.store.insert("account", {**record, "id": f"{record['id']}x{number}"})
-
-
-@hurried()
-def test_new_account_shows_on_the_page_before_the_last() -> None:
-    behaviour = OthersFollow()
-    run = run_on(behaviour, fill=crowded_customer)
-    total = (
-        run.client().send(run.account().call("listAccounts").with_query({"page": 1, "size": 1})).get("total")
-    )
-    # The last of them starts a new page.
-    behaviour.others = MAX_SIZE - total % MAX_SIZE
-    cells, _ = run_check(load_checks()["test_list_contents.test_new_account_shows"], "listAccounts", run)
-    assert {cell.rule: cell.verdict for cell in cells}["list.complete"] is Verdict.PASSED

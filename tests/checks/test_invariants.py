@@ -9,7 +9,6 @@ import pytest
 from conformance.fuzz.examples import Examples
 from conformance.judge.invariants import ENOUGH, LOST, Invariants, telling_secrets, too_many_lost
 from conformance.target.file import build
-from conformance.wire.messages import Call, to_json
 from conformance.world.run import Run
 from tests.support.runs import run_on
 
@@ -95,33 +94,3 @@ def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, 
     for answer in (first, exchange, shown):
         judged.inspect(answer)
     assert bool(judged.tallies["secrets.hidden", "createPayoutDestination"].broken) is broken
-
-
-def test_an_answer_shows_nothing_of_another_account_but_what_the_request_names() -> None:
-    run = run_on()
-    own, other = run.account(), run.account("sibling tenant")
-    assert own.beneficiary.succeeded and other.beneficiary.succeeded
-    isolation = run.invariants.isolation
-
-    def judged(call: Call, **members: str) -> str:
-        answer = run.send(own.client, call, "a request")
-        document = {**answer.document, **members}
-        return isolation.foreign(replace(answer, response_body=to_json(document), _read=None))
-
-    read = own.call("getBeneficiary")
-    assert judged(read) == ""
-    assert judged(read, account_id=own.account_id.replace("acc_", "acct_")) == ""
-    assert judged(read, account_id=other.account_id).endswith("of another account")
-    assert judged(read, id=other.beneficiary_id).endswith("of another account")
-    assert judged(read.with_query({"x": other.beneficiary_id}), id=other.beneficiary_id) == ""
-
-
-def test_a_key_of_another_path_may_bring_the_answer_from_there() -> None:
-    run = run_on()
-    own, other = run.account(), run.account("sibling tenant")
-    first = own.create("createBeneficiary")
-    elsewhere = other.call("createBeneficiary").but(idempotency_key=first.call.idempotency_key)
-    again = replace(first, call=elsewhere)
-    assert run.invariants.isolation.foreign(again) == ""
-    fresh = replace(first, call=other.call("createBeneficiary"))
-    assert run.invariants.isolation.foreign(fresh).startswith("id ")

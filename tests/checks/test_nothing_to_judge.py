@@ -110,3 +110,15 @@ def test_absent_optional_values_are_not_applicable(
             for cell in run_check(check, name, run)[0]:
                 results.add(cell)
     assert results.cell(rule, operation).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_without_a_second_organization_the_first_is_judged() -> None:
+    run = run_on(secondary=False)
+    cells = [
+        cell
+        for check, operation in plan(operations={"createWallet", "listAccounts"})
+        if check.rules[0].startswith("auth.") and not check.last
+        for cell in run_check(check, operation, run)[0]
+    ]
+    absent = {cell.rule for cell in cells if cell.verdict is Verdict.NOT_APPLICABLE}
+    assert absent == {"auth.nonce-scope"}

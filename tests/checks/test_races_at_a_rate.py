@@ -109,37 +109,3 @@ def verdicts_of(rule: str) -> list[Cell]:
 def test_rule_does_not_pass_without_a_race(rule: str) -> None:
     cells = verdicts_of(rule)
     assert cells and {cell.verdict for cell in cells} == {Verdict.INCONCLUSIVE}
-
-
-class FirstRacesRefused(InProcessTransport):
-    """Rate limiter that refuses all requests of the first two races on each path."""
-
-    def __init__(self, server: Server) -> None:
-        super().__init__(server)
-        self._races: dict[bytes, list[threading.Barrier]] = {}
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        gate: Gate | None = request.extensions.get(GATE)
-        if gate is not None:
-            races = self._races.setdefault(request.url.raw_path, [])
-            if gate.barrier not in races:
-                races.append(gate.barrier)
-            if gate.barrier in races[:2]:
-                return httpx.Response(429, headers={"Retry-After": "1"}, json={})
-        return super().handle_request(request)
-
-
-@hurried()
-@pytest.mark.parametrize(
-    ("rule", "operation"),
-    [
-        ("read.equals-create", "getVirtualAccount"),
-        ("beneficiary.update", "updateBeneficiary"),
-        ("list.complete", "listWallets"),
-    ],
-)
-def test_reads_refused_in_the_first_races_are_repeated(rule: str, operation: str) -> None:
-    run, outcome = run_on(transport=FirstRacesRefused), Outcome()
-    late = [check for check in checks_of(rule, operation) if check.last]
-    cells = [cell for check in late for cell in run_one(check, operation, run, outcome)]
-    assert {each.verdict for each in cells if each.rule == rule} == {Verdict.PASSED}, cells

@@ -136,16 +136,16 @@ def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
     """Repeats a request on new beneficiaries; True if a member changes on each of them, and on no control."""
     fixture = ctx.account(fresh=True)
 
-    def moved(of: Beneficiary, seen: Exchange) -> bool:
-        return not alike("getBeneficiary", name, seen.get(name), of.created.get(name))
+    def moved(person: Beneficiary, answer: Exchange) -> bool:
+        return not alike("getBeneficiary", name, answer.get(name), person.created.get(name))
 
     for _ in range(_TIMES):
         person, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
         before, answer = person.read("a beneficiary, to which nothing was done yet"), act(person)
         beside = [other.read("another beneficiary, to which nothing was done") for _ in range(_LOOKS)]
-        if not all(seen.succeeded for seen in (before, answer, *beside)):
+        if not all(each.succeeded for each in (before, answer, *beside)):
             return False
-        if moved(person, before) or not moved(person, answer) or any(moved(other, seen) for seen in beside):
+        if moved(person, before) or not moved(person, answer) or any(moved(other, each) for each in beside):
             return False
     return True
 

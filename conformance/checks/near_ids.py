@@ -76,13 +76,13 @@ IN_TURN: Sequence[tuple[str, Callable[[str], str]]] = (
 def near(known: str, turn: tuple[str, Callable[[str], str]], skip: int = 0) -> Iterator[tuple[str, str]]:
     """Yields ids that resemble a known one, with what distinguishes them: all but the first `skip` rows, and
     the one whose `turn` it is."""
-    for what, make in (*list(ALIKE.items())[skip:], turn):
-        if (made := make(known)) and made != known:
-            yield f"an existing id {what}", made
+    for what, change in (*list(ALIKE.items())[skip:], turn):
+        if (other := change(known)) and other != known:
+            yield f"an existing id {what}", other
 
 
 def encoded(text: str, *, lower: bool = False) -> str:
     """Percent-encodes one character of an id (RFC 3986), in hexadecimal digits of that case."""
     # A code with a letter, whose case shows.
-    found = (at for at, letter in enumerate(text) if letter.isascii() and not f"{ord(letter):02x}".isdigit())
-    return percent_encoded(text, next(found, 0), lower=lower)
+    places = (at for at, sign in enumerate(text) if sign.isascii() and not f"{ord(sign):02x}".isdigit())
+    return percent_encoded(text, next(places, 0), lower=lower)

@@ -134,9 +134,9 @@ def _judge_disable(
 def _judge_second(ctx: CheckContext, person: Beneficiary, aside: list[str]) -> None:
     """Judges the answer to a second disable, if it is no refusal: status disabled, all else as created."""
     again = person.disable("disabled a second time, with another key")
-    status = again.get("status")
-    seen = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else again.described()
-    ctx.observe("beneficiary.disable-twice", "a beneficiary is disabled a second time", seen, again)
+    status, question = again.get("status"), "a beneficiary is disabled a second time"
+    choice = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else ""
+    ctx.observe("beneficiary.disable-twice", question, choice or again.described(), again)
     if again.succeeded:
         rule, what = "beneficiary.disable", "disabled a second time"
         unsure = MOVING.union(("payout_destinations", *aside))

@@ -144,14 +144,17 @@ def test_body_where_none_is_taken(at: Engine) -> Iterator[Case]:
 # ---------------------------------------------------------------------- headers, ids, queries
 
 
+def _short(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[:10]}… ({len(text)} characters)"
+
+
 @table(SURVIVES, at=common)
 def test_hostile_headers(at: Engine) -> Iterator[Case]:
     """Authentication headers and idempotency keys that are very long, not ASCII, SQL or duplicated, and
     unusual further headers; each is answered below 500."""
 
     def header(name: str, value: str, **changes: Any) -> Case:
-        shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
-        return at.case(SURVIVES, f"{name}: {shown}", front_end=True, **changes)
+        return at.case(SURVIVES, f"{name}: {_short(value)}", front_end=True, **changes)
 
     for value in (*values(headers.TIMESTAMPS), at.turn(values(headers.DIGITS))):
         yield header(signing.TIMESTAMP, value, auth=Auth(timestamp=value))
@@ -170,8 +173,8 @@ def test_hostile_headers(at: Engine) -> Iterator[Case]:
         together = at.case(SURVIVES, both, key=value, query=query, front_end=True, control=alone)
         yield together if query else alone
     for beside in headers.FURTHER:
-        told = f"{', '.join(name for name, _ in beside.value)} with {beside.reason}"
-        yield at.case(SURVIVES, told, headers=beside.value, front_end=True)
+        what = f"{', '.join(name for name, _ in beside.value)} with {beside.reason}"
+        yield at.case(SURVIVES, what, headers=beside.value, front_end=True)
 
 
 @table(SURVIVES, at=common)
@@ -179,8 +182,7 @@ def test_hostile_ids(at: Engine) -> Iterator[Case]:
     """Path parameters that are not UTF-8, encode a slash or NUL, or are very long: answered below 500."""
     for number, name in enumerate(parameters(at.operation)):
         for value in (*values(ids.IDS), at.turn(ids.SHORT, number)):
-            shown = value if len(value) <= 40 else f"of {len(value)} characters"
-            yield at.case(SURVIVES, f"{name} {shown}", whose={name: RAW + value}, front_end=True)
+            yield at.case(SURVIVES, f"{name} {_short(value)}", whose={name: RAW + value}, front_end=True)
 
 
 @table(SURVIVES, operations=OPERATION_SETS["list"], at=common)
@@ -188,8 +190,7 @@ def test_hostile_queries(at: Engine) -> Iterator[Case]:
     """List parameters that are huge, repeated, malformed or out of the calendar: answered below 500."""
     own = at.ctx.operation.query_parameters
     for query in query_strings.of_list(own, OPERATION_SETS["list"].index(at.operation)):
-        shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
-        yield at.case(SURVIVES, f"the query {shown}", query=query)
+        yield at.case(SURVIVES, f"the query {_short(query, 80)}", query=query)
     filters = [name for name in own if name not in ("page", "size")]
     for query in (*values(query_strings.BROKEN), *(f"{name}=a%00b" for name in filters)):
         yield at.case(SURVIVES, f"the query {query}", query=query, front_end=True)

@@ -199,8 +199,8 @@ def _near(at: Engine, rule: str) -> Iterator[Case]:
         ids = [*near(known, turn), (f"the id {inherited}", inherited)]
         with contextlib.suppress(Inconclusive):
             ids.append(("the id of another kind of resource", _of_another_kind(at.fixture, name)))
-        for what, made in ids:
-            yield at.case(rule, f"{name}: {what}", whose={name: NEAR + made})
+        for what, other in ids:
+            yield at.case(rule, f"{name}: {what}", whose={name: NEAR + other})
 
 
 def _of_another_kind(fixture: Account, name: str) -> str:

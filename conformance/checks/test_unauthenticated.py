@@ -153,8 +153,8 @@ def _judge_spelt(probes: AuthProbes, what: str, call: Call, members: Sequence[st
     """Judges that an answer has no resource, that is, two of its documented members."""
     answer = probes.send(call.but(operation=None), what)
     names = [name for name in members if name in answer.document] if isinstance(answer.document, dict) else []
-    shown = f"{answer.status} with {', '.join(names[:3])}" if answer.succeeded and len(names) > 1 else ""
-    got = unusable(answer, documented=False) or shown
+    resource = f"{answer.status} with {', '.join(names[:3])}" if answer.succeeded and len(names) > 1 else ""
+    got = unusable(answer, documented=False) or resource
     probes.ctx.expect(SPELLINGS, f"{what}: no resource shown", got, answer)
 
 

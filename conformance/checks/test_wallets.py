@@ -22,11 +22,11 @@ CREATE, RULE = "createWallet", "wallet.duplicate"
 @check("wallet.addresses")
 def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
     """New wallets of each configured pair have at least one address, with a tag that is a string or null."""
-    for made in creations(ctx.run, CREATE):
-        addresses = made.exchange.get("addresses")
+    for wallet in creations(ctx.run, CREATE):
+        addresses = wallet.exchange.get("addresses")
         good = isinstance(addresses, list) and addresses and all(map(_is_address, addresses))
-        what = f"a new wallet of {_pair(made.body)}: at least one address, each with address and tag"
-        ctx.expect("wallet.addresses", what, "" if good else shown(addresses), made.exchange)
+        what = f"a new wallet of {_pair(wallet.body)}: at least one address, each with address and tag"
+        ctx.expect("wallet.addresses", what, "" if good else shown(addresses), wallet.exchange)
 
 
 def _is_address(each: Any) -> bool:
@@ -41,13 +41,13 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     first wallets only, and their keys return the original responses. Another pair of the same currency or
     network is no duplicate."""
     run, first = ctx.run, creations(ctx.run, CREATE)[0]
-    made = [each.exchange for each in creations(run, CREATE) if each.fixture is first.fixture]
+    wallets = [each.exchange for each in creations(run, CREATE) if each.fixture is first.fixture]
     refused: list[Exchange] = []
 
     def send(body: Body, what: str) -> Exchange:
         return ctx.send(first.fixture.call(CREATE, body), what)
 
-    for body in [each.call.document for each in made]:
+    for body in [each.call.document for each in wallets]:
         for how, again in {
             "with the same body": body,
             "with its fields in another order": dict(reversed(body.items())),
@@ -69,19 +69,19 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         twice = answer.succeeded and _pair(answer.document) == _pair(first.exchange.document) != ""
         got = unusable(answer) or (f"{answer.status}, {_pair(answer.document)} once more" if twice else "")
         ctx.expect(RULE, f"{what}: refused, or of another pair", got, answer, first.exchange)
-        made += [answer] * answer.succeeded
+        wallets += [answer] * answer.succeeded
     page = first.fixture.call("listWallets").with_query({"page": 1, "size": 100})
     listing = ctx.send(page, "the wallets after refused duplicates")
-    expected = f"after refused duplicates: {len(made)} in the list of wallets, with their labels"
-    ctx.expect(RULE, expected, _odd(ctx, listing, made), listing, *made)
-    for each in made:
+    expected = f"after refused duplicates: {len(wallets)} in the list of wallets, with their labels"
+    ctx.expect(RULE, expected, _odd(ctx, listing, wallets), listing, *wallets)
+    for each in wallets:
         what = f"the key of the first wallet of {_pair(each.call.document)}, after refused duplicates"
         ctx.same(RULE, what, each, ctx.send(each.call, what))
     # Another network makes another pair, if the server supports it.
     fixture, other = run.account(fresh=True), "polygon" if network == "ethereum" else "ethereum"
     if ctx.send(fixture.call(CREATE, first.body), f"a wallet of {_pair(first.body)}").succeeded:
         _judge_other_pair(ctx, fixture, {**first.body, "network": other}, refused)
-    taken = [_pair(each.call.document) for each in made]
+    taken = [_pair(each.call.document) for each in wallets]
     for body in run.samples.wallets()[1:3]:
         if _pair(body) not in taken:
             _judge_other_pair(ctx, first.fixture, body, refused)
@@ -94,16 +94,16 @@ def _pair(wallet: Any) -> str:
     return " on ".join(texts) if len(texts) == 2 else ""
 
 
-def _odd(ctx: CheckContext, listing: Exchange, made: Sequence[Exchange]) -> Got:
+def _odd(ctx: CheckContext, listing: Exchange, wallets: Sequence[Exchange]) -> Got:
     """Describes what a list shows beside the created wallets with their labels; in a pre-populated account a
     further one counts if it has the same pair."""
     if identifiers(listing.get("items")) is None:
         return Unclear(f"the list of wallets was answered {listing.described()}", "list.envelope")
-    created = {each.get("id"): each for each in made}
+    created = {each.get("id"): each for each in wallets}
     items = by_id(objects(listing.get("items")))
     extra = [item for own, item in items.items() if own not in created]
     if extra and prepopulated(ctx.run, "listWallets"):
-        pairs = {_pair(each.document) for each in made}
+        pairs = {_pair(each.document) for each in wallets}
         extra = [item for item in extra if _pair(item) in pairs]
     if extra:
         return f"{len(extra)} more"

@@ -184,9 +184,9 @@ class Watch:
         """Reads the resource until it and its accepted destinations show."""
         read, known = self.traits.read_by, self.destinations()
 
-        def shows(seen: Exchange) -> bool:
-            held = identifiers(seen.get("payout_destinations")) or ()
-            return seen.status != 404 and (not seen.succeeded or known.issubset(held))
+        def shows(answer: Exchange) -> bool:
+            held = identifiers(answer.get("payout_destinations")) or ()
+            return answer.status != 404 and (not answer.succeeded or known.issubset(held))
 
         reading = call(read, self.ids)
         look = self.run.lag.eventually(read, lambda: self.send(reading, "the beneficiary as it is"), shows)

@@ -180,7 +180,7 @@ class Fuzzer(Engine):
             judge_members(self.ctx, rule, answer, sent, what)
         state = {name: before.get(name) for name in documented(self.operation)}
         told = f"as before {what}"
-        judge_members(self.ctx, rule, answer, state, told, but=MOVING | sent.keys(), shown_by=before)
+        judge_members(self.ctx, rule, answer, state, told, but=MOVING | sent.keys(), shown_by=[before])
 
 
 def _unique(valid: ValidBody, document: dict[str, Any]) -> bool:

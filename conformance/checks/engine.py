@@ -195,12 +195,12 @@ class Engine:
         for each in cases:
             step = each if isinstance(each, Step) else Step(self, each, self.call(each))
             before = step.at.accepted
-            answers.append(answer := step.at._deliver(step.case, step.call))
+            answers.append(answer := step.at.deliver(step.case, step.call))
             if watching:
                 # After the effects: a judgement may send valid requests, which have effects of their own.
                 pending.append((step, answer))
             else:
-                step.at._conclude(step.case, answer)
+                step.at.conclude(step.case, answer)
             if answer.refused:
                 refused.append((step, answer))
             if step.at.accepted != before and watching:
@@ -215,7 +215,7 @@ class Engine:
         if refused and watching:
             self.settle([answer for _, answer in refused])
         for step, answer in pending:
-            step.at._conclude(step.case, answer)
+            step.at.conclude(step.case, answer)
         for answer in answers if leaks else ():
             expected = f"{answer.purpose}: a refusal that shows nothing of the other organization"
             facts = leaks[answer.organization]
@@ -244,7 +244,7 @@ class Engine:
         fresh = new_key() if case.key == FRESH and call.idempotency_key else call.idempotency_key
         return self.ctx.send(call.but(idempotency_key=fresh), name, self._organization)
 
-    def _deliver(self, case: Case, call: Call) -> Exchange:
+    def deliver(self, case: Case, call: Call) -> Exchange:
         """Sends a case. Raises InternalError for one that the oracle cannot judge."""
         sent = call.but(operation=None) if case.front_end else call
         if RULES[case.rule].level is Level.OPEN:
@@ -255,7 +255,7 @@ class Engine:
             return self._counted(self.ctx.shown(sent, case.name, self._organization))
         return self.send(sent, case.name)
 
-    def _conclude(self, case: Case, answer: Exchange) -> None:
+    def conclude(self, case: Case, answer: Exchange) -> None:
         """Judges the answer to a case, or records it for an open rule."""
         if RULES[case.rule].level is Level.OPEN:
             self.ctx.record(case.rule, case.name, answer, choice=self.choice(answer))
